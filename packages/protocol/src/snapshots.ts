@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { jsonObject } from './json.ts';
+import { toolEffect, waitsFor } from './runs.ts';
+
+/** A model to call, in the order of preference; the rest of the list are fallbacks. Prices in millionths of a currency unit per token. */
+export const snapshotModel = z.strictObject({
+  provider: z.string().min(1),
+  model: z.string().min(1),
+  maxOutputTokens: z.number().int().positive().default(4096),
+  inputPrice: z.number().nonnegative().default(0),
+  outputPrice: z.number().nonnegative().default(0),
+});
+export type SnapshotModel = z.infer<typeof snapshotModel>;
+
+export const snapshotTool = z.strictObject({
+  name: z.string().min(1).max(128),
+  description: z.string().default(''),
+  /** Which tool port executes it; `builtin`, `http`, `code`, … */
+  provider: z.string().min(1),
+  inputSchema: jsonObject.default({ type: 'object' }),
+  effect: toolEffect.default('once'),
+  /** Set where somebody outside settles the call; the worker then never executes it (an approved call excepted). */
+  waitsFor: waitsFor.optional(),
+  timeoutMs: z.number().int().positive().default(60_000),
+  /** How long an outside settlement may take. */
+  deadlineMs: z.number().int().positive().default(24 * 3_600_000),
+  config: jsonObject.default({}),
+});
+export type SnapshotTool = z.infer<typeof snapshotTool>;
+
+export const snapshotLimits = z.strictObject({
+  steps: z.number().int().positive().max(1000).default(25),
+  toolCalls: z.number().int().nonnegative().max(10_000).default(200),
+  /** Calls in one answer. */
+  fanOut: z.number().int().positive().max(1000).default(32),
+  wallMs: z.number().int().positive().max(30 * 86_400_000).default(7 * 86_400_000),
+  /** Tokens of the whole run; absent = no limit. */
+  tokens: z.number().int().positive().optional(),
+  chainDepth: z.number().int().positive().max(100).default(8),
+  /** Runs of this agent at the same time; absent = no limit. */
+  concurrentRuns: z.number().int().positive().optional(),
+  messageBytes: z.number().int().positive().max(16_777_216).default(1_048_576),
+  toolOutputBytes: z.number().int().positive().max(16_777_216).default(262_144),
+  modelTimeoutMs: z.number().int().positive().default(600_000),
+  /** A model that sends nothing for so long is given up. */
+  modelStallMs: z.number().int().positive().default(120_000),
+  /** Tries per model before the next of the list. */
+  modelTries: z.number().int().positive().max(20).default(3),
+  retryBackoffMs: z.number().int().nonnegative().default(500),
+  /** Messages of the thread a run starts from. */
+  historyMessages: z.number().int().positive().max(2000).default(100),
+});
+export type SnapshotLimits = z.infer<typeof snapshotLimits>;
+
+export const agentSnapshot = z.strictObject({
+  kind: z.literal('agent'),
+  name: z.string().min(1),
+  prompt: z.string().default(''),
+  models: z.array(snapshotModel).min(1),
+  tools: z.array(snapshotTool).default([]),
+  limits: snapshotLimits.prefault({}),
+  /** What becomes of a `once` call whose outcome a crash left unknown: tell the model, or wait for a person. */
+  inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  config: jsonObject.default({}),
+});
+export type AgentSnapshot = z.infer<typeof agentSnapshot>;
+export type AgentSnapshotInput = z.input<typeof agentSnapshot>;

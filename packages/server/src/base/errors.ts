@@ -1,0 +1,41 @@
+/**
+ * Every error that reaches a person has a stable code, a sentence, and the next thing to do.
+ * The class decides the retry: `RetryableError` may be tried again, everything else may not.
+ */
+export class TroupeError extends Error {
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    options: { hint?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.hint = options.hint;
+    this.details = options.details;
+  }
+}
+
+export class RetryableError extends TroupeError {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    options: { hint?: string; details?: Record<string, unknown>; cause?: unknown; retryAfterMs?: number } = {},
+  ) {
+    super(code, message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The operator must change something before the process can start: printed without a stack, exit code 1. */
+export class StartupError extends TroupeError {}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

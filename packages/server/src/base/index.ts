@@ -1,0 +1,8 @@
+/**
+ * base: what every room may use and nothing more: ids, errors, logging.
+ * Imports: protocol.
+ * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
+ */
+export { messageOf, RetryableError, StartupError, TroupeError } from './errors.ts';
+export { type Id, isId, newId } from './ids.ts';
+export { createLogger, type Logger, silentLogger } from './logger.ts';

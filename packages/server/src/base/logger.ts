@@ -1,0 +1,10 @@
+import { pino } from 'pino';
+
+export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
+
+export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
+  const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };

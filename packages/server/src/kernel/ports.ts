@@ -1,0 +1,95 @@
+import type { Json, JsonObject, SnapshotModel, SnapshotTool, Usage } from '@troupe/protocol';
+
+// ---- models: one call, one answer. The loop is ours; a model never runs tools itself.
+
+export interface ModelCall {
+  /** Unique within the run; made by the model or, where it gives none, by the adapter. */
+  id: string;
+  name: string;
+  arguments: Json;
+  /** The raw text where the model's arguments were not JSON; `arguments` is then null. */
+  invalid?: string;
+}
+
+export type ModelMessage =
+  | { role: 'user' | 'system'; text: string; name?: string }
+  | { role: 'assistant'; text: string; calls: ModelCall[] }
+  | { role: 'tool'; callId: string; name: string; output: Json; isError: boolean };
+
+export interface ModelTool {
+  name: string;
+  description: string;
+  inputSchema: JsonObject;
+}
+
+export interface ModelRequest {
+  model: string;
+  system: string;
+  messages: ModelMessage[];
+  tools: ModelTool[];
+  /** `none` forces an answer in text. */
+  toolChoice: 'auto' | 'none';
+  maxOutputTokens: number;
+  /** Stable for one step of one run, also across retries and takeovers. */
+  requestKey: string;
+  /** Who is calling; for logs and for tests that script by run. */
+  runId: string;
+  step: number;
+}
+
+export interface ModelAnswer {
+  text: string;
+  calls: ModelCall[];
+  finishReason: 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'other';
+  usage: Usage;
+  reasoning?: string;
+}
+
+export type ModelDelta =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'tool_input'; callId: string; name: string; text: string };
+
+export interface ModelIo {
+  signal: AbortSignal;
+  /** Called for every piece as it arrives; also counts as a sign of life. */
+  onDelta(delta: ModelDelta): void;
+}
+
+/**
+ * Throws `RetryableError` where another try may help (it may carry `retryAfterMs`), `TroupeError` where it cannot.
+ * Anything else that is thrown counts as retryable, with the code `model_error`.
+ */
+export interface Model {
+  generate(request: ModelRequest, io: ModelIo): Promise<ModelAnswer>;
+  /** The most tokens this request can use as input; without it, one token per byte is assumed. */
+  maxInputTokens?(request: ModelRequest): number;
+}
+
+export interface Models {
+  /** Throws `TroupeError('unknown_model', …)`. */
+  resolve(model: SnapshotModel): Model;
+}
+
+// ---- tools
+
+export interface ToolContext {
+  projectId: string;
+  runId: string;
+  threadId: string;
+  agentId: string;
+  step: number;
+  /** The key of the effect: the same however often the call is tried. */
+  callId: string;
+  /** 1 for the first try. */
+  attempt: number;
+  signal: AbortSignal;
+}
+
+/** Returns the output, or throws: the message of what is thrown is told to the model. */
+export type ToolExecute = (args: Json, context: ToolContext) => Promise<Json> | Json;
+
+export interface Tools {
+  /** Undefined where this process cannot execute it. */
+  resolve(tool: SnapshotTool): ToolExecute | undefined;
+}
