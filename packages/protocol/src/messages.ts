@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { json, type Json } from './json.ts';
+import { type Json, json } from './json.ts';
 
 export const messageRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result', 'system']);
 export type MessageRole = z.infer<typeof messageRole>;

@@ -33,7 +33,11 @@ export type ToolEffect = z.infer<typeof toolEffect>;
 export const waitsFor = z.enum(['client', 'approval', 'person', 'task']);
 export type WaitsFor = z.infer<typeof waitsFor>;
 
-export const runError = z.object({ code: z.string(), message: z.string(), retryable: z.boolean().optional() });
+export const runError = z.object({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean().optional(),
+});
 export type RunError = z.infer<typeof runError>;
 
 export const usage = z.object({

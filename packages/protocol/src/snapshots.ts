@@ -23,7 +23,11 @@ export const snapshotTool = z.strictObject({
   waitsFor: waitsFor.optional(),
   timeoutMs: z.number().int().positive().default(60_000),
   /** How long an outside settlement may take. */
-  deadlineMs: z.number().int().positive().default(24 * 3_600_000),
+  deadlineMs: z
+    .number()
+    .int()
+    .positive()
+    .default(24 * 3_600_000),
   config: jsonObject.default({}),
 });
 export type SnapshotTool = z.infer<typeof snapshotTool>;
@@ -33,7 +37,12 @@ export const snapshotLimits = z.strictObject({
   toolCalls: z.number().int().nonnegative().max(10_000).default(200),
   /** Calls in one answer. */
   fanOut: z.number().int().positive().max(1000).default(32),
-  wallMs: z.number().int().positive().max(30 * 86_400_000).default(7 * 86_400_000),
+  wallMs: z
+    .number()
+    .int()
+    .positive()
+    .max(30 * 86_400_000)
+    .default(7 * 86_400_000),
   /** Tokens of the whole run; absent = no limit. */
   tokens: z.number().int().positive().optional(),
   chainDepth: z.number().int().positive().max(100).default(8),

@@ -26,7 +26,12 @@ export class RetryableError extends TroupeError {
   constructor(
     code: string,
     message: string,
-    options: { hint?: string; details?: Record<string, unknown>; cause?: unknown; retryAfterMs?: number } = {},
+    options: {
+      hint?: string;
+      details?: Record<string, unknown>;
+      cause?: unknown;
+      retryAfterMs?: number;
+    } = {},
   ) {
     super(code, message, options);
     this.retryAfterMs = options.retryAfterMs;

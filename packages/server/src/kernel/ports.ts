@@ -77,7 +77,11 @@ export interface ToolContext {
   projectId: string;
   runId: string;
   threadId: string;
-  agentId: string;
+  agentId: string | null;
+  entityId: string | null;
+  /** The fence of the run that calls; for tools that write to the database themselves. */
+  epoch: number;
+  worker: string;
   step: number;
   /** The key of the effect: the same however often the call is tried. */
   callId: string;

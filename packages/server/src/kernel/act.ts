@@ -1,0 +1,66 @@
+import type { AgentSnapshot, Json } from '@troupe/protocol';
+import { messageOf, TroupeError } from '../base/index.ts';
+import { orAborted } from './abort.ts';
+import type { ToolContext, Tools } from './ports.ts';
+import { jsonSize, tooDeep } from './resolve.ts';
+import type { FinishedCall } from './state.ts';
+
+const LONGEST_ERROR = 4_000;
+
+/** Executes one call. Whatever happens is a result: nothing that a tool does can end the run or the process. */
+export async function act(
+  tools: Tools,
+  snapshot: AgentSnapshot,
+  call: { id: string; tool: string; args: Json },
+  context: Omit<ToolContext, 'callId'>,
+): Promise<FinishedCall> {
+  const { id } = call;
+  const tool = snapshot.tools.find((candidate) => candidate.name === call.tool);
+  const execute = tool && tools.resolve(tool);
+  if (!tool || !execute) {
+    return failed(id, 'tool_unavailable', `No worker here can execute \`${call.tool}\`.`);
+  }
+  const controller = new AbortController();
+  const onOuter = () => controller.abort(context.signal.reason);
+  if (context.signal.aborted) onOuter();
+  else context.signal.addEventListener('abort', onOuter, { once: true });
+  const timer = setTimeout(
+    () =>
+      controller.abort(
+        new TroupeError(
+          'tool_timeout',
+          `\`${tool.name}\` did not end within ${tool.timeoutMs} ms; it may have taken effect all the same.`,
+        ),
+      ),
+    tool.timeoutMs,
+  );
+  try {
+    const work = (async () => execute(call.args, { ...context, callId: id, signal: controller.signal }))();
+    const output = (await orAborted(work, controller.signal)) ?? null;
+    const size = jsonSize(output);
+    if (size.bytes > snapshot.limits.toolOutputBytes) {
+      return failed(
+        id,
+        'output_too_large',
+        `\`${tool.name}\` returned ${size.bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
+      );
+    }
+    if (tooDeep(size.depth))
+      return failed(id, 'output_too_deep', `\`${tool.name}\` returned JSON nested ${size.depth} deep.`);
+    return { id, status: 'completed', output };
+  } catch (error) {
+    const code = error instanceof TroupeError ? error.code : 'tool_error';
+    return failed(
+      id,
+      code,
+      (messageOf(error) || `\`${tool.name}\` failed without saying why.`).slice(0, LONGEST_ERROR),
+    );
+  } finally {
+    clearTimeout(timer);
+    context.signal.removeEventListener('abort', onOuter);
+  }
+}
+
+function failed(id: string, code: string, message: string): FinishedCall {
+  return { id, status: 'failed', error: { code, message } };
+}

@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, type Lease, leaseBudget, reportBudgets } from '../store/index.ts';
+import { costOf } from './think.ts';
+
+export interface Denied {
+  budget: string;
+  policy: 'stop' | 'fallback' | 'wait';
+}
+
+export interface Reservation {
+  /** What the model may use; less than asked for where the budget is nearly spent. */
+  outputTokens: number;
+  /** What was really used; null gives all of it back. */
+  settle(used: { inputTokens: number; outputTokens: number; cost: number } | null): void;
+}
+
+interface Wanted {
+  inputTokens: number;
+  outputTokens: number;
+  price: { inputPrice: number; outputPrice: number };
+}
+
+interface Share {
+  unit: 'tokens' | 'cost';
+  /** Leased and free to reserve. */
+  free: number;
+  // Totals since the worker began.
+  granted: number;
+  spent: number;
+  returned: number;
+  reported: number;
+  lastUsed: number;
+}
+
+/** A share is leased in pieces of so many reservations, so that the budget's row is touched seldom. */
+const CHUNK = 8;
+/** A model needs at least so many tokens to say anything. */
+const LEAST_OUTPUT = 16;
+const REPORT_EVERY_MS = 500;
+const IDLE_MS = 1_000;
+/** How long a reservation waits for other workers to give back what they hold but do not use. */
+const PATIENCE_MS = 4_000;
+
+/**
+ * Budgets are reserved before a model call and settled after it, from a share that this worker leased: what is leased
+ * can be spent by nobody else, so the limit is never exceeded, and no row is written per step. Unused shares go back.
+ */
+export class Budgets {
+  readonly #db: Database;
+  readonly #worker: string;
+  readonly #shares = new Map<string, Share>();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(db: Database, worker: string) {
+    this.#db = db;
+    this.#worker = worker;
+  }
+
+  async reserve(budgets: string[], wanted: Wanted): Promise<Reservation | Denied> {
+    const taken: { share: Share; amount: number }[] = [];
+    const giveBack = () => {
+      for (const { share, amount } of taken) share.free += amount;
+    };
+    let outputTokens = wanted.outputTokens;
+    for (const budget of budgets) {
+      const got = await this.#take(budget, wanted, outputTokens);
+      if ('policy' in got) {
+        giveBack();
+        return got;
+      }
+      if (got.share) taken.push({ share: got.share, amount: got.amount });
+      outputTokens = got.outputTokens;
+    }
+    let open = true;
+    return {
+      outputTokens,
+      settle: (used) => {
+        if (!open) return;
+        open = false;
+        if (!used) giveBack();
+        else {
+          for (const { share, amount } of taken) {
+            const spent = share.unit === 'tokens' ? used.inputTokens + used.outputTokens : used.cost;
+            share.spent += spent;
+            share.free += amount - spent;
+          }
+        }
+        this.#reportSoon();
+      },
+    };
+  }
+
+  async #take(
+    budget: string,
+    wanted: Wanted,
+    outputTokens: number,
+  ): Promise<{ share: Share | null; amount: number; outputTokens: number } | Denied> {
+    const began = performance.now();
+    for (;;) {
+      const share = this.#shares.get(budget);
+      const full = share ? amountOf(share.unit, wanted, outputTokens) : 0;
+      if (share && share.free >= full) return this.#reserved(share, full, outputTokens);
+
+      const want = share
+        ? full * CHUNK - share.free
+        : CHUNK * Math.max(...UNITS.map((unit) => amountOf(unit, wanted, outputTokens)));
+      const lease = await leaseBudget(this.#db, budget, this.#worker, share?.granted ?? 0, want);
+      if (lease.unlimited) return { share: null, amount: 0, outputTokens };
+      if (lease.granted > 0) {
+        this.#grant(budget, lease);
+        continue;
+      }
+      // The budget has no more to give: a shorter answer may still fit into what this worker holds.
+      const fitting = share ? fitInto(share, wanted, outputTokens) : 0;
+      if (share && fitting > 0) return this.#reserved(share, amountOf(share.unit, wanted, fitting), fitting);
+      if (!lease.others || performance.now() - began > PATIENCE_MS)
+        return { budget, policy: lease.onExhausted ?? 'stop' };
+      await delay(50);
+    }
+  }
+
+  #reserved(share: Share, amount: number, outputTokens: number) {
+    share.free -= amount;
+    share.lastUsed = performance.now();
+    return { share, amount, outputTokens };
+  }
+
+  #grant(budget: string, lease: Lease): void {
+    let share = this.#shares.get(budget);
+    if (!share) {
+      share = {
+        unit: lease.unit!,
+        free: 0,
+        granted: 0,
+        spent: 0,
+        returned: 0,
+        reported: 0,
+        lastUsed: performance.now(),
+      };
+      this.#shares.set(budget, share);
+    }
+    share.free += lease.granted;
+    share.granted += lease.granted;
+    this.#reportSoon();
+  }
+
+  #reportSoon(): void {
+    if (this.#closed) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.report().catch(() => this.#reportSoon());
+    }, REPORT_EVERY_MS);
+  }
+
+  /** Tells the database what was spent, and gives idle shares back (all of them when the worker stops). */
+  async report(all = false): Promise<void> {
+    const now = performance.now();
+    const entries: { budget: string; spent: number; returned: number }[] = [];
+    let holding = false;
+    for (const [budget, share] of this.#shares) {
+      if (share.free > 0) {
+        if (all || now - share.lastUsed > IDLE_MS) {
+          share.returned += share.free;
+          share.free = 0;
+        } else holding = true;
+      }
+      if (share.spent + share.returned === share.reported) continue;
+      entries.push({ budget, spent: share.spent, returned: share.returned });
+    }
+    if (entries.length > 0) await reportBudgets(this.#db, this.#worker, entries);
+    for (const entry of entries) this.#shares.get(entry.budget)!.reported = entry.spent + entry.returned;
+    if (holding) this.#reportSoon();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.report(true);
+  }
+}
+
+const UNITS = ['tokens', 'cost'] as const;
+
+function amountOf(unit: 'tokens' | 'cost', wanted: Wanted, outputTokens: number): number {
+  const usage = { inputTokens: wanted.inputTokens, outputTokens };
+  return unit === 'tokens' ? usage.inputTokens + usage.outputTokens : costOf({ usage }, wanted.price);
+}
+
+/** The longest answer that what is free pays for; 0 where it is not worth asking. */
+function fitInto(share: Share, wanted: Wanted, outputTokens: number): number {
+  const perToken = share.unit === 'tokens' ? 1 : wanted.price.outputPrice;
+  const left = share.free - amountOf(share.unit, wanted, 0) - 1;
+  const tokens = perToken === 0 ? outputTokens : Math.min(outputTokens, Math.floor(left / perToken));
+  return tokens >= LEAST_OUTPUT ? tokens : 0;
+}

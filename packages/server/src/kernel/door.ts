@@ -1,0 +1,45 @@
+import type { AgentSnapshot, Json } from '@troupe/protocol';
+import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
+import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
+
+/** A run as a door sees it: who, what, and everything said so far. */
+export interface RunView {
+  run: RunRow;
+  snapshot: AgentSnapshot;
+  /** The thread's tail from `historyMessages` before the trigger on, in order; grows with the run. */
+  transcript: readonly StoredMessage[];
+  /** The step that is about to be taken. */
+  step: number;
+}
+
+export interface Context {
+  system: string;
+  messages: ModelMessage[];
+  /** Default: all tools of the snapshot. */
+  tools?: ModelTool[];
+  toolChoice?: 'auto' | 'none';
+}
+
+export interface Meaning {
+  /** What is said in the run's thread. */
+  messages: Omit<NewMessage, 'id' | 'step'>[];
+  /** Default: the answer's calls. */
+  calls?: ModelCall[];
+  /** With no calls: whether the run ends here. Default: yes. */
+  end?: boolean;
+  outcome?: Json;
+  events?: NewEvent[];
+  /** Written only if the run really ends with this answer. */
+  endEvents?: NewEvent[];
+  /** The answer is no good: counts as a failed try of the model. */
+  refuse?: { code: string; message: string };
+}
+
+/** A way of working: what the model sees, and what its answer means. The kernel knows no door by name. */
+export interface Door {
+  name: string;
+  /** Event types written when a run first starts. */
+  startEvents?: string[];
+  context(view: RunView): Context | Promise<Context>;
+  settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
+}

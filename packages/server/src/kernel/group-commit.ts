@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isConnectionError, isContention } from '../store/index.ts';
+
+interface Waiting<Item, Verdict> {
+  item: Item;
+  resolve(verdict: Verdict): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Collects the commits of all runs of a process and sends them as one call, a few calls in flight. No timer: the calls
+ * in flight are the pacing, so a lone run waits for nobody and a busy process sends full batches.
+ *
+ * A batch that fails is sent again one by one, so that one bad item harms only itself. A lost connection leaves open
+ * whether the batch was written; sending it again is safe because every item carries its fence.
+ */
+export class GroupCommit<Item, Verdict> {
+  readonly #send: (items: Item[]) => Promise<Verdict[]>;
+  readonly #most: number;
+  readonly #mostInFlight: number;
+  #waiting: Waiting<Item, Verdict>[] = [];
+  #inFlight = 0;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(
+    send: (items: Item[]) => Promise<Verdict[]>,
+    options: { mostItems?: number; mostInFlight?: number } = {},
+  ) {
+    this.#send = send;
+    this.#most = options.mostItems ?? 32;
+    this.#mostInFlight = options.mostInFlight ?? 2;
+  }
+
+  submit(item: Item): Promise<Verdict> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Items that wait for the database give up; for a process that ends while it is away. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  // One turn of the event loop gathers what the other runs of this turn commit as well.
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight >= this.#mostInFlight) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      while (this.#waiting.length > 0 && this.#inFlight < this.#mostInFlight) void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#waiting.splice(0, this.#most);
+    this.#inFlight++;
+    try {
+      const verdicts = await this.#send(batch.map((waiting) => waiting.item));
+      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(verdicts[i]!);
+    } catch (error) {
+      await this.#oneByOne(batch, error);
+    } finally {
+      this.#inFlight--;
+      if (this.#waiting.length > 0) this.#schedule();
+    }
+  }
+
+  async #oneByOne(batch: Waiting<Item, Verdict>[], first: unknown): Promise<void> {
+    let known: unknown = batch.length === 1 ? first : undefined;
+    for (const waiting of batch) {
+      let pause = 20;
+      for (;;) {
+        if (known !== undefined && (this.#closed || !(isConnectionError(known) || isContention(known)))) {
+          waiting.reject(known);
+          break;
+        }
+        if (known !== undefined) {
+          await delay(pause);
+          pause = Math.min(pause * 2, 500);
+        }
+        try {
+          const [verdict] = await this.#send([waiting.item]);
+          waiting.resolve(verdict!);
+          break;
+        } catch (error) {
+          known = error;
+        }
+      }
+      known = undefined;
+    }
+  }
+}

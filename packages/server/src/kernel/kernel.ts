@@ -1,0 +1,236 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CancelReason, Json } from '@troupe/protocol';
+import { type Logger, newId, TroupeError } from '../base/index.ts';
+import * as store from '../store/index.ts';
+import { type Commits, createCommits } from './commits.ts';
+import type { Door } from './door.ts';
+import type { Ended } from './loop.ts';
+import type { ModelDelta, Models, Tools } from './ports.ts';
+import type { Probe } from './probe.ts';
+import { type Hints, Signals } from './signals.ts';
+import { Worker } from './worker.ts';
+
+export interface KernelOptions {
+  db: store.Database;
+  logger: Logger;
+  probe?: Probe;
+  mostItems?: number;
+  mostInFlight?: number;
+}
+
+export interface WorkOptions {
+  doors: Door[];
+  models: Models;
+  tools: Tools;
+  capacity?: number;
+  graceMs?: number;
+  onDelta?: (run: store.ClaimedRun, step: number, delta: ModelDelta) => void;
+}
+
+const CONTENTION_TRIES = 8;
+const END_POLL_MS = 250;
+
+/**
+ * What a process can do to runs. Every action is one statement; a process that also works (`work`) takes runs itself,
+ * others reach the workers through the rows and a hint.
+ */
+export class Kernel {
+  readonly #db: store.Database;
+  readonly #logger: Logger;
+  readonly #probe: Probe | undefined;
+  readonly #commits: Commits;
+  readonly #ends = new Map<string, Set<(ended: Ended) => void>>();
+  #worker: Worker | null = null;
+  #signals: Signals | null = null;
+
+  constructor(options: KernelOptions) {
+    this.#db = options.db;
+    this.#logger = options.logger;
+    this.#probe = options.probe;
+    this.#commits = createCommits(options.db, options);
+  }
+
+  /** Connects for hints without working: for a process that only serves. */
+  async listen(): Promise<void> {
+    if (this.#signals || this.#worker) return;
+    this.#signals = new Signals(this.#db, { logger: this.#logger, lockFor: null });
+    await this.#signals.connect();
+  }
+
+  async work(options: WorkOptions): Promise<Worker> {
+    const worker = new Worker({
+      ...options,
+      db: this.#db,
+      commits: this.#commits,
+      logger: this.#logger,
+      probe: this.#probe,
+      onEnded: (run, ended) => this.#tellEnd(run, ended),
+    });
+    await worker.start();
+    this.#worker = worker;
+    return worker;
+  }
+
+  get worker(): Worker | null {
+    return this.#worker;
+  }
+
+  // ---- actions
+
+  /** Stores a message and the run that it starts, as one. */
+  async start(item: store.StartItem): Promise<store.Started> {
+    const run = item.run?.id;
+    if (this.#probe && run) await this.#probe('start', 'before', [run]);
+    const started = await this.#commits.start.submit(item);
+    if (this.#probe && run) await this.#probe('start', 'after', [run]);
+    if (started.ok && started.ready !== false && !started.duplicate) this.#hintQueued();
+    return started;
+  }
+
+  /** A message to a serial thread: starts a run, or does what the policy says where one is at work. */
+  async post(item: Parameters<typeof store.post>[1]): Promise<store.Posted> {
+    const posted = await patiently(() => store.post(this.#db, item));
+    if (posted.ok && posted.ready) this.#hintQueued();
+    const told = posted.ok
+      ? [posted.canceled, posted.outcome === 'steered' ? posted.run : null].filter((id) => id != null)
+      : [];
+    if (told.length > 0) this.#hint({ runs: told });
+    return posted;
+  }
+
+  /** Settles a call that waits outside; the one that settles the last of a step queues the run. */
+  async settle(
+    run: string,
+    call: string,
+    outcome: store.SettleOutcome,
+    by: string | null = null,
+  ): Promise<store.Settled> {
+    if (this.#probe) await this.#probe('settle', 'before', [run]);
+    const settled = await patiently(() => store.settle(this.#db, run, call, outcome, by, newId()));
+    if (this.#probe) await this.#probe('settle', 'after', [run]);
+    if (settled.ok && settled.queued) this.#hintQueued();
+    return settled;
+  }
+
+  async cancel(
+    run: string,
+    reason: CancelReason = 'user',
+    by: string | null = null,
+  ): Promise<store.Canceled> {
+    const canceled = await patiently(() => store.cancel(this.#db, run, reason, by));
+    if (canceled.ok) {
+      this.#hint({ runs: [run], queued: true });
+      this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
+    }
+    return canceled;
+  }
+
+  /** One run takes another over, with its trigger and everything it did. */
+  async absorb(target: string, by: { run: string; worker: string; epoch: number }): Promise<store.Absorbed> {
+    const absorbed = await patiently(() => store.absorb(this.#db, target, by));
+    if (absorbed.ok) this.#hint({ runs: [target], queued: true });
+    return absorbed;
+  }
+
+  async retry(run: string): Promise<store.Retried> {
+    const retried = await patiently(() => store.retry(this.#db, run));
+    if (retried.ok && retried.ready) this.#hintQueued();
+    return retried;
+  }
+
+  /** Goes on from any step of a run in a thread of its own, with another snapshot or edited messages where wanted. */
+  async fork(
+    run: string,
+    step: number,
+    changes: { snapshot?: string; edits?: { seq: number; content: Json }[] } = {},
+    ids: { run: string; thread: string } = { run: newId(), thread: newId() },
+  ): Promise<store.Forked> {
+    const forked = await patiently(() =>
+      store.fork(this.#db, run, step, {
+        ...ids,
+        snapshot: changes.snapshot ?? null,
+        edits: changes.edits ?? [],
+      }),
+    );
+    if (forked.ok) this.#hintQueued();
+    return forked;
+  }
+
+  /** Sets a budget's amount and lets the runs go on that wait for it. */
+  async raiseBudget(budget: string, amount: number): Promise<string[]> {
+    const runs = await patiently(() => store.raiseBudget(this.#db, budget, amount));
+    if (runs.length > 0) this.#hintQueued();
+    return runs;
+  }
+
+  /** How a run ended. Told at once by a worker of this process, found by polling where another one did it. */
+  async ended(run: string, options: { timeoutMs?: number } = {}): Promise<Ended> {
+    const timeoutMs = options.timeoutMs ?? 60_000;
+    const began = performance.now();
+    let found: Ended | null = null;
+    let wake = () => {};
+    const listener = (ended: Ended) => {
+      found = ended;
+      wake();
+    };
+    const listeners = this.#ends.get(run) ?? new Set();
+    this.#ends.set(run, listeners.add(listener));
+    try {
+      for (;;) {
+        const controller = new AbortController();
+        await Promise.race([
+          new Promise<void>((resolve) => {
+            wake = resolve;
+            if (found) resolve();
+          }),
+          delay(END_POLL_MS, undefined, { signal: controller.signal, ref: true }).catch(() => {}),
+        ]);
+        controller.abort();
+        found ??= await store.endOf(this.#db, run).catch((error) => {
+          if (store.isConnectionError(error)) return null;
+          throw error;
+        });
+        if (found) return found;
+        if (performance.now() - began > timeoutMs) {
+          throw new TroupeError('run_not_ended', `Run ${run} did not end within ${timeoutMs} ms.`, {
+            hint: 'It goes on by itself; ask again later, or look at its events.',
+          });
+        }
+      }
+    } finally {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#ends.delete(run);
+    }
+  }
+
+  #tellEnd(run: string, ended: Ended): void {
+    for (const listener of this.#ends.get(run) ?? []) listener(ended);
+  }
+
+  #hintQueued(): void {
+    // A worker in this process that has a place comes first; the others need not be disturbed.
+    if (!this.#worker?.wake()) this.#hint({ queued: true });
+  }
+
+  #hint(hints: Hints): void {
+    (this.#worker?.signals ?? this.#signals)?.send(hints);
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.drain();
+    await this.#signals?.close();
+    this.#commits.close();
+  }
+}
+
+/** Deadlocks, lock timeouts and changed circumstances: nothing was written, so the same may be tried again. */
+async function patiently<Answer>(action: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action();
+    } catch (error) {
+      if (attempt >= CONTENTION_TRIES || !store.isContention(error)) throw error;
+      await delay(5 * attempt * (0.5 + Math.random()));
+    }
+  }
+}

@@ -1,0 +1,343 @@
+import type { AgentSnapshot, Json, RunError } from '@troupe/protocol';
+import { type Logger, messageOf, newId } from '../base/index.ts';
+import type { Advanced, AdvanceItem, ClaimedRun, Resync, StoredMessage } from '../store/index.ts';
+import { act } from './act.ts';
+import type { Budgets } from './budget.ts';
+import { decide, initialState } from './decide.ts';
+import type { Door, Meaning, RunView } from './door.ts';
+import type { ModelDelta, Models, Tools } from './ports.ts';
+import type { Probe } from './probe.ts';
+import { resolveCalls } from './resolve.ts';
+import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
+import { think } from './think.ts';
+
+export interface LoopDependencies {
+  incarnation: string;
+  doors: Record<string, Door>;
+  models: Models;
+  tools: Tools;
+  budgets: Budgets;
+  commit(item: AdvanceItem): Promise<Advanced>;
+  resync(run: string, known: number): Promise<Resync>;
+  /** Whether this worker is known to be alive: nothing that others could see is begun without it. */
+  lease: { fresh(): boolean; confirmed(): Promise<void> };
+  probe: Probe | undefined;
+  onDelta: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
+  logger: Logger;
+}
+
+export interface Ended {
+  status: 'completed' | 'failed' | 'canceled';
+  outcome: Json;
+  error: RunError | null;
+}
+
+export type GoneHow = 'ended' | 'parked' | 'released' | 'lost';
+
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** Carries out what `decide` decides for one run that this worker holds. Nothing is read twice: the transcript stays in memory. */
+export class RunLoop {
+  readonly run: ClaimedRun;
+  readonly #snapshot: AgentSnapshot;
+  readonly #door: Door;
+  readonly #dependencies: LoopDependencies;
+  readonly #onGone: (how: GoneHow, ended: Ended | null) => void;
+  readonly #transcript: StoredMessage[];
+  readonly #calls = new Map<string, { id: string; tool: string; args: Json }>();
+  readonly #callIds = new Set<string>();
+  #state: RunState;
+  #known: number;
+  #steers: number;
+  #version: number;
+  #abort = new AbortController();
+  #wallTimer: NodeJS.Timeout | undefined;
+  #spend: ((committed: boolean) => void) | null = null;
+  #ended: Ended | null = null;
+  /** When the last commit of this run ended, on the monotonic clock. */
+  lastCommitAt = 0;
+  committing = false;
+  gone = false;
+
+  constructor(
+    run: ClaimedRun,
+    snapshot: AgentSnapshot,
+    door: Door,
+    dependencies: LoopDependencies,
+    onGone: (how: GoneHow, ended: Ended | null) => void,
+  ) {
+    this.run = run;
+    this.#snapshot = snapshot;
+    this.#door = door;
+    this.#dependencies = dependencies;
+    this.#onGone = onGone;
+    this.#transcript = run.messages;
+    this.#known = run.lastSeq;
+    this.#steers = run.steers;
+    this.#version = run.version;
+    for (const call of run.calls) {
+      this.#callIds.add(call.id);
+      if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);
+    }
+    this.#state = initialState(
+      { limits: snapshot.limits, models: snapshot.models.length, inDoubt: snapshot.inDoubt },
+      { ...run, toolCalls: run.calls.length, tokens: run.inputTokens + run.outputTokens },
+    );
+  }
+
+  start(): void {
+    const { run } = this;
+    this.#wallTimer = setTimeout(
+      () => this.dispatch({ type: 'wall_time_over' }),
+      Math.min(Math.max(run.remainingMs, 1), LONGEST_TIMER_MS),
+    );
+    this.dispatch({
+      type: 'claimed',
+      calls: run.calls,
+      epoch: run.epoch,
+      openCalls: run.openCalls,
+      takeovers: run.takeovers,
+      remainingMs: run.remainingMs,
+    });
+  }
+
+  dispatch(input: RunInput): void {
+    const [state, effects] = decide(this.#state, input);
+    this.#state = state;
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  #perform(effect: RunEffect): void {
+    switch (effect.type) {
+      case 'think':
+        void this.#think(effect);
+        break;
+      case 'execute':
+        void this.#execute(effect.call);
+        break;
+      case 'commit':
+        void this.#commit(effect.commit);
+        break;
+      case 'abort':
+        this.#abort.abort(new Error(effect.reason));
+        this.#abort = new AbortController();
+        break;
+      case 'gone':
+        this.#leave(effect.how);
+        break;
+    }
+  }
+
+  #leave(how: GoneHow): void {
+    this.gone = true;
+    clearTimeout(this.#wallTimer);
+    this.#spend?.(false);
+    this.#onGone(how, this.#ended);
+  }
+
+  #view(step: number): RunView {
+    return { run: this.run, snapshot: this.#snapshot, transcript: this.#transcript, step };
+  }
+
+  async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
+    const { signal } = this.#abort;
+    const { lease, onDelta } = this.#dependencies;
+    if (!lease.fresh()) await lease.confirmed();
+    if (signal.aborted || this.gone) return;
+    const result = await think({
+      models: this.#dependencies.models,
+      budgets: this.#dependencies.budgets,
+      door: this.#door,
+      view: this.#view(effect.step),
+      modelIndex: effect.modelIndex,
+      attempt: effect.attempt,
+      signal,
+      onDelta: onDelta ? (delta) => onDelta(this.run, effect.step, delta) : () => {},
+    });
+    if (signal.aborted || this.gone) {
+      // Whatever came back belongs to a call that was given up.
+      if ('thought' in result) result.thought.spend(false);
+      return;
+    }
+    if ('failed' in result) {
+      const { retryAfterMs, ...error } = result.failed;
+      this.dispatch({ type: 'model_failed', error, retryAfterMs });
+    } else if ('denied' in result) {
+      this.dispatch({ type: 'budget_denied', ...result.denied });
+    } else {
+      const { thought } = result;
+      this.#spend = thought.spend;
+      const settlement = this.#settlement(
+        effect.step,
+        thought.meaning,
+        thought.meaning.calls ?? thought.answer.calls,
+      );
+      this.dispatch({ type: 'answered', settlement, stepRow: thought.stepRow });
+    }
+  }
+
+  #settlement(step: number, meaning: Meaning, asked: Parameters<typeof resolveCalls>[2]): Settlement {
+    const calls = resolveCalls(this.#snapshot, step, asked, this.#callIds);
+    for (const call of calls) this.#calls.set(call.id, call);
+    return {
+      messages: meaning.messages,
+      events: meaning.events ?? [],
+      calls,
+      end: meaning.end ?? true,
+      outcome: meaning.outcome ?? null,
+      endEvents: meaning.endEvents ?? [],
+    };
+  }
+
+  async #execute(executing: Executing): Promise<void> {
+    const { signal } = this.#abort;
+    const { lease, tools } = this.#dependencies;
+    if (!lease.fresh()) await lease.confirmed();
+    if (signal.aborted || this.gone) return;
+    const { run } = this;
+    const call = this.#calls.get(executing.id)!;
+    const finished = await act(tools, this.#snapshot, call, {
+      projectId: run.projectId,
+      runId: run.id,
+      threadId: run.threadId,
+      agentId: run.agentId,
+      entityId: run.entityId,
+      epoch: run.epoch,
+      worker: this.#dependencies.incarnation,
+      step: this.#state.step,
+      attempt: executing.attempt,
+      signal,
+    });
+    if (signal.aborted || this.gone) return;
+    this.#calls.delete(executing.id);
+    this.dispatch({ type: 'tool_finished', call: finished });
+  }
+
+  async #commit(commit: Commit): Promise<void> {
+    const { probe, incarnation } = this.#dependencies;
+    const { name, messages, ...rest } = commit;
+    const item: AdvanceItem = {
+      ...rest,
+      run: this.run.id,
+      worker: incarnation,
+      epoch: this.run.epoch,
+      version: this.#version,
+      thread: this.run.threadId,
+      known: this.#known,
+      steers: this.#steers,
+      messages: messages?.map((message) => ({ ...message, id: newId() })) ?? [],
+    };
+    if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
+    this.committing = true;
+    let verdict: Advanced;
+    try {
+      if (probe) await probe(name, 'before', [this.run.id]);
+      verdict = await this.#dependencies.commit(item);
+      if (probe) await probe(name, 'after', [this.run.id]);
+      if (!verdict.ok) verdict = await this.#ifDoneBefore(item, verdict);
+    } catch (error) {
+      this.#dependencies.logger.error(
+        { run: this.run.id, commit: name, error: messageOf(error) },
+        'commit failed',
+      );
+      this.#committed(false);
+      this.dispatch({
+        type: 'commit_failed',
+        error: {
+          code: 'commit_failed',
+          message: `The database would not take a commit of this run: ${messageOf(error)}`,
+          retryable: true,
+        },
+      });
+      return;
+    }
+    this.#committed(verdict.ok);
+    if (!verdict.ok) {
+      this.dispatch({ type: 'lost' });
+      return;
+    }
+    this.#remember(item, verdict);
+    this.dispatch({
+      type: 'committed',
+      mode: verdict.mode,
+      openCalls: verdict.openCalls,
+      ready: verdict.ready ?? [],
+    });
+  }
+
+  #committed(ok: boolean): void {
+    this.committing = false;
+    this.lastCommitAt = performance.now();
+    this.#spend?.(ok);
+    this.#spend = null;
+  }
+
+  #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
+    this.#version = verdict.version;
+    this.#steers = verdict.steers;
+    if (verdict.foreign) this.#transcript.push(...verdict.foreign);
+    let seq = verdict.seq;
+    for (const message of item.messages!) {
+      seq += 1;
+      this.#transcript.push({
+        id: message.id,
+        seq,
+        role: message.role,
+        content: message.content,
+        callId: message.callId ?? null,
+        sender: message.sender ?? null,
+        runId: this.run.id,
+        step: message.step ?? null,
+        metadata: message.metadata ?? null,
+      });
+    }
+    this.#known = seq;
+    for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
+    if (item.stepRow) {
+      this.run.inputTokens += item.stepRow.inputTokens;
+      this.run.outputTokens += item.stepRow.outputTokens;
+    }
+    if (verdict.mode === 'ended') {
+      this.#ended = {
+        status: item.target as Ended['status'],
+        outcome: item.outcome ?? null,
+        error: item.error ?? null,
+      };
+    }
+  }
+
+  /**
+   * A refusal may mean that this very commit was written and only its answer was lost: same epoch, one version on.
+   * Then it counts as done, and what it would have told is read.
+   */
+  async #ifDoneBefore(item: AdvanceItem, refusal: Advanced & { ok: false }): Promise<Advanced> {
+    if (refusal.epoch !== item.epoch || refusal.version !== item.version + 1) return refusal;
+    const mode = modeOf(refusal.status, item.target);
+    if (mode === null) return refusal;
+    const now = await this.#dependencies.resync(this.run.id, item.known);
+    const own = new Set(item.messages!.map((message) => message.id));
+    const ownSeqs = now.messages.filter((message) => own.has(message.id)).map((message) => message.seq);
+    const first = ownSeqs.length > 0 ? Math.min(...ownSeqs) - 1 : (now.messages.at(-1)?.seq ?? item.known);
+    return {
+      ok: true,
+      mode,
+      seq: first,
+      version: refusal.version,
+      steers: now.steers,
+      openCalls: now.openCalls,
+      // Later ones are told by the next commit.
+      foreign: now.messages.filter((message) => message.seq <= first),
+      ready: mode === 'go' ? now.ready : [],
+    };
+  }
+}
+
+function modeOf(
+  status: string,
+  target: AdvanceItem['target'],
+): 'go' | 'parked' | 'ended' | 'released' | null {
+  if (status === 'running') return 'go';
+  if (status === 'waiting_tool' || status === 'waiting_reply') return 'parked';
+  if (status === 'queued') return target === 'queued' ? 'released' : null;
+  return status === target ? 'ended' : null;
+}

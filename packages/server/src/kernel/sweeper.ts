@@ -1,0 +1,44 @@
+import { type Logger, messageOf } from '../base/index.ts';
+import { type Database, expire } from '../store/index.ts';
+import type { Probe } from './probe.ts';
+
+const EVERY_MS = 500;
+const MOST = 100;
+
+/** Ends what has waited too long. Every worker sweeps; rows under somebody's lock are skipped, so they do not get in each other's way. */
+export class Sweeper {
+  readonly #db: Database;
+  readonly #options: { logger: Logger; probe: Probe | undefined; onQueued(): void };
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(db: Database, options: { logger: Logger; probe: Probe | undefined; onQueued(): void }) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => void this.#sweep(), EVERY_MS * (0.5 + Math.random()));
+  }
+
+  async #sweep(): Promise<void> {
+    const { probe, logger } = this.#options;
+    let full = false;
+    try {
+      if (probe) await probe('expire', 'before', []);
+      const swept = await expire(this.#db, MOST);
+      if (probe && swept.runs > 0) await probe('expire', 'after', []);
+      if (swept.queued) this.#options.onQueued();
+      full = swept.runs === MOST;
+    } catch (error) {
+      logger.debug({ error: messageOf(error) }, 'sweep failed');
+    }
+    if (!this.#stopped)
+      this.#timer = setTimeout(() => void this.#sweep(), full ? 1 : EVERY_MS * (0.8 + Math.random() * 0.4));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+}

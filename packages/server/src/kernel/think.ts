@@ -1,0 +1,209 @@
+import type { AgentSnapshot, SnapshotModel } from '@troupe/protocol';
+import { messageOf, RetryableError, TroupeError } from '../base/index.ts';
+import type { StepRow } from '../store/index.ts';
+import { orAborted } from './abort.ts';
+import type { Budgets, Denied } from './budget.ts';
+import type { Door, Meaning, RunView } from './door.ts';
+import type { ModelAnswer, ModelDelta, ModelRequest, Models } from './ports.ts';
+
+export interface Thought {
+  answer: ModelAnswer;
+  meaning: Meaning;
+  stepRow: StepRow;
+  /** Called when the step is on disk (true) or was given up (false). */
+  spend(committed: boolean): void;
+}
+
+export interface ThoughtFailed {
+  code: string;
+  message: string;
+  retryable: boolean;
+  retryAfterMs: number;
+}
+
+export interface Thinking {
+  models: Models;
+  budgets: Budgets;
+  door: Door;
+  view: RunView;
+  modelIndex: number;
+  attempt: number;
+  signal: AbortSignal;
+  onDelta(delta: ModelDelta): void;
+}
+
+/** One model call: what the door shows, what the budgets allow, what the model answers, what the door makes of it. */
+export async function think(
+  input: Thinking,
+): Promise<{ thought: Thought } | { denied: Denied } | { failed: ThoughtFailed }> {
+  const { view, signal } = input;
+  const { snapshot } = view;
+  const choice = snapshot.models[input.modelIndex]!;
+  const startedAt = Date.now();
+  let firstTokenAt: number | null = null;
+  let release = () => {};
+  try {
+    const context = await orAborted(Promise.resolve(input.door.context(view)), signal);
+    const model = input.models.resolve(choice);
+    const request: ModelRequest = {
+      model: choice.model,
+      system: context.system,
+      messages: context.messages,
+      tools:
+        context.tools ??
+        snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+      toolChoice: context.toolChoice ?? 'auto',
+      maxOutputTokens: outputLimit(snapshot, choice, view),
+      requestKey: `${view.run.id}:${view.step}`,
+      runId: view.run.id,
+      step: view.step,
+    };
+    const budgetIds = view.run.budgetIds;
+    const reservation = budgetIds?.length
+      ? await input.budgets.reserve(budgetIds, {
+          inputTokens: model.maxInputTokens?.(request) ?? bytesOf(request),
+          outputTokens: request.maxOutputTokens,
+          price: choice,
+        })
+      : null;
+    if (reservation && 'budget' in reservation) return { denied: reservation };
+    if (reservation) {
+      request.maxOutputTokens = reservation.outputTokens;
+      release = () => reservation.settle(null);
+    }
+
+    const watch = watchdog(snapshot, signal);
+    let answer: ModelAnswer;
+    try {
+      const io = {
+        signal: watch.signal,
+        onDelta(delta: ModelDelta) {
+          firstTokenAt ??= Date.now();
+          watch.alive();
+          input.onDelta(delta);
+        },
+      };
+      answer = checked(await orAborted(model.generate(request, io), watch.signal), snapshot);
+    } finally {
+      watch.stop();
+    }
+
+    const meaning = await orAborted(Promise.resolve(input.door.settle(view, answer)), signal);
+    const cost = costOf(answer, choice);
+    const spend = (committed: boolean) =>
+      reservation?.settle(
+        committed
+          ? { inputTokens: answer.usage.inputTokens, outputTokens: answer.usage.outputTokens, cost }
+          : null,
+      );
+    if (meaning.refuse) {
+      release();
+      return { failed: { ...meaning.refuse, retryable: true, retryAfterMs: 0 } };
+    }
+    return {
+      thought: {
+        answer,
+        meaning,
+        spend,
+        stepRow: {
+          provider: choice.provider,
+          model: choice.model,
+          attempt: input.attempt,
+          startedAt,
+          firstTokenAt,
+          finishedAt: Date.now(),
+          inputTokens: answer.usage.inputTokens,
+          outputTokens: answer.usage.outputTokens,
+          cost,
+          finishReason: answer.finishReason,
+          budgeted: reservation !== null,
+        },
+      },
+    };
+  } catch (error) {
+    release();
+    return { failed: failureOf(error) };
+  }
+}
+
+export function failureOf(error: unknown): ThoughtFailed {
+  if (error instanceof RetryableError) {
+    return {
+      code: error.code,
+      message: error.message,
+      retryable: true,
+      retryAfterMs: error.retryAfterMs ?? 0,
+    };
+  }
+  if (error instanceof TroupeError)
+    return { code: error.code, message: error.message, retryable: false, retryAfterMs: 0 };
+  return { code: 'model_error', message: messageOf(error), retryable: true, retryAfterMs: 0 };
+}
+
+function checked(answer: ModelAnswer, snapshot: AgentSnapshot): ModelAnswer {
+  const bytes = Buffer.byteLength(answer.text);
+  if (bytes <= snapshot.limits.messageBytes) return answer;
+  throw new TroupeError(
+    'answer_too_large',
+    `The model's answer takes ${bytes} bytes; a message may take ${snapshot.limits.messageBytes}.`,
+  );
+}
+
+/** What is left of the run's own token limit bounds the answer as well. */
+function outputLimit(snapshot: AgentSnapshot, choice: SnapshotModel, view: RunView): number {
+  const { tokens } = snapshot.limits;
+  if (tokens === undefined) return choice.maxOutputTokens;
+  return Math.max(1, Math.min(choice.maxOutputTokens, tokens - view.run.inputTokens - view.run.outputTokens));
+}
+
+export function costOf(
+  answer: { usage: ModelAnswer['usage'] },
+  price: { inputPrice: number; outputPrice: number },
+): number {
+  return Math.ceil(
+    answer.usage.inputTokens * price.inputPrice + answer.usage.outputTokens * price.outputPrice,
+  );
+}
+
+/** No tokenizer makes more tokens than there are bytes; the constant is for what providers add around messages. */
+function bytesOf(request: ModelRequest): number {
+  return Buffer.byteLength(JSON.stringify([request.system, request.messages, request.tools])) + 64;
+}
+
+/** Aborts with a reason where the model takes too long in all, or sends nothing for too long. */
+function watchdog(snapshot: AgentSnapshot, outer: AbortSignal) {
+  const { modelTimeoutMs, modelStallMs } = snapshot.limits;
+  const controller = new AbortController();
+  const onOuter = () => controller.abort(outer.reason);
+  if (outer.aborted) onOuter();
+  else outer.addEventListener('abort', onOuter, { once: true });
+  const began = performance.now();
+  let sign = began;
+  let timer: NodeJS.Timeout;
+  const check = () => {
+    const now = performance.now();
+    if (now - began >= modelTimeoutMs) {
+      controller.abort(
+        new RetryableError('model_timeout', `The model took longer than ${modelTimeoutMs} ms.`),
+      );
+    } else if (now - sign >= modelStallMs) {
+      controller.abort(new RetryableError('model_stalled', `The model sent nothing for ${modelStallMs} ms.`));
+    } else {
+      timer = setTimeout(
+        check,
+        Math.max(1, Math.min(modelTimeoutMs - (now - began), modelStallMs - (now - sign))),
+      );
+    }
+  };
+  timer = setTimeout(check, Math.min(modelTimeoutMs, modelStallMs));
+  return {
+    signal: controller.signal,
+    alive() {
+      sign = performance.now();
+    },
+    stop() {
+      clearTimeout(timer);
+      outer.removeEventListener('abort', onOuter);
+    },
+  };
+}

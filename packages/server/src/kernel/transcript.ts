@@ -1,0 +1,66 @@
+import type { TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
+import type { StoredMessage } from '../store/index.ts';
+import type { ModelMessage } from './ports.ts';
+
+/**
+ * The transcript as a model reads it: text and calls of one step become one assistant message, and every call is
+ * followed by its result. A call without a result (the history was cut there) is left out together with it.
+ */
+export function toModelMessages(transcript: readonly StoredMessage[]): ModelMessage[] {
+  const results = new Map<string, StoredMessage>();
+  for (const message of transcript) {
+    if (message.role === 'tool_result' && message.callId !== null) results.set(key(message), message);
+  }
+  const out: ModelMessage[] = [];
+  let current: (ModelMessage & { role: 'assistant' }) | null = null;
+  let currentOf = '';
+  let pending: ModelMessage[] = [];
+  const close = () => {
+    if (current) out.push(current, ...pending);
+    current = null;
+    pending = [];
+  };
+  for (const message of transcript) {
+    switch (message.role) {
+      case 'user':
+      case 'system':
+        close();
+        out.push({ role: message.role, text: (message.content as TextContent).text });
+        break;
+      case 'assistant':
+      case 'tool_call': {
+        const of = `${message.runId}:${message.step}`;
+        if (!current || currentOf !== of) {
+          close();
+          current = { role: 'assistant', text: '', calls: [] };
+          currentOf = of;
+        }
+        if (message.role === 'assistant') {
+          current.text += (message.content as TextContent).text;
+          break;
+        }
+        const result = results.get(key(message));
+        if (!result) break;
+        const call = message.content as ToolCallContent;
+        const { result: output, error } = result.content as ToolResultContent;
+        current.calls.push({ id: call.id, name: call.name, arguments: call.arguments });
+        pending.push({
+          role: 'tool',
+          callId: call.id,
+          name: call.name,
+          output: error ?? output ?? null,
+          isError: error !== null,
+        });
+        break;
+      }
+      case 'tool_result':
+        break;
+    }
+  }
+  close();
+  return out.filter(
+    (message) => message.role !== 'assistant' || message.text !== '' || message.calls.length > 0,
+  );
+}
+
+const key = (message: StoredMessage) => `${message.runId}:${message.callId}`;

@@ -1,0 +1,258 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AgentSnapshot } from '@troupe/protocol';
+import { type Logger, messageOf, newId } from '../base/index.ts';
+import { type ClaimedRun, claim, type Database, disown, heldBy, resync } from '../store/index.ts';
+import { Budgets } from './budget.ts';
+import type { Commits } from './commits.ts';
+import type { Door } from './door.ts';
+import { Liveness } from './liveness.ts';
+import { type Ended, type GoneHow, type LoopDependencies, RunLoop } from './loop.ts';
+import type { ModelDelta, Models, Tools } from './ports.ts';
+import type { Probe } from './probe.ts';
+import { type Hints, Signals } from './signals.ts';
+import { Snapshots } from './snapshots.ts';
+import { Sweeper } from './sweeper.ts';
+
+export interface WorkerOptions {
+  db: Database;
+  commits: Commits;
+  doors: Door[];
+  models: Models;
+  tools: Tools;
+  /** How many runs at once. */
+  capacity?: number;
+  /** How long a stopping worker waits for what is under way. */
+  graceMs?: number;
+  logger: Logger;
+  probe?: Probe | undefined;
+  onDelta?: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
+  /** A run left this worker for good. */
+  onEnded?: (run: string, ended: Ended) => void;
+}
+
+const POLL_MS = 250;
+const MOST_PER_CLAIM = 32;
+const CHECK_HELD_MS = 1_000;
+
+/** Takes runs from the queue and works on them, as many at once as it has places for. */
+export class Worker {
+  readonly incarnation = newId();
+  readonly signals: Signals;
+  readonly #options: WorkerOptions;
+  readonly #db: Database;
+  readonly #logger: Logger;
+  readonly #capacity: number;
+  readonly #doors: Record<string, Door>;
+  readonly #startEvents: Record<string, string[]>;
+  readonly #loops = new Map<string, RunLoop>();
+  readonly #liveness: Liveness;
+  readonly #snapshots: Snapshots;
+  readonly #budgets: Budgets;
+  readonly #sweeper: Sweeper;
+  readonly #dependencies: LoopDependencies;
+  #strangers = new Map<string, number>();
+  #claiming: Promise<void> | null = null;
+  #hinted = false;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
+  /** A hint came while there was no place. */
+  #missed = false;
+  #draining = false;
+  #stopped = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#db = options.db;
+    this.#logger = options.logger;
+    this.#capacity = options.capacity ?? 100;
+    this.#doors = Object.fromEntries(options.doors.map((door) => [door.name, door]));
+    this.#startEvents = Object.fromEntries(options.doors.map((door) => [door.name, door.startEvents ?? []]));
+    this.#snapshots = new Snapshots(this.#db);
+    this.#budgets = new Budgets(this.#db, this.incarnation);
+    this.#liveness = new Liveness(this.#db, {
+      incarnation: this.incarnation,
+      logger: this.#logger,
+      load: () => ({ capacity: this.#capacity, load: this.#loops.size, draining: this.#draining }),
+      onReaped: () => {
+        this.wake();
+        this.signals.send({ queued: true });
+      },
+      verify: () => this.#checkHeld(),
+      ...(options.probe ? { onReap: (when: 'before' | 'after') => options.probe!('reap', when, []) } : {}),
+    });
+    this.signals = new Signals(this.#db, {
+      logger: this.#logger,
+      lockFor: this.incarnation,
+      onReconnect: () => this.#liveness.amnesty(),
+    });
+    this.#sweeper = new Sweeper(this.#db, {
+      logger: this.#logger,
+      probe: options.probe,
+      onQueued: () => this.wake(),
+    });
+    this.#dependencies = {
+      incarnation: this.incarnation,
+      doors: this.#doors,
+      models: options.models,
+      tools: options.tools,
+      budgets: this.#budgets,
+      commit: (item) => options.commits.advance.submit(item),
+      resync: (run, known) => resync(this.#db, run, known),
+      lease: this.#liveness,
+      probe: options.probe,
+      onDelta: options.onDelta,
+      logger: this.#logger,
+    };
+  }
+
+  async start(): Promise<void> {
+    await this.signals.connect();
+    await this.#liveness.start();
+    this.signals.listen((hints) => this.#hear(hints));
+    this.#sweeper.start();
+    this.#checkTimer = setInterval(() => void this.#checkHeld().catch(() => {}), CHECK_HELD_MS);
+    this.wake();
+  }
+
+  get load(): number {
+    return this.#loops.size;
+  }
+
+  /** Something may be due. Answers whether this worker has a place for it. */
+  wake(): boolean {
+    if (this.#free() <= 0) {
+      this.#missed = true;
+      return false;
+    }
+    this.#hinted = true;
+    this.#claimSoon();
+    return true;
+  }
+
+  #free(): number {
+    return this.#draining ? 0 : this.#capacity - this.#loops.size;
+  }
+
+  #hear(hints: Hints): void {
+    if (hints.queued) this.wake();
+    if (hints.runs?.some((run) => this.#loops.has(run))) void this.#checkHeld().catch(() => {});
+  }
+
+  #claimSoon(): void {
+    if (this.#claiming || this.#stopped || this.#free() <= 0) return;
+    clearTimeout(this.#pollTimer);
+    this.#claiming = this.#claim()
+      .catch((error) => {
+        this.#logger.debug({ error: messageOf(error) }, 'claim failed');
+        return delay(100);
+      })
+      .then(() => {
+        this.#claiming = null;
+        if (this.#stopped) return;
+        if (this.#hinted) this.#claimSoon();
+        else this.#pollTimer = setTimeout(() => this.wake(), POLL_MS);
+      });
+  }
+
+  async #claim(): Promise<void> {
+    const { probe } = this.#options;
+    this.#hinted = false;
+    this.#missed = false;
+    const limit = Math.min(this.#free(), MOST_PER_CLAIM);
+    if (limit <= 0) return;
+    if (probe) await probe('claim', 'before', []);
+    const runs = await claim(this.#db, this.incarnation, limit, Object.keys(this.#doors), this.#startEvents);
+    if (probe && runs.length > 0)
+      await probe(
+        'claim',
+        'after',
+        runs.map((run) => run.id),
+      );
+    if (runs.length === limit) {
+      this.#hinted = true;
+      this.#missed = true;
+    }
+    if (runs.length === 0) return;
+    const snapshots = await this.#snapshots.load(runs.map((run) => run.snapshotId));
+    for (const run of runs) this.#take(run, snapshots.get(run.snapshotId)!);
+  }
+
+  #take(run: ClaimedRun, snapshot: AgentSnapshot): void {
+    const loop = new RunLoop(run, snapshot, this.#doors[run.door]!, this.#dependencies, (how, ended) =>
+      this.#gone(run.id, how, ended, run.serial),
+    );
+    this.#loops.set(run.id, loop);
+    loop.start();
+    if (this.#draining) loop.dispatch({ type: 'drain' });
+  }
+
+  #gone(run: string, how: GoneHow, ended: Ended | null, serial: boolean): void {
+    this.#loops.delete(run);
+    if (ended) this.#options.onEnded?.(run, ended);
+    if (this.#loops.size === 0) this.#onIdle?.();
+    if (how === 'released' || this.#missed || (how === 'ended' && serial)) this.wake();
+  }
+
+  /**
+   * Compares what the database says this worker holds with what it works on. A run that was taken away stops at once
+   * instead of at its next commit; a run that was claimed but whose claim was never answered goes back.
+   */
+  async #checkHeld(): Promise<void> {
+    const sentAt = performance.now();
+    const before = new Set(this.#loops.values());
+    const claimingBefore = this.#claiming !== null;
+    const held = new Map((await heldBy(this.#db, this.incarnation)).map((row) => [row.id, row.epoch]));
+    for (const loop of before) {
+      if (loop.gone || loop.committing || loop.lastCommitAt > sentAt) continue;
+      if (held.get(loop.run.id) !== loop.run.epoch) loop.dispatch({ type: 'lost' });
+    }
+    const strangers = new Map<string, number>();
+    for (const [id, epoch] of held) {
+      if (this.#loops.get(id)?.run.epoch !== epoch && !claimingBefore && this.#claiming === null)
+        strangers.set(id, epoch);
+    }
+    // Twice in a row, so that a claim whose answer is on its way is not mistaken for a lost one.
+    const lost = [...strangers]
+      .filter(([id, epoch]) => this.#strangers.get(id) === epoch)
+      .map(([id, epoch]) => ({ id, epoch }));
+    this.#strangers = strangers;
+    if (lost.length > 0) {
+      await disown(this.#db, this.incarnation, lost);
+      this.wake();
+    }
+  }
+
+  /** Takes nothing new, commits what is under way, gives the rest back. */
+  async drain(): Promise<void> {
+    if (this.#draining) return;
+    this.#draining = true;
+    clearTimeout(this.#pollTimer);
+    const graceMs = this.#options.graceMs ?? 8_000;
+    await Promise.race([this.#claiming, delay(1_000)]);
+    for (const loop of this.#loops.values()) loop.dispatch({ type: 'drain' });
+    await this.#idleWithin(graceMs);
+    for (const loop of [...this.#loops.values()]) loop.dispatch({ type: 'let_go' });
+    await this.#idleWithin(1_000);
+    this.#stopped = true;
+    this.#sweeper.stop();
+    clearInterval(this.#checkTimer);
+    await Promise.race([this.#budgets.close().catch(() => {}), delay(500)]);
+    await Promise.race([this.#liveness.stop(), delay(500)]);
+    this.signals.send({ queued: true });
+    await Promise.race([this.signals.close(), delay(500)]);
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    if (this.#loops.size === 0) return;
+    const controller = new AbortController();
+    await Promise.race([
+      new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      }),
+      delay(ms, undefined, { signal: controller.signal }).catch(() => {}),
+    ]);
+    controller.abort();
+    this.#onIdle = null;
+  }
+}

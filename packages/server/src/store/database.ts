@@ -1,0 +1,91 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Logger } from '../base/index.ts';
+import type { DB } from './schema.gen.ts';
+
+export interface DatabaseOptions {
+  url: string;
+  /** A connection that is not behind a transaction pooler: LISTEN and session locks need one. Default: `url`. */
+  directUrl?: string | undefined;
+  applicationName: string;
+  /** Connections for everything but the kernel. */
+  poolSize?: number;
+  /** Connections for the kernel's commits and claims. */
+  kernelPoolSize?: number;
+  logger: Logger;
+  /** Told of every statement of the kernel, before it is sent. */
+  onStatement?: (name: string) => void;
+}
+
+export interface Statement {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+// Sequences and counters are bigint in the database and stay far below 2^53.
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === pg.types.builtins.INT8) return Number;
+    return pg.types.getTypeParser(oid, format);
+  },
+} as pg.CustomTypesConfig;
+
+/**
+ * The connections of one process. The kernel has its own pool, and the heartbeat yet another, so that slow requests
+ * that use up the shared pool delay neither a commit nor a sign of life.
+ */
+export class Database {
+  readonly pool: pg.Pool;
+  readonly kernel: pg.Pool;
+  readonly liveness: pg.Pool;
+  readonly rows: Kysely<DB>;
+  readonly #options: DatabaseOptions;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.pool = this.#createPool(options.poolSize ?? 10, options.applicationName);
+    this.kernel = this.#createPool(options.kernelPoolSize ?? 6, `${options.applicationName}/kernel`);
+    this.liveness = this.#createPool(2, `${options.applicationName}/liveness`);
+    this.rows = new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
+  }
+
+  #config(applicationName: string): pg.ClientConfig {
+    return {
+      connectionString: this.#options.url,
+      application_name: applicationName,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      lock_timeout: 10_000,
+      idle_in_transaction_session_timeout: 30_000,
+      options: '-c synchronous_commit=on -c jit=off',
+      types,
+    };
+  }
+
+  #createPool(max: number, applicationName: string): pg.Pool {
+    const pool = new pg.Pool({ ...this.#config(applicationName), max, idleTimeoutMillis: 60_000 });
+    pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
+    return pool;
+  }
+
+  /** A connection of one's own, outside every pool; the caller handles its errors and ends it. */
+  async connectDirect(purpose: string): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...this.#config(`${this.#options.applicationName}/${purpose}`),
+      connectionString: this.#options.directUrl ?? this.#options.url,
+    });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+
+  async run<Row extends pg.QueryResultRow>(statement: Statement, pool: pg.Pool = this.kernel): Promise<Row[]> {
+    this.#options.onStatement?.(statement.name);
+    return (await pool.query<Row>(statement)).rows;
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([this.pool.end(), this.kernel.end(), this.liveness.end()]);
+  }
+}

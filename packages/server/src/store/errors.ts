@@ -1,0 +1,32 @@
+import { messageOf } from '../base/index.ts';
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]);
+
+/** The connection went away or the server is not (yet) there; the statement may or may not have been carried out. */
+export function isConnectionError(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) {
+    if (NETWORK.has(code) || code.startsWith('08') || code.startsWith('57P') || code === '53300') return true;
+    if (/^[0-9A-Z]{5}$/.test(code)) return false;
+  }
+  return /terminated|timeout|not queryable|Client has encountered|socket|Query read/i.test(messageOf(error));
+}
+
+/** Deadlock, serialization failure, lock timeout: nothing was written, the same statement may be sent again. */
+export function isContention(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '40001' || code === '40P01' || code === '55P03';
+}

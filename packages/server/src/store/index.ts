@@ -1,0 +1,18 @@
+/**
+ * store: the database. Migrations and functions in migrations/*.sql, every query in queries/<noun>.ts.
+ * Imports: base, protocol.
+ * Start reading: migrations/0001_tables.sql, then 0002_advance.sql (the hot path), then queries/advance.ts.
+ */
+export { Database, type DatabaseOptions } from './database.ts';
+export * from './embedded/index.ts';
+export { isConnectionError, isContention } from './errors.ts';
+export { toJsonText } from './json.ts';
+export { migrate, readMigrations } from './migrate.ts';
+export * from './queries/advance.ts';
+export * from './queries/budgets.ts';
+export * from './queries/claim.ts';
+export * from './queries/outside.ts';
+export * from './queries/runs.ts';
+export * from './queries/snapshots.ts';
+export * from './queries/start.ts';
+export * from './queries/workers.ts';

@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import pg from 'pg';
+import { messageOf, StartupError } from '../base/index.ts';
+import { isConnectionError } from './errors.ts';
+
+interface Migration {
+  id: number;
+  name: string;
+  /** An older program must not work on a schema that has it. */
+  breaking: boolean;
+  sql: string;
+}
+
+const DIRECTORY = new URL('./migrations/', import.meta.url);
+const OLDEST_POSTGRES = 150_000;
+// One starter migrates, the others wait and then find nothing to do.
+const LOCK = 4_700_001;
+
+export function readMigrations(): Migration[] {
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => {
+      const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
+      const breaking = /^-- breaking: (true|false)$/m.exec(sql)?.[1];
+      const id = Number(/^(\d{4})_/.exec(file)?.[1]);
+      if (breaking === undefined || !id)
+        throw new Error(`migration ${file} needs a number and a "-- breaking:" line`);
+      return { id, name: file.replace(/\.sql$/, ''), breaking: breaking === 'true', sql };
+    });
+}
+
+/** Brings the database up to date. Returns the names of the migrations that this call applied. */
+export async function migrate(url: string, migrations: Migration[] = readMigrations()): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'troupe/migrate',
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+  try {
+    await checkVersion(client);
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await client.query('create schema if not exists troupe');
+    await client.query(
+      'create table if not exists troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())',
+    );
+    const { rows } = await client.query<{ id: number; name: string; breaking: boolean }>(
+      'select id, name, breaking from troupe.migrations order by id',
+    );
+    refuseNewer(rows, migrations);
+    const applied: string[] = [];
+    const present = new Set(rows.map((row) => row.id));
+    for (const migration of migrations) {
+      if (present.has(migration.id)) continue;
+      await client.query(migration.sql);
+      await client.query('insert into troupe.migrations (id, name, breaking) values ($1, $2, $3)', [
+        migration.id,
+        migration.name,
+        migration.breaking,
+      ]);
+      applied.push(migration.name);
+    }
+    await client.query('commit');
+    return applied;
+  } catch (error) {
+    if ((error as { code?: string }).code === '42501') {
+      throw new StartupError(
+        'database_rights',
+        `The database user may not set up Troupe's schema: ${messageOf(error)}.`,
+        {
+          hint: 'Grant it CREATE on the database, or run `troupe migrate` as a user who has it and grant ALL on schema troupe.',
+          cause: error,
+        },
+      );
+    }
+    if (!(error instanceof StartupError) && isConnectionError(error)) throw unreachable(url, error);
+    throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function checkVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
+  const version = Number(rows[0]?.server_version_num);
+  if (version < OLDEST_POSTGRES) {
+    throw new StartupError(
+      'database_too_old',
+      `This PostgreSQL is version ${Math.floor(version / 10_000)}; Troupe needs 15 or newer.`,
+      { hint: 'Upgrade it, or unset DATABASE_URL to let Troupe bring its own.' },
+    );
+  }
+}
+
+function refuseNewer(present: { id: number; name: string; breaking: boolean }[], known: Migration[]): void {
+  const newest = Math.max(...known.map((migration) => migration.id));
+  const newer = present.filter((row) => row.id > newest && row.breaking);
+  if (newer.length === 0) return;
+  throw new StartupError(
+    'schema_too_new',
+    `The database was migrated by a newer Troupe (${newer.map((row) => row.name).join(', ')}) and this one cannot work on it.`,
+    { hint: 'Start the newer version, or give this one a database of its own.' },
+  );
+}
+
+function unreachable(url: string, cause: unknown): StartupError {
+  let where = 'the database';
+  try {
+    const parsed = new URL(url);
+    where = `${parsed.hostname}:${parsed.port || 5432}${parsed.pathname}`;
+  } catch {
+    // not a URL: the cause says what pg made of it
+  }
+  return new StartupError(
+    'database_unreachable',
+    `Cannot connect to ${where}: ${messageOf(cause) || 'no answer'}.`,
+    {
+      hint: 'Check DATABASE_URL and that PostgreSQL is running; unset DATABASE_URL to let Troupe bring its own.',
+      cause,
+    },
+  );
+}

@@ -1,0 +1,244 @@
+-- breaking: true
+-- The tables that the kernel stands on. Rows are the checkpoint and the queue: there is no other state.
+
+create table troupe.projects (
+  id uuid primary key,
+  name text not null check (length(name) between 1 and 200),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create unique index projects_name on troupe.projects (lower(name));
+
+create table troupe.agents (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  name text not null check (length(name) between 1 and 200),
+  status text not null default 'active' check (status in ('active', 'archived')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create unique index agents_name on troupe.agents (project_id, lower(name));
+
+create table troupe.entities (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  type text not null check (type in ('human', 'agent')),
+  external_id text,
+  display_name text,
+  agent_id uuid unique references troupe.agents,
+  metadata jsonb not null default '{}',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  check ((type = 'agent') = (agent_id is not null))
+);
+create unique index entities_external on troupe.entities (project_id, external_id) where external_id is not null;
+
+create table troupe.compiled_snapshots (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  checksum text not null check (checksum ~ '^[0-9a-f]{64}$'),
+  compiled jsonb not null,
+  created_at timestamptz not null default now(),
+  unique (project_id, checksum)
+);
+
+-- fillfactor: these rows are updated by every commit; room on the page keeps the updates heap-only (no index writes).
+create table troupe.threads (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  kind text not null check (kind in ('session', 'space', 'sub_agent', 'run')),
+  last_message_seq bigint not null default 0,
+  last_event_seq bigint not null default 0,
+  -- The one run that may work here, where runs of the thread go one after the other.
+  active_run_id uuid,
+  created_at timestamptz not null default now()
+) with (fillfactor = 60);
+
+create table troupe.messages (
+  thread_id uuid not null references troupe.threads on delete cascade,
+  seq bigint not null check (seq > 0),
+  id uuid not null,
+  role text not null check (role in ('user', 'assistant', 'tool_call', 'tool_result', 'system')),
+  content jsonb not null,
+  tool_call_id text,
+  sender_id uuid,
+  run_id uuid,
+  step int,
+  metadata jsonb,
+  created_at timestamptz not null default now(),
+  primary key (thread_id, seq)
+);
+create unique index messages_id on troupe.messages (id);
+
+create table troupe.events (
+  thread_id uuid not null references troupe.threads on delete cascade,
+  seq bigint not null check (seq > 0),
+  type text not null,
+  data jsonb,
+  run_id uuid,
+  step int,
+  created_at timestamptz not null default now(),
+  primary key (thread_id, seq)
+);
+
+create table troupe.runs (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  door text not null,
+  agent_id uuid references troupe.agents,
+  entity_id uuid references troupe.entities,
+  snapshot_id uuid not null references troupe.compiled_snapshots,
+  thread_id uuid not null references troupe.threads,
+  parent_run_id uuid references troupe.runs,
+  root_run_id uuid not null,
+  trigger_type text not null,
+  trigger_message_id uuid,
+  trigger_seq bigint,
+  trigger jsonb not null default '{}',
+  chain_depth int not null default 0 check (chain_depth >= 0),
+
+  status text not null default 'queued'
+    check (status in ('queued', 'running', 'waiting_tool', 'waiting_reply', 'completed', 'failed', 'canceled')),
+  -- A serial run works alone in its thread: it is not ready until its predecessor has ended.
+  serial boolean not null default false,
+  ready boolean not null default true,
+  -- Where set, at most lane_limit runs of the lane are running at once.
+  lane text,
+  lane_limit int check (lane_limit > 0),
+  run_at timestamptz not null default now(),
+
+  step int not null default 0 check (step >= 0),
+  -- The fence: every write of the worker matches epoch, worker_id and version.
+  epoch int not null default 0,
+  worker_id uuid,
+  version int not null default 0,
+  attempt int not null default 0,
+  model_index int not null default 0,
+  takeovers int not null default 0,
+  open_calls int not null default 0 check (open_calls >= 0),
+  steers int not null default 0,
+  history_limit int not null default 100,
+
+  wait_state jsonb,
+  wait_deadline timestamptz,
+  wall_ms bigint not null,
+  deadline_at timestamptz,
+
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cost bigint not null default 0,
+  budget_ids uuid[],
+
+  outcome jsonb,
+  error jsonb,
+  cancel_reason text check (cancel_reason in ('user', 'absorbed', 'timeout', 'budget', 'superseded')),
+  absorbed_by uuid,
+  metadata jsonb not null default '{}',
+  created_at timestamptz not null default now(),
+  started_at timestamptz,
+  completed_at timestamptz,
+  canceled_at timestamptz,
+  updated_at timestamptz not null default now(),
+
+  check ((status = 'running') = (worker_id is not null)),
+  check ((status in ('waiting_tool', 'waiting_reply')) = (wait_deadline is not null)),
+  check ((status = 'canceled') = (cancel_reason is not null)),
+  check (status <> 'failed' or error is not null),
+  check ((status in ('completed', 'failed')) = (completed_at is not null)),
+  check ((lane is null) = (lane_limit is null))
+) with (fillfactor = 60);
+create index runs_queued on troupe.runs (run_at) where status = 'queued' and ready and lane is null;
+create index runs_lane on troupe.runs (lane, run_at) where status in ('queued', 'running') and lane is not null;
+create index runs_held on troupe.runs (worker_id) where status = 'running';
+create index runs_waiting on troupe.runs (wait_deadline) where status in ('waiting_tool', 'waiting_reply');
+create index runs_blocked on troupe.runs (thread_id, trigger_seq) where status = 'queued' and not ready;
+create unique index runs_trigger on troupe.runs (entity_id, trigger_message_id) where trigger_message_id is not null;
+create index runs_project on troupe.runs (project_id, id);
+
+create table troupe.run_steps (
+  run_id uuid not null references troupe.runs on delete cascade,
+  step int not null check (step > 0),
+  agent_key text,
+  provider text not null,
+  model text not null,
+  worker_id uuid not null,
+  epoch int not null,
+  attempt int not null,
+  started_at timestamptz not null,
+  first_token_at timestamptz,
+  finished_at timestamptz not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cost bigint not null,
+  finish_reason text not null,
+  decision jsonb,
+  -- Whether a budget is spent by it; a takeover looks these up by worker.
+  budgeted boolean not null default false,
+  primary key (run_id, step)
+);
+create index run_steps_budgeted on troupe.run_steps (worker_id) where budgeted;
+
+create table troupe.tool_calls (
+  run_id uuid not null references troupe.runs on delete cascade,
+  call_id text not null check (length(call_id) between 1 and 200),
+  step int not null,
+  position int not null,
+  tool text not null,
+  args jsonb not null,
+  effect text not null check (effect in ('pure', 'idempotent', 'once')),
+  status text not null
+    check (status in ('requested', 'running', 'completed', 'failed', 'canceled', 'expired', 'in_doubt')),
+  -- Who must settle it from outside; null where a worker executes it.
+  waits_for text check (waits_for in ('client', 'approval', 'person', 'task')),
+  output jsonb,
+  error jsonb,
+  attempt int not null default 1,
+  epoch int not null,
+  deadline timestamptz,
+  settled_by text,
+  created_at timestamptz not null default now(),
+  settled_at timestamptz,
+  primary key (run_id, call_id),
+  check (waits_for is null or status in ('requested', 'in_doubt')),
+  check (waits_for is null or deadline is not null)
+) with (fillfactor = 70);
+create index tool_calls_open on troupe.tool_calls (deadline) where waits_for is not null;
+
+create table troupe.budgets (
+  id uuid primary key,
+  project_id uuid not null references troupe.projects,
+  scope text not null check (scope in ('project', 'agent', 'space', 'session', 'run_tree')),
+  scope_id uuid not null,
+  unit text not null check (unit in ('tokens', 'cost')),
+  amount bigint not null check (amount >= 0),
+  spent bigint not null default 0 check (spent >= 0),
+  -- Handed to workers and not yet reported as spent.
+  leased bigint not null default 0 check (leased >= 0),
+  on_exhausted text not null default 'stop' check (on_exhausted in ('stop', 'fallback', 'wait')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (scope, scope_id, unit)
+);
+
+-- All three only grow, so that a report or a grant whose answer was lost can be sent again.
+create table troupe.budget_leases (
+  budget_id uuid not null references troupe.budgets on delete cascade,
+  worker_id uuid not null,
+  granted bigint not null default 0,
+  spent bigint not null default 0 check (spent >= 0),
+  returned bigint not null default 0 check (returned >= 0),
+  primary key (budget_id, worker_id)
+);
+
+-- Unlogged: a heartbeat is worth nothing after a crash of Postgres, and must not cost a disk write.
+create unlogged table troupe.workers (
+  incarnation uuid primary key,
+  host text not null,
+  pid int not null,
+  beat bigint not null,
+  capacity int not null default 0,
+  load int not null default 0,
+  draining boolean not null default false,
+  code_tools text[] not null default '{}',
+  started_at timestamptz not null default now()
+) with (fillfactor = 50);

