@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, messageOf, StartupError } from '../base/index.ts';
-import type { Database } from '../store/index.ts';
+import { type Database, notify, openSignals } from '../store/index.ts';
 
-const CHANNEL = 'troupe';
 const BATCH_MS = 3;
 /** Postgres takes at most 8,000 bytes in one notice. */
 const MOST_IDS = 150;
@@ -50,18 +49,11 @@ export class Signals {
   async connect(): Promise<void> {
     const client = await this.#db.connectDirect('signals');
     try {
-      const pid = async () =>
-        (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
-      const first = await pid();
-      await client.query(`listen ${CHANNEL}`);
-      if (this.#lock) await client.query('select pg_advisory_lock(troupe.worker_lock($1))', [this.#lock]);
-      if ((await pid()) !== first) {
+      if (!(await openSignals(client, this.#lock))) {
         throw new StartupError(
           'direct_connection_needed',
           'The database connection goes through a transaction pooler, which loses locks and notices.',
-          {
-            hint: 'Set DATABASE_DIRECT_URL to an address that reaches PostgreSQL directly.',
-          },
+          { hint: 'Set DATABASE_DIRECT_URL to an address that reaches PostgreSQL directly.' },
         );
       }
     } catch (error) {
@@ -120,21 +112,8 @@ export class Signals {
       };
       if (!hints.runs && threadIds.length > 0) hints.threads = threadIds.splice(0, MOST_IDS);
       first = false;
-      await this.#client
-        ?.query({
-          name: 'notify',
-          text: 'select pg_notify($1, $2)',
-          values: [CHANNEL, JSON.stringify(hints)],
-        })
-        .catch(() => {});
+      if (this.#client) await notify(this.#client, JSON.stringify(hints)).catch(() => {});
     }
-  }
-
-  /** Cuts the connection without a word, as a network fault would. For tests. */
-  cut(): void {
-    (
-      this.#client as unknown as { connection: { stream: { destroy(): void } } } | null
-    )?.connection.stream.destroy();
   }
 
   async close(): Promise<void> {

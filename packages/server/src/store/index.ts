@@ -13,6 +13,7 @@ export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
 export * from './queries/outside.ts';
 export * from './queries/runs.ts';
+export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
 export * from './queries/start.ts';
 export * from './queries/workers.ts';

@@ -16,7 +16,7 @@ $$;
 
 -- Puts messages and events at the end of a thread whose lock the caller holds. Returns the seq before the first message.
 create function troupe.append(thread uuid, run uuid, messages jsonb, events jsonb) returns bigint language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   message_count int := coalesce(jsonb_array_length(messages), 0);
   event_count int := coalesce(jsonb_array_length(events), 0);
@@ -42,7 +42,7 @@ end $$;
 
 -- Ends every open call of a run whose locks the caller holds; each gets its result, so that the history stays readable.
 create function troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text, p_by text) returns void language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   closed jsonb; problem jsonb := jsonb_build_object('code', p_code, 'message', p_text);
 begin
@@ -90,184 +90,182 @@ begin
   end if;
 end $$;
 
--- items: [{ run, worker, epoch, version, thread, known, steers, park,
---           step?, attempt?, modelIndex?, stepRow?, waitState?, messages?, events?, calls?, settled?, begun?,
---           target?: completed|failed|canceled|queued|waiting_tool, delayMs?, outcome?, error?, cancelReason?,
---           close?, goEvents?, parkEvents?, targetEvents? }]      events by what becomes of the run
+-- Every argument is one flat list; `i` is the number of the item (from 1) that a row belongs to.
+--   items:    { i, run, worker, epoch, version, thread, known, steers, park, outside, step, attempt, modelIndex, target, delayMs,
+--               outcome, error, cancelReason, waitState, close, m, e, eGo, ePark, eTarget, inputTokens, outputTokens, cost }
+--             outside: calls that begin to wait for somebody; m, e…: how many messages and events, by what becomes of the run
+--   messages: { i, k, id, role, content, callId, sender, step, metadata }      k: place within the item, from 1
+--   events:   { i, k, w, type, data, message, step }                           w: go|parked|ended, where written only then
+--   calls:    { i, k, id, step, tool, args, effect, status, waitsFor, deadlineMs, error }
+--   changes:  { i, id, status, output, error, waitsFor, deadlineMs, again, by }
+--   steps:    the rows of run_steps
 -- Answers one verdict per item, in order:
 --   { ok: true, mode: go|parked|ended|released, seq, version, openCalls, steers, foreign?, ready? }
 --   { ok: false, status, epoch, version, step, worker }     somebody else has the run, or this very commit was done before
-create function troupe.advance(items jsonb) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+create function troupe.advance(items jsonb, messages jsonb, events jsonb, calls jsonb, changes jsonb, steps jsonb) returns jsonb
+language plpgsql set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
-  ids uuid[]; modes text[]; refusals jsonb[];
-  taken int[]; thread_of uuid[]; message_base bigint[]; event_base bigint[];
-  expected int; written int; verdicts jsonb;
-  event_keys constant jsonb := '{"go": "goEvents", "parked": "parkEvents", "ended": "targetEvents", "released": "targetEvents"}';
+  runs uuid[]; modes text[]; refusals jsonb[]; refused boolean; behind boolean; closing boolean; ended boolean;
+  threads uuid[]; message_base bigint[]; event_base bigint[];
+  written int; verdicts jsonb;
 begin
   -- 1. Lock the runs; judge every item by what the lock shows.
-  with item as (
-    select o, (v->>'run')::uuid as run, (v->>'worker')::uuid as worker, (v->>'epoch')::int as epoch,
-      (v->>'version')::int as version, (v->>'steers')::int as steers, (v->>'park')::boolean as park, v->>'target' as target,
-      (select count(*) from jsonb_array_elements(v->'calls') c where c ? 'waitsFor') as outside
-    from jsonb_array_elements(items) with ordinality as x(v, o)
-  ), held as (
+  with item as materialized (
+    select * from jsonb_to_recordset(items) as x(i int, run uuid, worker uuid, epoch int, version int, steers int, park boolean,
+      outside int, target text, close boolean)
+  ), held as materialized (
     select r.id, r.status, r.epoch, r.version, r.step, r.worker_id, r.open_calls, r.steers from troupe.runs r
     where r.id = any(array(select run from item)) order by r.id for update
+  ), judged as materialized (
+    select t.i, t.run, t.close, h.id, h.status, h.epoch, h.version, h.step, h.worker_id, case
+      when h.id is null or h.status <> 'running' or h.epoch <> t.epoch or h.worker_id <> t.worker or h.version <> t.version then 'refused'
+      when t.target = 'completed' and h.steers > t.steers then 'go'
+      when t.target = 'queued' then 'released'
+      when t.target = 'waiting_tool' then 'parked'
+      when t.target is not null then 'ended'
+      when t.park and h.open_calls + t.outside > 0 then 'parked'
+      else 'go' end as mode
+    from item t left join held h on h.id = t.run
   )
-  select array_agg(i.run order by i.o),
-    array_agg(case
-      when h.id is null or h.status <> 'running' or h.epoch <> i.epoch or h.worker_id <> i.worker or h.version <> i.version then 'refused'
-      when i.target = 'completed' and h.steers > i.steers then 'go'
-      when i.target = 'queued' then 'released'
-      when i.target = 'waiting_tool' then 'parked'
-      when i.target is not null then 'ended'
-      when i.park and h.open_calls + i.outside > 0 then 'parked'
-      else 'go' end order by i.o),
-    array_agg(case when h.id is null then jsonb_build_object('ok', false, 'status', 'missing')
-      else jsonb_build_object('ok', false, 'status', h.status, 'epoch', h.epoch, 'version', h.version, 'step', h.step, 'worker', h.worker_id)
-      end order by i.o)
-  into ids, modes, refusals
-  from item i left join held h on h.id = i.run;
-
-  taken := array(select o from generate_subscripts(modes, 1) o where modes[o] <> 'refused');
-  if cardinality(taken) = 0 then
+  select array_agg(run order by i), array_agg(mode order by i), bool_or(mode = 'refused'), bool_or(mode = 'ended'),
+    bool_or(mode = 'ended' and close),
+    array_agg(case when mode = 'refused' then jsonb_build_object('ok', false, 'status', coalesce(status, 'missing'),
+      'epoch', epoch, 'version', version, 'step', step, 'worker', worker_id) end order by i)
+  into runs, modes, refused, ended, closing, refusals from judged;
+  if refused and 'refused' = all(modes) then
     return to_jsonb(refusals);
   end if;
 
   -- 2. Calls that end, calls that begin (again). The version fence makes a mismatch impossible; if it happens, stop.
-  select coalesce(sum(coalesce(jsonb_array_length(items->(o-1)->'settled'), 0) + coalesce(jsonb_array_length(items->(o-1)->'begun'), 0)), 0)
-    into expected from unnest(taken) o;
-  if expected > 0 then
+  if jsonb_array_length(changes) > 0 then
     update troupe.tool_calls c set
-      status = s.v->>'status',
-      output = case when s.v ? 'output' then s.v->'output' else c.output end,
-      error = case when s.v ? 'error' then s.v->'error' else c.error end,
-      epoch = (items->(s.o-1)->>'epoch')::int,
-      attempt = c.attempt + case when s.v->>'status' = 'running' then coalesce((s.v->>'again')::int, 0) else 0 end,
-      waits_for = s.v->>'waitsFor',
-      deadline = case when s.v ? 'deadlineMs' then now() + make_interval(secs => (s.v->>'deadlineMs')::float8 / 1000) end,
-      settled_at = case when s.v->>'status' in ('completed', 'failed', 'canceled', 'expired') or s.v->>'status' = 'in_doubt' and not s.v ? 'waitsFor' then now() end,
-      settled_by = s.v->>'by'
-    from (
-      select o, v from unnest(taken) o, jsonb_array_elements(
-        coalesce(items->(o-1)->'settled', '[]') || coalesce(items->(o-1)->'begun', '[]')) v
-    ) s
-    where c.run_id = ids[s.o] and c.call_id = s.v->>'id'
-      and c.status in ('requested', 'running', 'in_doubt');
+      status = s.status,
+      output = coalesce(s.output, c.output),
+      error = coalesce(s.error, c.error),
+      epoch = s.epoch,
+      attempt = c.attempt + coalesce(s.again, 0),
+      waits_for = s."waitsFor",
+      deadline = now() + make_interval(secs => s."deadlineMs" / 1000),
+      settled_at = case when s.status <> 'running' and s."waitsFor" is null then now() end,
+      settled_by = s.by
+    from jsonb_to_recordset(changes) as s(i int, id text, epoch int, status text, output jsonb, error jsonb, "waitsFor" text, "deadlineMs" float8, again int, by text)
+    where c.run_id = runs[s.i] and c.call_id = s.id and modes[s.i] <> 'refused' and c.status in ('requested', 'running', 'in_doubt');
     get diagnostics written = row_count;
-    if written <> expected then
-      raise exception 'troupe.advance: % of % calls could be written', written, expected;
+    if written <> (select count(*) from jsonb_array_elements(changes) s where modes[(s->>'i')::int] <> 'refused') then
+      raise exception 'troupe.advance: a call to be written was not open';
     end if;
   end if;
 
   -- A run that ends before its calls do closes them.
-  if exists (select from unnest(taken) o where modes[o] = 'ended' and (items->(o-1)->>'close')::boolean) then
-    perform 1 from troupe.threads t where t.id = any(array(select (items->(o-1)->>'thread')::uuid from unnest(taken) o)) order by t.id for update;
-    perform troupe.close_calls(ids[o], (items->(o-1)->>'thread')::uuid, 'canceled', 'canceled',
+  if closing then
+    perform 1 from troupe.threads t where t.id = any(array(select (v->>'thread')::uuid from jsonb_array_elements(items) v)) order by t.id for update;
+    perform troupe.close_calls(x.run, x.thread, 'canceled', 'canceled',
         'The run ended before this call did; a call that was already running may have taken effect.', null)
-      from unnest(taken) o where modes[o] = 'ended' and (items->(o-1)->>'close')::boolean;
+      from jsonb_to_recordset(items) as x(i int, run uuid, thread uuid, close boolean) where modes[x.i] = 'ended' and x.close;
   end if;
 
   -- 3. Lock the threads in order; place every item's messages and events behind what is there.
-  with item as (
-    select o, (items->(o-1)->>'thread')::uuid as thread,
-      coalesce(jsonb_array_length(items->(o-1)->'messages'), 0) as m,
-      coalesce(jsonb_array_length(items->(o-1)->'events'), 0) + coalesce(jsonb_array_length(items->(o-1)->(event_keys->>modes[o])), 0) as e
-    from unnest(taken) o
-  ), held as (
+  with item as materialized (
+    select x.i, x.thread, x.known, x.m, x.e + case modes[x.i] when 'go' then x."eGo" when 'parked' then x."ePark" else x."eTarget" end as e
+    from jsonb_to_recordset(items) as x(i int, thread uuid, known bigint, m int, e int, "eGo" int, "ePark" int, "eTarget" int)
+    where modes[x.i] <> 'refused'
+  ), held as materialized (
     select t.id, t.last_message_seq, t.last_event_seq from troupe.threads t
     where t.id = any(array(select thread from item)) order by t.id for update
-  ), placed as (
-    select i.o, i.thread,
-      h.last_message_seq + sum(i.m) over w - i.m as mb,
-      h.last_event_seq + sum(i.e) over w - i.e as eb
-    from item i join held h on h.id = i.thread window w as (partition by i.thread order by i.o)
+  ), placed as materialized (
+    select t.i, t.thread, t.known,
+      h.last_message_seq + sum(t.m) over w - t.m as mb,
+      h.last_event_seq + sum(t.e) over w - t.e as eb
+    from item t join held h on h.id = t.thread window w as (partition by t.thread order by t.i)
   ), moved as (
     update troupe.threads t set last_message_seq = t.last_message_seq + s.m, last_event_seq = t.last_event_seq + s.e
     from (select thread, sum(m) as m, sum(e) as e from item group by thread) s where t.id = s.thread
   )
-  select array_agg(p.thread order by a.o), array_agg(p.mb order by a.o), array_agg(p.eb order by a.o)
-  into thread_of, message_base, event_base
-  from generate_subscripts(ids, 1) a(o) left join placed p on p.o = a.o;
+  select array_agg(p.thread order by a.i), array_agg(p.mb order by a.i), array_agg(p.eb order by a.i), bool_or(p.mb > p.known)
+  into threads, message_base, event_base, behind
+  from generate_subscripts(runs, 1) a(i) left join placed p on p.i = a.i;
 
   -- 4. Write.
   insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
-  select thread_of[o], message_base[o] + k, (m->>'id')::uuid, m->>'role', m->'content', m->>'callId', (m->>'sender')::uuid,
-    ids[o], (m->>'step')::int, m->'metadata'
-  from unnest(taken) o, jsonb_array_elements(items->(o-1)->'messages') with ordinality x(m, k);
+  select threads[m.i], message_base[m.i] + m.k, m.id, m.role, m.content, m."callId", m.sender, runs[m.i], m.step, m.metadata
+  from jsonb_to_recordset(messages) as m(i int, k int, id uuid, role text, content jsonb, "callId" text, sender uuid, step int, metadata jsonb)
+  where modes[m.i] <> 'refused';
 
   insert into troupe.events (thread_id, seq, type, data, run_id, step)
-  select thread_of[o], event_base[o] + k, e->>'type',
-    case when e ? 'message' then coalesce(e->'data', '{}') || jsonb_build_object('seq', message_base[o] + 1 + (e->>'message')::int) else e->'data' end,
-    ids[o], (e->>'step')::int
-  from unnest(taken) o, jsonb_array_elements(
-    coalesce(items->(o-1)->'events', '[]') || coalesce(items->(o-1)->(event_keys->>modes[o]), '[]')) with ordinality x(e, k);
+  select threads[e.i], event_base[e.i] + e.k, e.type,
+    case when e.message is null then e.data else coalesce(e.data, '{}') || jsonb_build_object('seq', message_base[e.i] + e.message) end,
+    runs[e.i], e.step
+  from jsonb_to_recordset(events) as e(i int, k int, w text, type text, data jsonb, message int, step int)
+  where modes[e.i] <> 'refused' and (e.w is null or e.w = modes[e.i] or e.w = 'ended' and modes[e.i] = 'released');
 
-  insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, waits_for, deadline, epoch, output, error, settled_at)
-  select ids[o], c->>'id', (items->(o-1)->>'step')::int, k, c->>'tool', c->'args', c->>'effect', c->>'status', c->>'waitsFor',
-    case when c ? 'deadlineMs' then now() + make_interval(secs => (c->>'deadlineMs')::float8 / 1000) end,
-    (items->(o-1)->>'epoch')::int, c->'output', c->'error', case when c->>'status' in ('completed', 'failed') then now() end
-  from unnest(taken) o, jsonb_array_elements(items->(o-1)->'calls') with ordinality x(c, k);
+  if jsonb_array_length(calls) > 0 then
+    insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, waits_for, deadline, epoch, error, settled_at)
+    select runs[c.i], c.id, c.step, c.k, c.tool, c.args, c.effect, c.status, c."waitsFor",
+      now() + make_interval(secs => c."deadlineMs" / 1000), c.epoch, c.error, case when c.status = 'failed' then now() end
+    from jsonb_to_recordset(calls) as c(i int, k int, id text, step int, epoch int, tool text, args jsonb, effect text, status text, "waitsFor" text, "deadlineMs" float8, error jsonb)
+    where modes[c.i] <> 'refused';
+  end if;
 
-  insert into troupe.run_steps (run_id, step, agent_key, provider, model, worker_id, epoch, attempt, started_at, first_token_at,
-    finished_at, input_tokens, output_tokens, cost, finish_reason, decision, budgeted)
-  select ids[o], (items->(o-1)->>'step')::int, s->>'agentKey', s->>'provider', s->>'model', (items->(o-1)->>'worker')::uuid,
-    (items->(o-1)->>'epoch')::int, (s->>'attempt')::int,
-    to_timestamp((s->>'startedAt')::float8 / 1000), to_timestamp((s->>'firstTokenAt')::float8 / 1000), to_timestamp((s->>'finishedAt')::float8 / 1000),
-    (s->>'inputTokens')::bigint, (s->>'outputTokens')::bigint, (s->>'cost')::bigint, s->>'finishReason', s->'decision',
-    coalesce((s->>'budgeted')::boolean, false)
-  from unnest(taken) o cross join lateral (select items->(o-1)->'stepRow' as s) x where s is not null;
+  if jsonb_array_length(steps) > 0 then
+    insert into troupe.run_steps (run_id, step, agent_key, provider, model, worker_id, epoch, attempt, started_at, first_token_at,
+      finished_at, input_tokens, output_tokens, cost, finish_reason, decision, budgeted)
+    select runs[s.i], s.step, s."agentKey", s.provider, s.model, s.worker, s.epoch, s.attempt,
+      to_timestamp(s."startedAt" / 1000), to_timestamp(s."firstTokenAt" / 1000), to_timestamp(s."finishedAt" / 1000),
+      s."inputTokens", s."outputTokens", s.cost, s."finishReason", s.decision, coalesce(s.budgeted, false)
+    from jsonb_to_recordset(steps) as s(i int, step int, "agentKey" text, provider text, model text, worker uuid, epoch int, attempt int,
+      "startedAt" float8, "firstTokenAt" float8, "finishedAt" float8, "inputTokens" bigint, "outputTokens" bigint, cost bigint,
+      "finishReason" text, decision jsonb, budgeted boolean)
+    where modes[s.i] <> 'refused';
+  end if;
 
-  update troupe.runs r set
-    version = r.version + 1,
-    step = coalesce((i.v->>'step')::int, r.step),
-    takeovers = case when i.v ? 'step' then 0 else r.takeovers end,
-    attempt = coalesce((i.v->>'attempt')::int, case when i.v ? 'step' then 0 else r.attempt end),
-    model_index = coalesce((i.v->>'modelIndex')::int, r.model_index),
-    open_calls = case when modes[i.o] = 'ended' then 0 else r.open_calls end
-      + (select count(*) from jsonb_array_elements(i.v->'calls') c where c ? 'waitsFor')
-      + (select count(*) from jsonb_array_elements(i.v->'settled') c where c ? 'waitsFor'),
-    input_tokens = r.input_tokens + coalesce((i.v->'stepRow'->>'inputTokens')::bigint, 0),
-    output_tokens = r.output_tokens + coalesce((i.v->'stepRow'->>'outputTokens')::bigint, 0),
-    cost = r.cost + coalesce((i.v->'stepRow'->>'cost')::bigint, 0),
-    status = case modes[i.o] when 'go' then 'running' when 'parked' then 'waiting_tool' else i.v->>'target' end,
-    worker_id = case when modes[i.o] = 'go' then r.worker_id end,
-    run_at = case when modes[i.o] = 'released' then now() + make_interval(secs => coalesce((i.v->>'delayMs')::float8, 0) / 1000) else r.run_at end,
-    wait_state = case modes[i.o] when 'parked' then i.v->'waitState' when 'go' then r.wait_state end,
-    wait_deadline = case when modes[i.o] = 'parked' then least(r.deadline_at, now() + make_interval(secs => (i.v->>'delayMs')::float8 / 1000),
-      (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
-    outcome = case when modes[i.o] = 'ended' then i.v->'outcome' else r.outcome end,
-    error = case when i.v ? 'error' then i.v->'error' when modes[i.o] = 'ended' then null else r.error end,
-    cancel_reason = case when modes[i.o] = 'ended' then i.v->>'cancelReason' end,
-    completed_at = case when modes[i.o] = 'ended' and i.v->>'target' <> 'canceled' then now() end,
-    canceled_at = case when modes[i.o] = 'ended' and i.v->>'target' = 'canceled' then now() end,
-    updated_at = now()
-  from (select o, items->(o-1) as v from unnest(taken) o) i
-  where r.id = ids[i.o];
+  with written as (
+    update troupe.runs r set
+      version = r.version + 1,
+      step = coalesce(x.step, r.step),
+      takeovers = case when x.step is not null then 0 else r.takeovers end,
+      attempt = coalesce(x.attempt, r.attempt),
+      model_index = coalesce(x."modelIndex", r.model_index),
+      open_calls = case when modes[x.i] = 'ended' then 0 else r.open_calls + x.outside end,
+      input_tokens = r.input_tokens + x."inputTokens",
+      output_tokens = r.output_tokens + x."outputTokens",
+      cost = r.cost + x.cost,
+      status = case modes[x.i] when 'go' then 'running' when 'parked' then 'waiting_tool' else x.target end,
+      worker_id = case when modes[x.i] = 'go' then r.worker_id end,
+      run_at = case when modes[x.i] = 'released' then now() + make_interval(secs => coalesce(x."delayMs", 0) / 1000) else r.run_at end,
+      wait_state = case when modes[x.i] = 'parked' then x."waitState" end,
+      wait_deadline = case when modes[x.i] = 'parked' then least(r.deadline_at, now() + make_interval(secs => x."delayMs" / 1000),
+        (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
+      outcome = case when modes[x.i] = 'ended' then x.outcome else r.outcome end,
+      error = case when x.error is not null then x.error when modes[x.i] = 'ended' then null else r.error end,
+      cancel_reason = case when modes[x.i] = 'ended' then x."cancelReason" end,
+      completed_at = case when modes[x.i] = 'ended' and x.target <> 'canceled' then now() end,
+      canceled_at = case when modes[x.i] = 'ended' and x.target = 'canceled' then now() end,
+      updated_at = now()
+    from jsonb_to_recordset(items) as x(i int, step int, attempt int, "modelIndex" int, outside int, "inputTokens" bigint, "outputTokens" bigint,
+      cost bigint, target text, "delayMs" float8, "waitState" jsonb, outcome jsonb, error jsonb, "cancelReason" text)
+    where r.id = runs[x.i] and modes[x.i] <> 'refused'
+    returning x.i, r.version, r.steers, r.open_calls
+  )
+  select jsonb_agg(case when w.i is null then refusals[a.i] else jsonb_build_object('ok', true, 'mode', modes[a.i], 'seq', message_base[a.i],
+      'version', w.version, 'steers', w.steers, 'openCalls', w.open_calls) end order by a.i)
+  into verdicts from generate_subscripts(runs, 1) a(i) left join written w on w.i = a.i;
 
   -- 5. Let the next run of a serial thread in.
-  if 'ended' = any(modes) then
-    perform troupe.promote(r.thread_id, r.id) from unnest(taken) o join troupe.runs r on r.id = ids[o]
-      where modes[o] = 'ended' and r.serial order by r.thread_id;
+  if ended then
+    perform troupe.promote(r.thread_id, r.id) from generate_subscripts(runs, 1) i join troupe.runs r on r.id = runs[i]
+      where modes[i] = 'ended' and r.serial order by r.thread_id;
   end if;
 
-  -- 6. What others put into the thread meanwhile, and calls that others let through.
-  select jsonb_agg(jsonb_build_object('ok', true, 'mode', modes[o], 'seq', message_base[o],
-      'version', (items->(o-1)->>'version')::int + 1, 'steers', r.steers, 'openCalls', r.open_calls)
-    || case when message_base[o] > (items->(o-1)->>'known')::bigint then jsonb_build_object('foreign', (
-        select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
-        where m.thread_id = thread_of[o] and m.seq > (items->(o-1)->>'known')::bigint and m.seq <= message_base[o])) else '{}' end
-    || case when modes[o] = 'go' and (items->(o-1)->>'park')::boolean then jsonb_build_object('ready', (
-        select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
-        where c.run_id = ids[o] and c.status = 'requested' and c.waits_for is null)) else '{}' end
-    order by o)
-  into verdicts
-  from unnest(taken) o join troupe.runs r on r.id = ids[o];
-
-  if cardinality(taken) = cardinality(modes) then
-    return verdicts;
+  -- 6. Seldom: what others put into the thread meanwhile, and calls that others let through.
+  if behind or items @? '$[*] ? (@.park == true)' then
+    select jsonb_agg(case when modes[x.i] = 'refused' then verdicts->(x.i - 1) else verdicts->(x.i - 1)
+      || case when message_base[x.i] > x.known then jsonb_build_object('foreign', (
+          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+          where m.thread_id = threads[x.i] and m.seq > x.known and m.seq <= message_base[x.i])) else '{}' end
+      || case when modes[x.i] = 'go' and x.park then jsonb_build_object('ready', (
+          select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
+          where c.run_id = runs[x.i] and c.status = 'requested' and c.waits_for is null)) else '{}' end end order by x.i)
+    into verdicts from jsonb_to_recordset(items) as x(i int, known bigint, park boolean);
   end if;
-  return (select jsonb_agg(case when modes[o] = 'refused' then refusals[o] else verdicts->(array_position(taken, o) - 1) end order by o)
-    from generate_subscripts(modes, 1) o);
+  return verdicts;
 end $$;

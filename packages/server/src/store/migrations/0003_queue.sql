@@ -7,7 +7,7 @@
 -- The message and the run that it starts are one. Safe to repeat: ids come from the caller, and one message starts
 -- one run per entity; a repetition answers with what is there.
 create function troupe.start(item jsonb) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   thread uuid := (item->>'thread')::uuid;
   message jsonb := item->'message';
@@ -91,7 +91,7 @@ $$;
 -- Takes up to p_limit runs for a worker. FOR UPDATE SKIP LOCKED over the partial index of what is due: no two workers get
 -- the same run and none waits for another. p_start_events: { door: [event types written when its run first starts] }.
 create function troupe.claim(p_worker uuid, p_limit int, p_doors text[], p_start_events jsonb) returns setof jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   ids uuid[]; lane_row record; free int; more uuid[];
 begin

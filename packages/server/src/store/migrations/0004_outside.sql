@@ -71,7 +71,7 @@ end $$;
 -- Somebody outside ends a waiting call, or (proceed) lets a worker execute it. Brings open_calls to zero = queues the run.
 -- outcome: { status: completed|failed|proceed, output?, error?, args? }
 create function troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean;
 begin
@@ -117,7 +117,7 @@ end $$;
 -- The one sweep over everything that waits. Expired calls end as such and the run goes on with what it has;
 -- a run whose wall time is over is canceled. Waiting rows that somebody is settling right now are left to them.
 create function troupe.expire(p_limit int) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   ids uuid[]; r record; c record; left_open int; over boolean; expired int := 0; canceled int := 0; queued int := 0;
 begin
@@ -163,7 +163,7 @@ end $$;
 
 -- A message to a serial thread that may be busy. item: as for start, plus policy: queue|steer|interrupt|reject.
 create function troupe.post(item jsonb) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   thread uuid := (item->>'thread')::uuid; policy text := item->>'policy'; active uuid; r troupe.runs; now_active uuid; seq bigint; message jsonb := item->'message';
 begin
@@ -221,7 +221,7 @@ end $$;
 -- A new thread with everything up to and including a step of the run, and a run that goes on from there.
 -- edits: [{ seq, content }] replace messages on the way.
 create function troupe.fork(p_source uuid, p_step int, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb) returns jsonb language plpgsql
-set enable_seqscan to off as $$
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
   r troupe.runs; upto bigint;
 begin

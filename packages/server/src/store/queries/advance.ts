@@ -153,11 +153,84 @@ export type Advanced =
     }
   | { ok: false; status: string; epoch?: number; version?: number; step?: number; worker?: string | null };
 
+/** One call for the commits of many runs, as one flat list per table. */
 export async function advance(db: Database, items: AdvanceItem[]): Promise<Advanced[]> {
+  const flat = flatten(items);
   const rows = await db.run<{ verdicts: Advanced[] }>({
     name: 'advance',
-    text: 'select troupe.advance($1::jsonb) as verdicts',
-    values: [toJsonText(items)],
+    text: 'select troupe.advance($1::jsonb, $2::jsonb, $3::jsonb, $4::jsonb, $5::jsonb, $6::jsonb) as verdicts',
+    values: [flat.items, flat.messages, flat.events, flat.calls, flat.changes, flat.steps].map(toJsonText),
   });
   return rows[0]!.verdicts;
+}
+
+function flatten(all: AdvanceItem[]) {
+  const items: object[] = [];
+  const messages: object[] = [];
+  const events: object[] = [];
+  const calls: object[] = [];
+  const changes: object[] = [];
+  const steps: object[] = [];
+  all.forEach((item, index) => {
+    const i = index + 1;
+    const { epoch, worker, step } = item;
+    let outside = 0;
+    item.messages?.forEach((message, k) => messages.push({ ...message, i, k: k + 1 }));
+    const e = item.events?.length ?? 0;
+    const addEvents = (list: NewEvent[] | undefined, from: number, w?: string): number => {
+      list?.forEach((event, k) =>
+        events.push({
+          type: event.type,
+          data: event.data,
+          step: event.step,
+          message: event.message === undefined ? undefined : event.message + 1,
+          i,
+          k: from + k + 1,
+          w,
+        }),
+      );
+      return list?.length ?? 0;
+    };
+    addEvents(item.events, 0);
+    item.calls?.forEach((call, k) => {
+      calls.push({ ...call, i, k: k + 1, step, epoch });
+      if (call.waitsFor) outside++;
+    });
+    for (const change of [...(item.settled ?? []), ...(item.begun ?? [])]) {
+      changes.push({ ...change, i, epoch });
+      if (change.waitsFor) outside++;
+    }
+    if (item.stepRow) steps.push({ ...item.stepRow, i, step, epoch, worker });
+    items.push({
+      i,
+      run: item.run,
+      worker,
+      epoch,
+      version: item.version,
+      thread: item.thread,
+      known: item.known,
+      steers: item.steers,
+      park: item.park,
+      outside,
+      step,
+      attempt: item.attempt,
+      modelIndex: item.modelIndex,
+      target: item.target,
+      delayMs: item.delayMs,
+      outcome: item.outcome,
+      error: item.error,
+      cancelReason: item.cancelReason,
+      waitState: item.waitState,
+      close: item.close,
+      m: item.messages?.length ?? 0,
+      e,
+      eGo: addEvents(item.goEvents, e, 'go'),
+      ePark: addEvents(item.parkEvents, e, 'parked'),
+      eTarget: addEvents(item.targetEvents, e, 'ended'),
+      inputTokens: item.stepRow?.inputTokens ?? 0,
+      outputTokens: item.stepRow?.outputTokens ?? 0,
+      cost: item.stepRow?.cost ?? 0,
+    });
+  });
+  return { items, messages, events, calls, changes, steps };
 }

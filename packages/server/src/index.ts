@@ -1,0 +1,8 @@
+/**
+ * @troupe/server: the runtime as a library. `main.ts` is the program.
+ * Start reading: ARCHITECTURE.md, then kernel/index.ts.
+ */
+export * from './base/index.ts';
+export * from './kernel/index.ts';
+export * from './models/index.ts';
+export * from './store/index.ts';

@@ -1,0 +1,11 @@
+/**
+ * testing: a real Postgres, fresh databases, factories, and a whole Troupe in one process.
+ * Imports: server, sdk, protocol.
+ * Start reading: stage.ts, then invariants.ts (what must be true of every database).
+ */
+export * from './databases.ts';
+export * from './door.ts';
+export * from './factories.ts';
+export * from './invariants.ts';
+export * from './stage.ts';
+export * from './until.ts';

@@ -1,0 +1,67 @@
+import type pg from 'pg';
+
+/**
+ * What must be true of every database at every moment. Answers with one sentence per violation.
+ * Tests ask after each scenario, whatever it was about.
+ */
+export async function violations(pool: pg.Pool): Promise<string[]> {
+  const found: string[] = [];
+  for (const [what, text] of Object.entries(CHECKS)) {
+    const { rows } = await pool.query(text);
+    for (const row of rows.slice(0, 5)) found.push(`${what}: ${JSON.stringify(row)}`);
+  }
+  return found;
+}
+
+const CHECKS: Record<string, string> = {
+  'messages have a gap or do not reach the counter': `
+    select t.id, t.last_message_seq, count(m.seq), max(m.seq) from troupe.threads t left join troupe.messages m on m.thread_id = t.id
+    group by t.id having count(m.seq) <> t.last_message_seq or coalesce(max(m.seq), 0) <> t.last_message_seq`,
+  'events have a gap or do not reach the counter': `
+    select t.id, t.last_event_seq, count(e.seq), max(e.seq) from troupe.threads t left join troupe.events e on e.thread_id = t.id
+    group by t.id having count(e.seq) <> t.last_event_seq or coalesce(max(e.seq), 0) <> t.last_event_seq`,
+  'a call of an ended run is open': `
+    select c.run_id, c.call_id, c.status from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
+    where r.status in ('completed', 'failed', 'canceled') and (c.status in ('requested', 'running') or c.waits_for is not null)`,
+  'a settled call has not exactly one result': `
+    select c.run_id, c.call_id, c.status, count(m.seq) from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
+      left join troupe.messages m on m.thread_id = r.thread_id and m.run_id = c.run_id and m.role = 'tool_result' and m.tool_call_id = c.call_id
+    where c.status in ('completed', 'failed', 'canceled', 'expired') or c.status = 'in_doubt' and c.waits_for is null
+    group by 1, 2, 3 having count(m.seq) <> 1`,
+  'an open call has a result': `
+    select c.run_id, c.call_id, c.status from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
+      join troupe.messages m on m.thread_id = r.thread_id and m.run_id = c.run_id and m.role = 'tool_result' and m.tool_call_id = c.call_id
+    where c.status in ('requested', 'running')`,
+  'a call has not exactly one request': `
+    select c.run_id, c.call_id, count(m.seq) from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
+      left join troupe.messages m on m.thread_id = r.thread_id and m.run_id = c.run_id and m.role = 'tool_call' and m.tool_call_id = c.call_id
+    group by 1, 2 having count(m.seq) <> 1`,
+  'open_calls is not the number of calls that wait outside': `
+    select r.id, r.status, r.open_calls, count(c.call_id) from troupe.runs r
+      left join troupe.tool_calls c on c.run_id = r.id and c.waits_for is not null
+    group by r.id having r.open_calls <> count(c.call_id)`,
+  'a run waits for nothing': `
+    select r.id from troupe.runs r where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state is null`,
+  'steps are not counted one by one': `
+    select r.id, r.step, count(s.step) from troupe.runs r left join troupe.run_steps s on s.run_id = r.id
+    where r.trigger_type <> 'fork' group by r.id having r.step <> count(s.step)`,
+  'a run ended without exactly one closing event': `
+    select r.id, r.status, count(e.seq) from troupe.runs r left join troupe.events e on e.thread_id = r.thread_id and e.run_id = r.id
+      and e.type in ('run.completed', 'run.failed', 'run.canceled', 'run.absorbed')
+    where r.status in ('completed', 'failed', 'canceled') and not exists (
+      select from troupe.events x where x.thread_id = r.thread_id and x.run_id = r.id and x.type = 'run.queued' and x.data->>'retry' = 'true')
+    group by r.id having count(e.seq) <> 1`,
+  'a thread has an active run that is not at work': `
+    select t.id, r.status from troupe.threads t join troupe.runs r on r.id = t.active_run_id
+    where r.status in ('completed', 'failed', 'canceled') or not r.ready`,
+  'a serial run is blocked by nobody': `
+    select r.id from troupe.runs r join troupe.threads t on t.id = r.thread_id
+    where r.status = 'queued' and not r.ready and t.active_run_id is null`,
+  'two serial runs of a thread are at work': `
+    select thread_id from troupe.runs where serial and ready and status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
+    group by thread_id having count(*) > 1`,
+  'a budget was exceeded': `select id, amount, spent, leased from troupe.budgets where spent + leased > amount`,
+  'a budget lease does not add up': `
+    select b.id, b.leased, sum(l.granted - l.spent - l.returned) from troupe.budgets b left join troupe.budget_leases l on l.budget_id = b.id
+    group by b.id having b.leased <> coalesce(sum(l.granted - l.spent - l.returned), 0)`,
+};
