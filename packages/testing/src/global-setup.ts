@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findBinaries, migrate, silentLogger, startEmbedded } from '@troupe/server';
+import { findBinaries, migrate, migrateJobs, silentLogger, startEmbedded } from '@troupe/server';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 
@@ -33,4 +33,5 @@ export async function createTemplate(url: string): Promise<void> {
   const template = new URL(url);
   template.pathname = '/template';
   await migrate(template.href);
+  await migrateJobs(template.href, silentLogger);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, type Lease, leaseBudget, reportBudgets } from '../store/index.ts';
+import { type Database, type Lease, leaseBudget, leasedBy, reportBudgets } from '../store/index.ts';
 import { costOf } from './think.ts';
 
 export interface Denied {
@@ -49,6 +49,7 @@ export class Budgets {
   readonly #db: Database;
   readonly #worker: string;
   readonly #shares = new Map<string, Share>();
+  #reporting = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -153,8 +154,16 @@ export class Budgets {
     }, REPORT_EVERY_MS);
   }
 
-  /** Tells the database what was spent, and gives idle shares back (all of them when the worker stops). */
-  async report(all = false): Promise<void> {
+  /**
+   * Tells the database what was spent, and gives idle shares back (all of them when the worker stops).
+   * One report after the other: an older one that arrived later would take back what the newer one told.
+   */
+  report(all = false): Promise<void> {
+    this.#reporting = this.#reporting.catch(() => {}).then(() => this.#report(all));
+    return this.#reporting;
+  }
+
+  async #report(all: boolean): Promise<void> {
     const now = performance.now();
     const entries: { budget: string; spent: number; returned: number }[] = [];
     let holding = false;
@@ -169,8 +178,22 @@ export class Budgets {
       entries.push({ budget, spent: share.spent, returned: share.returned });
     }
     if (entries.length > 0) await reportBudgets(this.#db, this.#worker, entries);
-    for (const entry of entries) this.#shares.get(entry.budget)!.reported = entry.spent + entry.returned;
+    for (const entry of entries) {
+      const share = this.#shares.get(entry.budget);
+      if (share) share.reported = entry.spent + entry.returned;
+    }
     if (holding) this.#reportSoon();
+  }
+
+  /**
+   * This worker may have been taken for dead, and its shares with it: those that are gone are no longer its own.
+   * What is still reserved of them belongs to runs that were taken away as well, and comes back to nobody.
+   */
+  async verify(): Promise<void> {
+    await this.#reporting.catch(() => {});
+    if (this.#shares.size === 0) return;
+    const leased = new Set(await leasedBy(this.#db, this.#worker));
+    for (const budget of [...this.#shares.keys()]) if (!leased.has(budget)) this.#shares.delete(budget);
   }
 
   async close(): Promise<void> {

@@ -37,6 +37,7 @@ export function initialState(
     outside: 0,
     starting: [],
     draining: false,
+    lettingGo: false,
     ending: null,
   };
 }
@@ -445,14 +446,17 @@ function committed(state: RunState, input: RunInput & { type: 'committed' }): De
   const begun = state.starting;
   const after: RunState = {
     ...state,
-    outside: input.openCalls,
+    // Where fewer are open than before, some may have been let through: only a commit that would park is told which, so
+    // one has to be made before the next step.
+    outside: input.ready ? (input.openCalls ?? 0) : Math.max(state.outside, input.openCalls ?? 0),
     starting: [],
     executing: [...state.executing, ...begun.map((call) => call.id)],
     phase: 'acting',
   };
+  if (after.lettingGo && after.ending === null) return release(after);
   // A run that must end starts nothing more: its calls are closed by the commit that ends it.
   const started: RunEffect[] = after.ending ? [] : begun.map((call) => ({ type: 'execute', call }));
-  if (input.ready.length > 0 && after.ending === null) {
+  if (input.ready && input.ready.length > 0 && after.ending === null) {
     const [later, effects] = recover(after, input.ready, []);
     return [later, [...started, ...effects]];
   }
@@ -511,10 +515,10 @@ function release(state: RunState): Decision {
 
 /** The process cannot wait any longer. */
 function letGo(state: RunState): Decision {
-  const draining: RunState = { ...state, draining: true };
+  const going: RunState = { ...state, draining: true, lettingGo: true };
   const abort: RunEffect = { type: 'abort', reason: 'the process is stopping' };
-  if (state.phase === 'committing') return [draining, [abort]];
-  const [after, effects] = release(draining);
+  if (state.phase === 'committing') return [going, [abort]];
+  const [after, effects] = release(going);
   return [after, [abort, ...effects]];
 }
 

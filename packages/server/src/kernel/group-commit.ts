@@ -50,12 +50,16 @@ export class GroupCommit<Item, Verdict> {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#waiting.length > 0 && this.#inFlight < this.#mostInFlight) void this.#flush();
+      while (this.#waiting.length > 0 && this.#inFlight < this.#mostInFlight) {
+        // Spread over the calls that are free: two half batches use two cores, one full batch uses one.
+        const share = Math.ceil(this.#waiting.length / (this.#mostInFlight - this.#inFlight));
+        void this.#flush(Math.min(share, this.#most));
+      }
     });
   }
 
-  async #flush(): Promise<void> {
-    const batch = this.#waiting.splice(0, this.#most);
+  async #flush(count: number): Promise<void> {
+    const batch = this.#waiting.splice(0, count);
     this.#inFlight++;
     try {
       const verdicts = await this.#send(batch.map((waiting) => waiting.item));

@@ -9,23 +9,10 @@ import {
   reap,
   rowlessHolders,
 } from '../store/index.ts';
+import { AMNESTY_MS, isDead, Trust, Watch } from './trust.ts';
 
 export const BEAT_MS = 200;
-/** Lock free and heart still for so long: gone. */
-const GONE_MS = 700;
-/** Lock held but heart still for so long: hung. */
-const HUNG_MS = 3_000;
-/** Older than this, a worker no longer trusts itself to be alive in the eyes of others. */
-const TRUST_MS = 2_000;
-/** After Postgres or the connection was away, everybody gets so long to show up. */
-const AMNESTY_MS = 2_000;
 const ROWLESS_EVERY = 5;
-
-interface Observed {
-  beat: number | null;
-  /** When the counter was last seen to change, on this process's monotonic clock. */
-  since: number;
-}
 
 export interface LivenessOptions {
   incarnation: string;
@@ -46,13 +33,11 @@ export interface LivenessOptions {
 export class Liveness {
   readonly #db: Database;
   readonly #options: LivenessOptions;
-  readonly #seen = new Map<string, Observed>();
+  readonly #trust = new Trust();
+  readonly #watch = new Watch();
   #count = 0;
-  #ackAt = Number.NEGATIVE_INFINITY;
-  #judgeFrom = 0;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | null = null;
-  #verifying: Promise<void> | null = null;
   #waiters: (() => void)[] = [];
   #failing = false;
   #stopped = false;
@@ -64,14 +49,14 @@ export class Liveness {
 
   async start(): Promise<void> {
     const uptime = await postgresUptimeMs(this.#db);
-    this.#judgeFrom = performance.now() + Math.max(0, AMNESTY_MS - uptime);
+    this.#watch.judgeFrom(performance.now() + Math.max(0, AMNESTY_MS - uptime));
     await this.#beat();
     this.#schedule();
   }
 
   /** Whether others still believe this worker alive. */
   fresh(): boolean {
-    return performance.now() - this.#ackAt < TRUST_MS && this.#verifying === null;
+    return this.#trust.fresh(performance.now());
   }
 
   /** Resolves once this worker is known to be alive and its runs are known to be its own. */
@@ -81,8 +66,7 @@ export class Liveness {
 
   /** Own connection was away: whatever was seen of others before says nothing. */
   amnesty(): void {
-    this.#judgeFrom = performance.now() + AMNESTY_MS;
-    this.#seen.clear();
+    this.#watch.amnesty(performance.now());
   }
 
   #schedule(): void {
@@ -119,21 +103,17 @@ export class Liveness {
   }
 
   #acknowledged(sentAt: number): void {
-    const gap = sentAt - this.#ackAt;
-    this.#ackAt = sentAt;
-    if (gap > TRUST_MS && gap !== Number.POSITIVE_INFINITY) {
+    const stop = this.#trust.acknowledged(sentAt);
+    if (stop !== null) {
       this.amnesty();
-      this.#verifying = this.#options
+      void this.#options
         .verify()
-        .catch(() => {
-          // Unknown is not trusted: the next acknowledged beat tries again.
-          this.#ackAt = Number.NEGATIVE_INFINITY + 1;
-        })
-        .finally(() => {
-          this.#verifying = null;
-          this.#wakeWaiters();
-        });
-    } else if (this.#verifying === null) this.#wakeWaiters();
+        .then(
+          () => this.#trust.verified(stop, true),
+          () => this.#trust.verified(stop, false),
+        )
+        .finally(() => this.#wakeWaiters());
+    } else if (!this.#trust.doubtful) this.#wakeWaiters();
   }
 
   #wakeWaiters(): void {
@@ -147,27 +127,23 @@ export class Liveness {
     const present = new Set<string>();
     const look = (incarnation: string, count: number | null) => {
       present.add(incarnation);
-      const known = this.#seen.get(incarnation);
-      if (!known || known.beat !== count) this.#seen.set(incarnation, { beat: count, since: now });
+      this.#watch.look(incarnation, count, now);
     };
     for (const other of others) look(other.incarnation, other.beat);
     if (this.#count % ROWLESS_EVERY === 0) {
       for (const incarnation of await rowlessHolders(this.#db))
         if (incarnation !== this.#options.incarnation) look(incarnation, null);
-      for (const incarnation of this.#seen.keys())
-        if (!present.has(incarnation)) this.#seen.delete(incarnation);
+      this.#watch.keep(present);
     }
-    if (now < this.#judgeFrom) return;
-    const silent = [...this.#seen].filter(([, observed]) => now - observed.since >= GONE_MS);
+    const silent = this.#watch.silent(now);
     if (silent.length === 0) return;
     const holders = await lockHolders(
       this.#db,
-      silent.map(([incarnation]) => incarnation),
+      silent.map(({ incarnation }) => incarnation),
     );
-    for (const [incarnation, observed] of silent) {
-      const hung = holders.has(incarnation);
-      if (hung && now - observed.since < HUNG_MS) continue;
-      await this.#reap(incarnation, observed.beat, hung);
+    for (const one of silent) {
+      const hung = holders.has(one.incarnation);
+      if (isDead(one, hung)) await this.#reap(one.incarnation, one.beat, hung);
     }
   }
 
@@ -175,7 +151,7 @@ export class Liveness {
     await this.#options.onReap?.('before');
     const count = await reap(this.#db, incarnation, seenBeat, hung);
     await this.#options.onReap?.('after');
-    this.#seen.delete(incarnation);
+    this.#watch.forget(incarnation);
     if (count === null) return;
     this.#options.logger.warn(
       { worker: incarnation, runs: count, hung },

@@ -1,10 +1,11 @@
 import type { AgentSnapshot, Json, RunError } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
-import type { Advanced, AdvanceItem, ClaimedRun, Resync, StoredMessage } from '../store/index.ts';
+import type { Advanced, AdvanceItem, ClaimedRun, Resync } from '../store/index.ts';
 import { act } from './act.ts';
 import type { Budgets } from './budget.ts';
 import { decide, initialState } from './decide.ts';
 import type { Door, Meaning, RunView } from './door.ts';
+import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
@@ -43,13 +44,10 @@ export class RunLoop {
   readonly #door: Door;
   readonly #dependencies: LoopDependencies;
   readonly #onGone: (how: GoneHow, ended: Ended | null) => void;
-  readonly #transcript: StoredMessage[];
+  readonly #held: Held;
   readonly #calls = new Map<string, { id: string; tool: string; args: Json }>();
   readonly #callIds = new Set<string>();
   #state: RunState;
-  #known: number;
-  #steers: number;
-  #version: number;
   #abort = new AbortController();
   #wallTimer: NodeJS.Timeout | undefined;
   #spend: ((committed: boolean) => void) | null = null;
@@ -71,10 +69,16 @@ export class RunLoop {
     this.#door = door;
     this.#dependencies = dependencies;
     this.#onGone = onGone;
-    this.#transcript = run.messages;
-    this.#known = run.lastSeq;
-    this.#steers = run.steers;
-    this.#version = run.version;
+    this.#held = {
+      run: run.id,
+      worker: dependencies.incarnation,
+      epoch: run.epoch,
+      thread: run.threadId,
+      version: run.version,
+      known: run.lastSeq,
+      steers: run.steers,
+      transcript: run.messages,
+    };
     for (const call of run.calls) {
       this.#callIds.add(call.id);
       if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);
@@ -136,7 +140,7 @@ export class RunLoop {
   }
 
   #view(step: number): RunView {
-    return { run: this.run, snapshot: this.#snapshot, transcript: this.#transcript, step };
+    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step };
   }
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
@@ -214,19 +218,9 @@ export class RunLoop {
   }
 
   async #commit(commit: Commit): Promise<void> {
-    const { probe, incarnation } = this.#dependencies;
-    const { name, messages, ...rest } = commit;
-    const item: AdvanceItem = {
-      ...rest,
-      run: this.run.id,
-      worker: incarnation,
-      epoch: this.run.epoch,
-      version: this.#version,
-      thread: this.run.threadId,
-      known: this.#known,
-      steers: this.#steers,
-      messages: messages?.map((message) => ({ ...message, id: newId() })) ?? [],
-    };
+    const { probe } = this.#dependencies;
+    const { name } = commit;
+    const item = toItem(this.#held, commit, newId);
     if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
     this.committing = true;
     let verdict: Advanced;
@@ -261,7 +255,7 @@ export class RunLoop {
       type: 'committed',
       mode: verdict.mode,
       openCalls: verdict.openCalls,
-      ready: verdict.ready ?? [],
+      ready: verdict.ready === undefined ? null : (verdict.ready ?? []),
     });
   }
 
@@ -273,25 +267,7 @@ export class RunLoop {
   }
 
   #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
-    this.#version = verdict.version;
-    this.#steers = verdict.steers;
-    if (verdict.foreign) this.#transcript.push(...verdict.foreign);
-    let seq = verdict.seq;
-    for (const message of item.messages!) {
-      seq += 1;
-      this.#transcript.push({
-        id: message.id,
-        seq,
-        role: message.role,
-        content: message.content,
-        callId: message.callId ?? null,
-        sender: message.sender ?? null,
-        runId: this.run.id,
-        step: message.step ?? null,
-        metadata: message.metadata ?? null,
-      });
-    }
-    this.#known = seq;
+    remember(this.#held, item, verdict);
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
     if (item.stepRow) {
       this.run.inputTokens += item.stepRow.inputTokens;
@@ -306,38 +282,9 @@ export class RunLoop {
     }
   }
 
-  /**
-   * A refusal may mean that this very commit was written and only its answer was lost: same epoch, one version on.
-   * Then it counts as done, and what it would have told is read.
-   */
   async #ifDoneBefore(item: AdvanceItem, refusal: Advanced & { ok: false }): Promise<Advanced> {
-    if (refusal.epoch !== item.epoch || refusal.version !== item.version + 1) return refusal;
-    const mode = modeOf(refusal.status, item.target);
+    const mode = doneBefore(item, refusal);
     if (mode === null) return refusal;
-    const now = await this.#dependencies.resync(this.run.id, item.known);
-    const own = new Set(item.messages!.map((message) => message.id));
-    const ownSeqs = now.messages.filter((message) => own.has(message.id)).map((message) => message.seq);
-    const first = ownSeqs.length > 0 ? Math.min(...ownSeqs) - 1 : (now.messages.at(-1)?.seq ?? item.known);
-    return {
-      ok: true,
-      mode,
-      seq: first,
-      version: refusal.version,
-      steers: now.steers,
-      openCalls: now.openCalls,
-      // Later ones are told by the next commit.
-      foreign: now.messages.filter((message) => message.seq <= first),
-      ready: mode === 'go' ? now.ready : [],
-    };
+    return lostVerdict(item, refusal, mode, await this.#dependencies.resync(this.run.id, item.known));
   }
-}
-
-function modeOf(
-  status: string,
-  target: AdvanceItem['target'],
-): 'go' | 'parked' | 'ended' | 'released' | null {
-  if (status === 'running') return 'go';
-  if (status === 'waiting_tool' || status === 'waiting_reply') return 'parked';
-  if (status === 'queued') return target === 'queued' ? 'released' : null;
-  return status === target ? 'ended' : null;
 }

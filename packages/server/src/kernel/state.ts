@@ -50,6 +50,8 @@ export interface RunState {
   starting: Executing[];
   /** Set once the process wants to stop: commit, then let go instead of going on. */
   draining: boolean;
+  /** Set once the process cannot wait any longer: what was under way is given up, the run is let go with the next commit. */
+  lettingGo: boolean;
   /** Set once the run must end here whatever else happens. */
   ending: { target: 'failed' | 'canceled'; error?: RunError; reason?: CancelReason } | null;
 }
@@ -115,8 +117,10 @@ export type RunInput =
   | {
       type: 'committed';
       mode: 'go' | 'parked' | 'ended' | 'released';
-      openCalls: number;
-      ready: StoredCall[];
+      /** Absent where it cannot have changed. */
+      openCalls: number | undefined;
+      /** Calls that somebody let through; null where the commit did not ask for them. */
+      ready: StoredCall[] | null;
     }
   /** The database will not take the commit, however often it is sent. */
   | { type: 'commit_failed'; error: RunError }

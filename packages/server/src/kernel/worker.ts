@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentSnapshot } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
-import { type ClaimedRun, claim, type Database, disown, heldBy, resync } from '../store/index.ts';
+import {
+  type ClaimedRun,
+  claim,
+  type Database,
+  disown,
+  heldBy,
+  isConnectionError,
+  type Resync,
+  resync,
+} from '../store/index.ts';
 import { Budgets } from './budget.ts';
 import type { Commits } from './commits.ts';
 import type { Door } from './door.ts';
@@ -78,7 +87,10 @@ export class Worker {
         this.wake();
         this.signals.send({ queued: true });
       },
-      verify: () => this.#checkHeld(),
+      verify: async () => {
+        await this.#budgets.verify();
+        await this.#checkHeld();
+      },
       ...(options.probe ? { onReap: (when: 'before' | 'after') => options.probe!('reap', when, []) } : {}),
     });
     this.signals = new Signals(this.#db, {
@@ -98,7 +110,7 @@ export class Worker {
       tools: options.tools,
       budgets: this.#budgets,
       commit: (item) => options.commits.advance.submit(item),
-      resync: (run, known) => resync(this.#db, run, known),
+      resync: (run, known) => this.#resync(run, known),
       lease: this.#liveness,
       probe: options.probe,
       onDelta: options.onDelta,
@@ -182,9 +194,23 @@ export class Worker {
     const loop = new RunLoop(run, snapshot, this.#doors[run.door]!, this.#dependencies, (how, ended) =>
       this.#gone(run.id, how, ended, run.serial),
     );
+    // What is claimed here again was taken away before, even if nobody has noticed yet.
+    this.#loops.get(run.id)?.dispatch({ type: 'lost' });
     this.#loops.set(run.id, loop);
     loop.start();
     if (this.#draining) loop.dispatch({ type: 'drain' });
+  }
+
+  /** A commit is sent until it is answered; so is the question what became of it. */
+  async #resync(run: string, known: number): Promise<Resync> {
+    for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+      try {
+        return await resync(this.#db, run, known);
+      } catch (error) {
+        if (this.#stopped || !isConnectionError(error)) throw error;
+        await delay(pause);
+      }
+    }
   }
 
   #gone(run: string, how: GoneHow, ended: Ended | null, serial: boolean): void {

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from '../base/index.ts';
+import { PatientPool } from './patient-pool.ts';
 import type { DB } from './schema.gen.ts';
 
 export interface DatabaseOptions {
@@ -78,6 +79,17 @@ export class Database {
     client.on('error', () => {});
     await client.connect();
     return client;
+  }
+
+  /** Direct connections for Graphile Worker; the caller ends the pool. */
+  createJobsPool(max: number): PatientPool {
+    const connectionString = this.#options.directUrl ?? this.#options.url;
+    return new PatientPool({
+      ...this.#config(`${this.#options.applicationName}/jobs`),
+      connectionString,
+      max,
+      idleTimeoutMillis: 60_000,
+    });
   }
 
   async run<Row extends pg.QueryResultRow>(statement: Statement, pool: pg.Pool = this.kernel): Promise<Row[]> {

@@ -15,6 +15,9 @@ const DIRECTORY = new URL('./migrations/', import.meta.url);
 const OLDEST_POSTGRES = 150_000;
 // One starter migrates, the others wait and then find nothing to do.
 const LOCK = 4_700_001;
+const LOCK_OF_OTHERS = 4_700_002;
+const BEGINNING = `create schema if not exists troupe;
+  create table troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`;
 
 export function readMigrations(): Migration[] {
   return readdirSync(DIRECTORY)
@@ -30,27 +33,29 @@ export function readMigrations(): Migration[] {
     });
 }
 
+/** For migrations that are not ours to write: one process at a time, whatever they do about races themselves. */
+export async function withMigrationLock<T>(url: string, action: () => Promise<T>): Promise<T> {
+  const client = await connect(url);
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK_OF_OTHERS]);
+    return await action();
+  } catch (error) {
+    throw explained(url, error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** Brings the database up to date. Returns the names of the migrations that this call applied. */
 export async function migrate(url: string, migrations: Migration[] = readMigrations()): Promise<string[]> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: 10_000,
-    application_name: 'troupe/migrate',
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-  } catch (error) {
-    throw unreachable(url, error);
-  }
+  const client = await connect(url);
   try {
     await checkVersion(client);
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    await client.query('create schema if not exists troupe');
-    await client.query(
-      'create table if not exists troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())',
-    );
+    // `create … if not exists` asks for the right to create even where nothing is to be created.
+    const { rows: known } = await client.query(`select where to_regclass('troupe.migrations') is not null`);
+    if (known.length === 0) await client.query(BEGINNING);
     const { rows } = await client.query<{ id: number; name: string; breaking: boolean }>(
       'select id, name, breaking from troupe.migrations order by id',
     );
@@ -70,21 +75,41 @@ export async function migrate(url: string, migrations: Migration[] = readMigrati
     await client.query('commit');
     return applied;
   } catch (error) {
-    if ((error as { code?: string }).code === '42501') {
-      throw new StartupError(
-        'database_rights',
-        `The database user may not set up Troupe's schema: ${messageOf(error)}.`,
-        {
-          hint: 'Grant it CREATE on the database, or run `troupe migrate` as a user who has it and grant ALL on schema troupe.',
-          cause: error,
-        },
-      );
-    }
-    if (!(error instanceof StartupError) && isConnectionError(error)) throw unreachable(url, error);
-    throw error;
+    throw explained(url, error);
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'troupe/migrate',
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw unreachable(url, error);
+  }
+}
+
+function explained(url: string, error: unknown): unknown {
+  if (error instanceof StartupError) return error;
+  if ((error as { code?: string }).code === '42501') {
+    return new StartupError(
+      'database_rights',
+      `The database user may not set up Troupe's tables: ${messageOf(error)}.`,
+      {
+        hint: 'Grant it CREATE on the database: Troupe makes the schemas troupe and graphile_worker there, and they must belong to the user it connects as.',
+        cause: error,
+      },
+    );
+  }
+  return isConnectionError(error) ? unreachable(url, error) : error;
 }
 
 async function checkVersion(client: pg.Client): Promise<void> {

@@ -1,1 +1,238 @@
-export interface DB { [table: string]: never }
+// The tables of the schema `troupe`. Written by `npm run schema` from a migrated database; do not edit.
+import type { Json } from '@troupe/protocol';
+import type { ColumnType, Generated } from 'kysely';
+
+/** Written as text: the driver would take an array for one of Postgres, and text can be checked (`toJsonText`). */
+type JsonColumn<Absent = never> = ColumnType<Json, string | Absent, string | Absent>;
+type Timestamp<Absent = never> = ColumnType<Date | Exclude<Absent, undefined>, Date | string | Absent, Date | string | Absent>;
+
+export interface Agents {
+  id: string;
+  project_id: string;
+  name: string;
+  status: Generated<'active' | 'archived'>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface BudgetLeases {
+  budget_id: string;
+  worker_id: string;
+  granted: Generated<number>;
+  spent: Generated<number>;
+  returned: Generated<number>;
+}
+
+export interface Budgets {
+  id: string;
+  project_id: string;
+  scope: 'project' | 'agent' | 'space' | 'session' | 'run_tree';
+  scope_id: string;
+  unit: 'tokens' | 'cost';
+  amount: number;
+  spent: Generated<number>;
+  leased: Generated<number>;
+  on_exhausted: Generated<'stop' | 'fallback' | 'wait'>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface CompiledSnapshots {
+  id: string;
+  project_id: string;
+  checksum: string;
+  compiled: JsonColumn;
+  created_at: Timestamp<undefined>;
+}
+
+export interface Entities {
+  id: string;
+  project_id: string;
+  type: 'human' | 'agent';
+  external_id: string | null;
+  display_name: string | null;
+  agent_id: string | null;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface Events {
+  thread_id: string;
+  seq: number;
+  type: string;
+  data: JsonColumn<null | undefined>;
+  message_seq: number | null;
+  run_id: string | null;
+  step: number | null;
+  created_at: Timestamp<undefined>;
+}
+
+export interface Messages {
+  thread_id: string;
+  seq: number;
+  id: string;
+  role: 'user' | 'assistant' | 'tool_call' | 'tool_result' | 'system';
+  content: JsonColumn;
+  tool_call_id: string | null;
+  sender_id: string | null;
+  run_id: string | null;
+  step: number | null;
+  metadata: JsonColumn<null | undefined>;
+  created_at: Timestamp<undefined>;
+}
+
+export interface Migrations {
+  id: number;
+  name: string;
+  breaking: boolean;
+  applied_at: Timestamp<undefined>;
+}
+
+export interface Projects {
+  id: string;
+  name: string;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface RunHeads {
+  run_id: string;
+  worker_id: string | null;
+  epoch: number;
+  version: number;
+  step: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost: number;
+}
+
+export interface RunSteps {
+  run_id: string;
+  step: number;
+  agent_key: string | null;
+  provider: string;
+  model: string;
+  worker_id: string;
+  epoch: number;
+  attempt: number;
+  started_at: Timestamp;
+  first_token_at: Timestamp<null | undefined>;
+  finished_at: Timestamp;
+  input_tokens: number;
+  output_tokens: number;
+  cost: number;
+  finish_reason: string;
+  decision: JsonColumn<null | undefined>;
+  budgeted: Generated<boolean>;
+}
+
+export interface Runs {
+  id: string;
+  project_id: string;
+  door: string;
+  agent_id: string | null;
+  entity_id: string | null;
+  snapshot_id: string;
+  thread_id: string;
+  parent_run_id: string | null;
+  root_run_id: string;
+  trigger_type: string;
+  trigger_message_id: string | null;
+  trigger_seq: number | null;
+  trigger: JsonColumn<undefined>;
+  chain_depth: Generated<number>;
+  status: Generated<'queued' | 'running' | 'waiting_tool' | 'waiting_reply' | 'completed' | 'failed' | 'canceled'>;
+  serial: Generated<boolean>;
+  ready: Generated<boolean>;
+  lane: string | null;
+  lane_limit: number | null;
+  run_at: Timestamp<undefined>;
+  step: Generated<number>;
+  epoch: Generated<number>;
+  worker_id: string | null;
+  attempt: Generated<number>;
+  model_index: Generated<number>;
+  takeovers: Generated<number>;
+  open_calls: Generated<number>;
+  steers: Generated<number>;
+  history_limit: Generated<number>;
+  wait_state: JsonColumn<null | undefined>;
+  wait_deadline: Timestamp<null | undefined>;
+  wall_ms: number;
+  deadline_at: Timestamp<null | undefined>;
+  input_tokens: Generated<number>;
+  output_tokens: Generated<number>;
+  cost: Generated<number>;
+  budget_ids: string[] | null;
+  outcome: JsonColumn<null | undefined>;
+  error: JsonColumn<null | undefined>;
+  cancel_reason: 'user' | 'absorbed' | 'timeout' | 'budget' | 'superseded' | null;
+  absorbed_by: string | null;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  started_at: Timestamp<null | undefined>;
+  completed_at: Timestamp<null | undefined>;
+  canceled_at: Timestamp<null | undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface Threads {
+  id: string;
+  project_id: string;
+  kind: 'session' | 'space' | 'sub_agent' | 'run';
+  last_message_seq: Generated<number>;
+  last_event_seq: Generated<number>;
+  active_run_id: string | null;
+  created_at: Timestamp<undefined>;
+}
+
+export interface ToolCalls {
+  run_id: string;
+  call_id: string;
+  step: number;
+  position: number;
+  tool: string;
+  args: JsonColumn;
+  effect: 'pure' | 'idempotent' | 'once';
+  status: 'requested' | 'running' | 'completed' | 'failed' | 'canceled' | 'expired' | 'in_doubt';
+  waits_for: 'client' | 'approval' | 'person' | 'task' | null;
+  output: JsonColumn<null | undefined>;
+  error: JsonColumn<null | undefined>;
+  attempt: Generated<number>;
+  epoch: number;
+  deadline: Timestamp<null | undefined>;
+  settled_by: string | null;
+  created_at: Timestamp<undefined>;
+  settled_at: Timestamp<null | undefined>;
+}
+
+export interface Workers {
+  incarnation: string;
+  host: string;
+  pid: number;
+  beat: number;
+  capacity: Generated<number>;
+  load: Generated<number>;
+  draining: Generated<boolean>;
+  code_tools: Generated<string[]>;
+  started_at: Timestamp<undefined>;
+}
+
+export interface DB {
+  agents: Agents;
+  budget_leases: BudgetLeases;
+  budgets: Budgets;
+  compiled_snapshots: CompiledSnapshots;
+  entities: Entities;
+  events: Events;
+  messages: Messages;
+  migrations: Migrations;
+  projects: Projects;
+  run_heads: RunHeads;
+  run_steps: RunSteps;
+  runs: Runs;
+  threads: Threads;
+  tool_calls: ToolCalls;
+  workers: Workers;
+}

@@ -84,6 +84,8 @@ test('the lock is kept until the postmaster ends, so nobody adopts what is about
   watcher.on('error', () => {});
   await watcher.connect();
   process.kill(postmaster, 'SIGSTOP');
+  // While both are pending the kernel hands out SIGINT first, and it would no longer be seen as pending.
+  await until('the postmaster stands still', () => /^State:\s+T/m.test(statusOf(postmaster)));
   const stopped = postgres.stop();
   await until('the postmaster is told to stop', () => (pendingSignals(postmaster) & (1n << 1n)) !== 0n); // SIGINT
   const { rowCount } = await watcher.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted`);
@@ -94,8 +96,12 @@ test('the lock is kept until the postmaster ends, so nobody adopts what is about
 });
 
 function pendingSignals(pid: number): bigint {
-  const mask = /^ShdPnd:\s*(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  const mask = /^ShdPnd:\s*(\w+)/m.exec(statusOf(pid))?.[1];
   return BigInt(`0x${mask}`);
+}
+
+function statusOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/status`, 'utf8');
 }
 
 test('a start lock of a dead process, and one of a recycled pid, do not stop anybody', async () => {

@@ -1,7 +1,7 @@
 -- breaking: true
 -- The hot path: what a worker writes about the runs it holds. One call carries the commits of many runs.
 --
--- Lock order, here and everywhere: runs by id, then tool calls, then threads by id. Only then read, then write.
+-- Lock order, here and everywhere: runs by id, their heads by id, then tool calls, then threads by id. Only then read, then write.
 -- The functions are volatile, so every statement sees what was committed before it began, locks included;
 -- a single statement would decide from the snapshot it opened with, before it waited for the lock.
 
@@ -26,15 +26,13 @@ begin
     where t.id = thread returning t.last_message_seq - message_count, t.last_event_seq - event_count into message_base, event_base;
   if message_count > 0 then
     insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
-    select thread, message_base + k, coalesce((m->>'id')::uuid, troupe.new_id()), m->>'role', m->'content', m->>'callId',
+    select thread, message_base + k, coalesce((m->>'id')::uuid, troupe.new_id()), (m->>'role')::troupe.message_role, m->'content', m->>'callId',
       (m->>'sender')::uuid, case when m ? 'run' then (m->>'run')::uuid else run end, (m->>'step')::int, m->'metadata'
     from jsonb_array_elements(messages) with ordinality x(m, k);
   end if;
   if event_count > 0 then
-    insert into troupe.events (thread_id, seq, type, data, run_id, step)
-    select thread, event_base + k, e->>'type',
-      case when e ? 'message' then coalesce(e->'data', '{}') || jsonb_build_object('seq', message_base + 1 + (e->>'message')::int) else e->'data' end,
-      run, (e->>'step')::int
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+    select thread, event_base + k, e->>'type', e->'data', message_base + 1 + (e->>'message')::int, run, (e->>'step')::int
     from jsonb_array_elements(events) with ordinality x(e, k);
   end if;
   return message_base;
@@ -47,7 +45,7 @@ declare
   closed jsonb; problem jsonb := jsonb_build_object('code', p_code, 'message', p_text);
 begin
   with c as (
-    update troupe.tool_calls t set status = p_status, error = problem, waits_for = null, deadline = null, settled_at = now(), settled_by = p_by
+    update troupe.tool_calls t set status = p_status::troupe.call_status, error = problem, waits_for = null, deadline = null, settled_at = now(), settled_by = p_by
     where t.run_id = p_run and (t.status in ('requested', 'running') or t.status = 'in_doubt' and t.waits_for is not null)
     returning t.call_id, t.step, t.position
   )
@@ -74,198 +72,228 @@ $$;
 -- Ends a serial run's turn in its thread and lets the next one in. The caller holds the thread's lock.
 -- A successor whose row is locked is being canceled or absorbed; whoever does that waits for this thread and
 -- then promotes in our place, so skipping it loses nobody.
-create function troupe.promote(thread uuid, ended uuid) returns void language plpgsql as $$
+create function troupe.promote(thread uuid, ended uuid) returns void language plpgsql
+set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   next uuid;
 begin
-  if not exists (select from troupe.threads t where t.id = thread and (t.active_run_id = ended or t.active_run_id is null)) then
+  update troupe.threads t set active_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
+  if not found then
     return;
   end if;
   select r.id into next from troupe.runs r
     where r.thread_id = thread and r.status = 'queued' and not r.ready
-    order by r.trigger_seq, r.id limit 1 for update skip locked;
-  update troupe.threads t set active_run_id = next where t.id = thread;
-  if next is not null then
+    order by r.trigger_seq, r.id limit 1 for no key update skip locked;
+  if found then
+    update troupe.threads t set active_run_id = next where t.id = thread;
     update troupe.runs r set ready = true, run_at = greatest(r.run_at, now()) where r.id = next;
   end if;
 end $$;
 
--- Every argument is one flat list; `i` is the number of the item (from 1) that a row belongs to.
---   items:    { i, run, worker, epoch, version, thread, known, steers, park, outside, step, attempt, modelIndex, target, delayMs,
---               outcome, error, cancelReason, waitState, close, m, e, eGo, ePark, eTarget, inputTokens, outputTokens, cost }
---             outside: calls that begin to wait for somebody; m, e…: how many messages and events, by what becomes of the run
---   messages: { i, k, id, role, content, callId, sender, step, metadata }      k: place within the item, from 1
---   events:   { i, k, w, type, data, message, step }                           w: go|parked|ended, where written only then
---   calls:    { i, k, id, step, tool, args, effect, status, waitsFor, deadlineMs, error }
---   changes:  { i, id, status, output, error, waitsFor, deadlineMs, again, by }
---   steps:    the rows of run_steps
--- Answers one verdict per item, in order:
---   { ok: true, mode: go|parked|ended|released, seq, version, openCalls, steers, foreign?, ready? }
---   { ok: false, status, epoch, version, step, worker }     somebody else has the run, or this very commit was done before
-create function troupe.advance(items jsonb, messages jsonb, events jsonb, calls jsonb, changes jsonb, steps jsonb) returns jsonb
-language plpgsql set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+-- Writes the row of a run that ends, waits, goes back to the queue, or stays although it might have left. The caller holds all locks.
+create function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_answered boolean, p_attempt int, p_model int, p_outside int, p_target text,
+  p_extra jsonb) returns void
+language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
-  runs uuid[]; modes text[]; refusals jsonb[]; refused boolean; behind boolean; closing boolean; ended boolean;
-  threads uuid[]; message_base bigint[]; event_base bigint[];
-  written int; verdicts jsonb;
+  is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
 begin
-  -- 1. Lock the runs; judge every item by what the lock shows.
-  with item as materialized (
-    select * from jsonb_to_recordset(items) as x(i int, run uuid, worker uuid, epoch int, version int, steers int, park boolean,
-      outside int, target text, close boolean)
-  ), held as materialized (
-    select r.id, r.status, r.epoch, r.version, r.step, r.worker_id, r.open_calls, r.steers from troupe.runs r
-    where r.id = any(array(select run from item)) order by r.id for update
-  ), judged as materialized (
-    select t.i, t.run, t.close, h.id, h.status, h.epoch, h.version, h.step, h.worker_id, case
-      when h.id is null or h.status <> 'running' or h.epoch <> t.epoch or h.worker_id <> t.worker or h.version <> t.version then 'refused'
-      when t.target = 'completed' and h.steers > t.steers then 'go'
-      when t.target = 'queued' then 'released'
-      when t.target = 'waiting_tool' then 'parked'
-      when t.target is not null then 'ended'
-      when t.park and h.open_calls + t.outside > 0 then 'parked'
-      else 'go' end as mode
-    from item t left join held h on h.id = t.run
-  )
-  select array_agg(run order by i), array_agg(mode order by i), bool_or(mode = 'refused'), bool_or(mode = 'ended'),
-    bool_or(mode = 'ended' and close),
-    array_agg(case when mode = 'refused' then jsonb_build_object('ok', false, 'status', coalesce(status, 'missing'),
-      'epoch', epoch, 'version', version, 'step', step, 'worker', worker_id) end order by i)
-  into runs, modes, refused, ended, closing, refusals from judged;
-  if refused and 'refused' = all(modes) then
-    return to_jsonb(refusals);
+  update troupe.runs r set
+    step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
+    takeovers = case when p_answered then 0 else r.takeovers end,
+    attempt = coalesce(p_attempt, r.attempt),
+    model_index = coalesce(p_model, r.model_index),
+    open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
+    status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
+    worker_id = case when p_mode = 'go' then r.worker_id end,
+    run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
+    wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
+    wait_deadline = case when p_mode = 'parked' then least(r.deadline_at, now() + delay,
+      (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
+    outcome = case when p_mode = 'ended' then p_extra->'outcome' else r.outcome end,
+    error = case when p_extra ? 'error' then p_extra->'error' when p_mode = 'ended' then null else r.error end,
+    cancel_reason = case when p_mode = 'ended' then (p_extra->>'cancelReason')::troupe.cancel_reason end,
+    completed_at = case when p_mode = 'ended' and p_target <> 'canceled' then now() end,
+    canceled_at = case when p_mode = 'ended' and p_target = 'canceled' then now() end,
+    updated_at = now()
+  from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
+  -- Let the next run of a serial thread in.
+  if is_serial and p_mode = 'ended' then
+    perform troupe.promote(p_thread, p_run);
+  end if;
+end $$;
+
+-- One call carries the commits of many runs, all of one worker, as one typed array per column: the same as JSON cost several times
+-- as much to take apart. Items come in the order of their runs' ids; p_order lists them in the order of their threads' ids.
+-- Many small statements, not few large ones: setting up a statement over unnested arrays took longer (80 µs) than eight plain inserts.
+--   p_row:   the item may change the row of the run itself (it ends, waits, is let go, or calls begin to wait outside);
+--            what just goes on touches only the head
+--   *_upto:  number of the last row that belongs to the item         event_when: go|parked|ended, where it is written only then
+-- Answers one verdict per item, in order:
+--   { ok: true, mode: go|parked|ended|released, seq, version, openCalls?, steers?, foreign?, ready? }      absent = as before
+--   { ok: false, status, epoch, version, step, worker }     somebody else has the run, or this very commit was done before
+create function troupe.advance(
+  p_worker uuid, p_order int[], p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[], p_step int[],
+  p_input bigint[], p_output bigint[], p_cost bigint[],
+  p_row boolean[], p_steers int[], p_park boolean[], p_attempt int[], p_model int[], p_outside int[], p_target text[], p_extra jsonb[],
+  message_upto int[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step int[], message_extra jsonb[],
+  event_upto int[], event_when text[], event_type text[], event_data jsonb[], event_message int[], event_step int[],
+  call_upto int[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[],
+  change_upto int[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[],
+  step_provider text[], step_model text[], step_attempt int[], step_started float8[], step_first float8[], step_finished float8[],
+  step_finish text[], step_extra jsonb[]
+) returns jsonb
+language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
+declare
+  n constant int := cardinality(p_run);
+  modes text[] := array_fill('go'::text, array[n]); verdicts jsonb[] := array_fill(null::jsonb, array[n]); rows_locked boolean := p_row is not null;
+  i int; k int; o int; from_row int; to_row int; kept int; written int;
+  v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
+  v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
+  v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  r record;
+begin
+  -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
+  if rows_locked then
+    opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
+    for i in 1 .. n loop
+      continue when not p_row[i];
+      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
+        when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
+        else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
+      opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
+      steered[i] := r.steers;
+    end loop;
   end if;
 
-  -- 2. Calls that end, calls that begin (again). The version fence makes a mismatch impossible; if it happens, stop.
-  if jsonb_array_length(changes) > 0 then
-    update troupe.tool_calls c set
-      status = s.status,
-      output = coalesce(s.output, c.output),
-      error = coalesce(s.error, c.error),
-      epoch = s.epoch,
-      attempt = c.attempt + coalesce(s.again, 0),
-      waits_for = s."waitsFor",
-      deadline = now() + make_interval(secs => s."deadlineMs" / 1000),
-      settled_at = case when s.status <> 'running' and s."waitsFor" is null then now() end,
-      settled_by = s.by
-    from jsonb_to_recordset(changes) as s(i int, id text, epoch int, status text, output jsonb, error jsonb, "waitsFor" text, "deadlineMs" float8, again int, by text)
-    where c.run_id = runs[s.i] and c.call_id = s.id and modes[s.i] <> 'refused' and c.status in ('requested', 'running', 'in_doubt');
-    get diagnostics written = row_count;
-    if written <> (select count(*) from jsonb_array_elements(changes) s where modes[(s->>'i')::int] <> 'refused') then
-      raise exception 'troupe.advance: a call to be written was not open';
+  -- 2. Heads: the fence.
+  for i in 1 .. n loop
+    v_run := p_run[i]; v_epoch := p_epoch[i]; v_version := p_version[i]; v_step := p_step[i]; v_leaver := p_worker;
+    if modes[i] <> 'go' then
+      v_leaver := null;
     end if;
+    if v_step is null then
+      update troupe.run_heads h set version = h.version + 1, worker_id = v_leaver
+        where h.run_id = v_run and h.version = v_version and h.epoch = v_epoch and h.worker_id = p_worker;
+    else
+      v_input := p_input[i]; v_output := p_output[i]; v_cost := p_cost[i];
+      update troupe.run_heads h set version = h.version + 1, worker_id = v_leaver, step = v_step,
+        input_tokens = h.input_tokens + v_input, output_tokens = h.output_tokens + v_output, cost = h.cost + v_cost
+        where h.run_id = v_run and h.version = v_version and h.epoch = v_epoch and h.worker_id = p_worker;
+    end if;
+    if not found then
+      select x.status, x.epoch, h.version, h.step, x.worker_id into r
+        from troupe.runs x left join troupe.run_heads h on h.run_id = x.id where x.id = v_run;
+      modes[i] := 'refused';
+      verdicts[i] := jsonb_build_object('ok', false, 'status', coalesce(r.status::text, 'missing'),
+        'epoch', r.epoch, 'version', r.version, 'step', r.step, 'worker', r.worker_id);
+    end if;
+  end loop;
+
+  -- 3. Calls that end, calls that begin (again). The fence makes a mismatch impossible; if it happens, stop.
+  if cardinality(change_id) > 0 then
+    from_row := 1;
+    for i in 1 .. n loop
+      to_row := change_upto[i];
+      if to_row >= from_row and modes[i] <> 'refused' then
+        v_run := p_run[i];
+        for k in from_row .. to_row loop
+          v_text := change_id[k]; v_status := change_status[k]; v_json := change_output[k]; v_error := change_error[k]; v_extra := change_extra[k];
+          if v_extra is null then
+            update troupe.tool_calls c set status = v_status, output = v_json, error = v_error, settled_at = now()
+              where c.run_id = v_run and c.call_id = v_text and c.status = 'running';
+          else
+            update troupe.tool_calls c set status = v_status, output = coalesce(v_json, c.output), error = coalesce(v_error, c.error), epoch = p_epoch[i],
+              attempt = c.attempt + coalesce((v_extra->>'again')::int, 0),
+              waits_for = (v_extra->>'waitsFor')::troupe.waits_for, deadline = now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000),
+              settled_at = case when v_status <> 'running' and v_extra->>'waitsFor' is null then now() end
+              where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
+          end if;
+          if not found then
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run;
+          end if;
+        end loop;
+      end if;
+      from_row := to_row + 1;
+    end loop;
   end if;
 
-  -- A run that ends before its calls do closes them.
-  if closing then
-    perform 1 from troupe.threads t where t.id = any(array(select (v->>'thread')::uuid from jsonb_array_elements(items) v)) order by t.id for update;
-    perform troupe.close_calls(x.run, x.thread, 'canceled', 'canceled',
-        'The run ended before this call did; a call that was already running may have taken effect.', null)
-      from jsonb_to_recordset(items) as x(i int, run uuid, thread uuid, close boolean) where modes[x.i] = 'ended' and x.close;
-  end if;
-
-  -- 3. Lock the threads in order; place every item's messages and events behind what is there.
-  with item as materialized (
-    select x.i, x.thread, x.known, x.m, x.e + case modes[x.i] when 'go' then x."eGo" when 'parked' then x."ePark" else x."eTarget" end as e
-    from jsonb_to_recordset(items) as x(i int, thread uuid, known bigint, m int, e int, "eGo" int, "ePark" int, "eTarget" int)
-    where modes[x.i] <> 'refused'
-  ), held as materialized (
-    select t.id, t.last_message_seq, t.last_event_seq from troupe.threads t
-    where t.id = any(array(select thread from item)) order by t.id for update
-  ), placed as materialized (
-    select t.i, t.thread, t.known,
-      h.last_message_seq + sum(t.m) over w - t.m as mb,
-      h.last_event_seq + sum(t.e) over w - t.e as eb
-    from item t join held h on h.id = t.thread window w as (partition by t.thread order by t.i)
-  ), moved as (
-    update troupe.threads t set last_message_seq = t.last_message_seq + s.m, last_event_seq = t.last_event_seq + s.e
-    from (select thread, sum(m) as m, sum(e) as e from item group by thread) s where t.id = s.thread
-  )
-  select array_agg(p.thread order by a.i), array_agg(p.mb order by a.i), array_agg(p.eb order by a.i), bool_or(p.mb > p.known)
-  into threads, message_base, event_base, behind
-  from generate_subscripts(runs, 1) a(i) left join placed p on p.i = a.i;
-
-  -- 4. Write.
-  insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
-  select threads[m.i], message_base[m.i] + m.k, m.id, m.role, m.content, m."callId", m.sender, runs[m.i], m.step, m.metadata
-  from jsonb_to_recordset(messages) as m(i int, k int, id uuid, role text, content jsonb, "callId" text, sender uuid, step int, metadata jsonb)
-  where modes[m.i] <> 'refused';
-
-  insert into troupe.events (thread_id, seq, type, data, run_id, step)
-  select threads[e.i], event_base[e.i] + e.k, e.type,
-    case when e.message is null then e.data else coalesce(e.data, '{}') || jsonb_build_object('seq', message_base[e.i] + e.message) end,
-    runs[e.i], e.step
-  from jsonb_to_recordset(events) as e(i int, k int, w text, type text, data jsonb, message int, step int)
-  where modes[e.i] <> 'refused' and (e.w is null or e.w = modes[e.i] or e.w = 'ended' and modes[e.i] = 'released');
-
-  if jsonb_array_length(calls) > 0 then
-    insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, waits_for, deadline, epoch, error, settled_at)
-    select runs[c.i], c.id, c.step, c.k, c.tool, c.args, c.effect, c.status, c."waitsFor",
-      now() + make_interval(secs => c."deadlineMs" / 1000), c.epoch, c.error, case when c.status = 'failed' then now() end
-    from jsonb_to_recordset(calls) as c(i int, k int, id text, step int, epoch int, tool text, args jsonb, effect text, status text, "waitsFor" text, "deadlineMs" float8, error jsonb)
-    where modes[c.i] <> 'refused';
-  end if;
-
-  if jsonb_array_length(steps) > 0 then
-    insert into troupe.run_steps (run_id, step, agent_key, provider, model, worker_id, epoch, attempt, started_at, first_token_at,
-      finished_at, input_tokens, output_tokens, cost, finish_reason, decision, budgeted)
-    select runs[s.i], s.step, s."agentKey", s.provider, s.model, s.worker, s.epoch, s.attempt,
-      to_timestamp(s."startedAt" / 1000), to_timestamp(s."firstTokenAt" / 1000), to_timestamp(s."finishedAt" / 1000),
-      s."inputTokens", s."outputTokens", s.cost, s."finishReason", s.decision, coalesce(s.budgeted, false)
-    from jsonb_to_recordset(steps) as s(i int, step int, "agentKey" text, provider text, model text, worker uuid, epoch int, attempt int,
-      "startedAt" float8, "firstTokenAt" float8, "finishedAt" float8, "inputTokens" bigint, "outputTokens" bigint, cost bigint,
-      "finishReason" text, decision jsonb, budgeted boolean)
-    where modes[s.i] <> 'refused';
-  end if;
-
-  with written as (
-    update troupe.runs r set
-      version = r.version + 1,
-      step = coalesce(x.step, r.step),
-      takeovers = case when x.step is not null then 0 else r.takeovers end,
-      attempt = coalesce(x.attempt, r.attempt),
-      model_index = coalesce(x."modelIndex", r.model_index),
-      open_calls = case when modes[x.i] = 'ended' then 0 else r.open_calls + x.outside end,
-      input_tokens = r.input_tokens + x."inputTokens",
-      output_tokens = r.output_tokens + x."outputTokens",
-      cost = r.cost + x.cost,
-      status = case modes[x.i] when 'go' then 'running' when 'parked' then 'waiting_tool' else x.target end,
-      worker_id = case when modes[x.i] = 'go' then r.worker_id end,
-      run_at = case when modes[x.i] = 'released' then now() + make_interval(secs => coalesce(x."delayMs", 0) / 1000) else r.run_at end,
-      wait_state = case when modes[x.i] = 'parked' then x."waitState" end,
-      wait_deadline = case when modes[x.i] = 'parked' then least(r.deadline_at, now() + make_interval(secs => x."delayMs" / 1000),
-        (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
-      outcome = case when modes[x.i] = 'ended' then x.outcome else r.outcome end,
-      error = case when x.error is not null then x.error when modes[x.i] = 'ended' then null else r.error end,
-      cancel_reason = case when modes[x.i] = 'ended' then x."cancelReason" end,
-      completed_at = case when modes[x.i] = 'ended' and x.target <> 'canceled' then now() end,
-      canceled_at = case when modes[x.i] = 'ended' and x.target = 'canceled' then now() end,
-      updated_at = now()
-    from jsonb_to_recordset(items) as x(i int, step int, attempt int, "modelIndex" int, outside int, "inputTokens" bigint, "outputTokens" bigint,
-      cost bigint, target text, "delayMs" float8, "waitState" jsonb, outcome jsonb, error jsonb, "cancelReason" text)
-    where r.id = runs[x.i] and modes[x.i] <> 'refused'
-    returning x.i, r.version, r.steers, r.open_calls
-  )
-  select jsonb_agg(case when w.i is null then refusals[a.i] else jsonb_build_object('ok', true, 'mode', modes[a.i], 'seq', message_base[a.i],
-      'version', w.version, 'steers', w.steers, 'openCalls', w.open_calls) end order by a.i)
-  into verdicts from generate_subscripts(runs, 1) a(i) left join written w on w.i = a.i;
-
-  -- 5. Let the next run of a serial thread in.
-  if ended then
-    perform troupe.promote(r.thread_id, r.id) from generate_subscripts(runs, 1) i join troupe.runs r on r.id = runs[i]
-      where modes[i] = 'ended' and r.serial order by r.thread_id;
-  end if;
-
-  -- 6. Seldom: what others put into the thread meanwhile, and calls that others let through.
-  if behind or items @? '$[*] ? (@.park == true)' then
-    select jsonb_agg(case when modes[x.i] = 'refused' then verdicts->(x.i - 1) else verdicts->(x.i - 1)
-      || case when message_base[x.i] > x.known then jsonb_build_object('foreign', (
-          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
-          where m.thread_id = threads[x.i] and m.seq > x.known and m.seq <= message_base[x.i])) else '{}' end
-      || case when modes[x.i] = 'go' and x.park then jsonb_build_object('ready', (
+  -- 4. Threads, in the order of their ids: place messages and events behind what is there, then everything that hangs on them.
+  foreach i in array p_order loop
+    v_mode := modes[i];
+    continue when v_mode = 'refused';
+    v_run := p_run[i]; v_thread := p_thread[i]; v_step := p_step[i];
+    from_row := coalesce(event_upto[i - 1], 0) + 1; to_row := event_upto[i]; kept := to_row - from_row + 1;
+    if rows_locked then
+      if v_mode = 'ended' and p_extra[i] @> '{"close": true}' then
+        perform 1 from troupe.threads t where t.id = v_thread for no key update;
+        perform troupe.close_calls(v_run, v_thread, 'canceled', 'canceled',
+          'The run ended before this call did; a call that was already running may have taken effect.', null);
+      end if;
+      v_when := case v_mode when 'released' then 'ended' else v_mode end;
+      select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
+    end if;
+    o := coalesce(message_upto[i - 1], 0);
+    written := message_upto[i] - o;
+    update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
+      where t.id = v_thread returning t.last_message_seq - written, t.last_event_seq - kept into message_base, event_base;
+    v_seq := message_base;
+    for k in o + 1 .. o + written loop
+      v_seq := v_seq + 1; v_id := message_id[k]; v_role := message_role[k]; v_json := message_content[k]; v_text := message_call[k];
+      v_now := message_step[k]; v_extra := message_extra[k];
+      insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step, sender_id, metadata)
+        values (v_thread, v_seq, v_id, v_role, v_json, v_text, v_run, v_now, (v_extra->>'sender')::uuid, v_extra->'metadata');
+    end loop;
+    v_seq := event_base;
+    for k in from_row .. to_row loop
+      continue when rows_locked and event_when[k] <> v_when;
+      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+        values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
+    end loop;
+    if v_step is not null then
+      v_epoch := p_epoch[i];
+      o := coalesce(call_upto[i - 1], 0);
+      for k in o + 1 .. call_upto[i] loop
+        v_number := k - o; v_text := call_id[k]; v_tool := call_tool[k]; v_json := call_args[k]; v_effect := call_effect[k]; v_status := call_status[k];
+        v_extra := call_extra[k];
+        if v_extra is null then
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
+            values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch);
+        else
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at)
+            values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch, (v_extra->>'waitsFor')::troupe.waits_for,
+              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end);
+        end if;
+      end loop;
+      v_text := step_provider[i]; v_tool := step_model[i]; v_number := step_attempt[i]; v_begin := step_started[i] / 1000; v_first := step_first[i] / 1000;
+      v_last := step_finished[i] / 1000; v_extra := step_extra[i]; v_input := p_input[i]; v_output := p_output[i]; v_cost := p_cost[i]; v_when := step_finish[i];
+      insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, first_token_at, finished_at,
+        input_tokens, output_tokens, cost, finish_reason, agent_key, decision, budgeted)
+        values (v_run, v_step, v_text, v_tool, p_worker, v_epoch, v_number, to_timestamp(v_begin), to_timestamp(v_first),
+          to_timestamp(v_last), v_input, v_output, v_cost, v_when, v_extra->>'agentKey', v_extra->'decision',
+          coalesce((v_extra->>'budgeted')::boolean, false));
+    end if;
+    verdict := jsonb_build_object('ok', true, 'mode', v_mode, 'seq', message_base, 'version', p_version[i] + 1);
+    if rows_locked and p_row[i] then
+      perform troupe.leave(v_run, v_thread, v_mode, v_step is not null, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
+      verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i]);
+      if p_park[i] and v_mode = 'go' then
+        verdict := verdict || jsonb_build_object('ready', (
           select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
-          where c.run_id = runs[x.i] and c.status = 'requested' and c.waits_for is null)) else '{}' end end order by x.i)
-    into verdicts from jsonb_to_recordset(items) as x(i int, known bigint, park boolean);
-  end if;
-  return verdicts;
+          where c.run_id = v_run and c.status = 'requested' and c.waits_for is null));
+      end if;
+    end if;
+    -- Seldom: what others put into the thread meanwhile. The count of steering messages is read under the thread's lock,
+    -- so that it fits the messages.
+    if message_base > p_known[i] then
+      verdict := verdict || jsonb_build_object('foreign', (
+          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+          where m.thread_id = v_thread and m.seq > p_known[i] and m.seq <= message_base),
+        'steers', (select x.steers from troupe.runs x where x.id = v_run), 'openCalls', (select x.open_calls from troupe.runs x where x.id = v_run));
+    end if;
+    verdicts[i] := verdict;
+  end loop;
+  return to_jsonb(verdicts);
 end $$;

@@ -2,18 +2,29 @@
 -- What others do to a run: settle a call, let time run out, cancel, absorb, steer, retry, fork.
 -- None of it needs the worker: the row decides, and the worker's fence tells it afterwards.
 
+-- Whoever locked a run that waits its turn in a serial thread, and leaves it as it is, ends with this: promote passes over
+-- locked rows, so its turn may have come meanwhile.
+create function troupe.pass(r troupe.runs) returns void language plpgsql as $$
+begin
+  if r.status = 'queued' and not r.ready then
+    perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+    perform troupe.promote(r.thread_id, null);
+  end if;
+end $$;
+
 -- Ends a run from outside. The caller holds the run's lock; this takes the thread's.
 create function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text) returns void language plpgsql as $$
 declare
   thread uuid; is_serial boolean;
 begin
   select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
-  perform 1 from troupe.threads t where t.id = thread for update;
+  perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
-  update troupe.runs r set status = 'canceled', cancel_reason = p_reason, epoch = r.epoch + 1, version = r.version + 1, worker_id = null,
-    open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
-    where r.id = p_run;
+  update troupe.runs r set status = 'canceled', cancel_reason = p_reason::troupe.cancel_reason, epoch = r.epoch + 1, worker_id = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
+    from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
   perform troupe.append(thread, p_run, null, jsonb_build_array(jsonb_build_object('type', p_event,
     'data', jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber)))));
   if is_serial then
@@ -25,7 +36,7 @@ create function troupe.cancel(p_run uuid, p_reason text, p_by text) returns json
 declare
   r troupe.runs;
 begin
-  select * into r from troupe.runs x where x.id = p_run for update;
+  select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   elsif r.status in ('completed', 'failed', 'canceled') then
@@ -43,19 +54,23 @@ begin
   if p_target = p_by then
     return jsonb_build_object('ok', false, 'code', 'cannot_absorb_itself');
   end if;
-  perform 1 from troupe.runs r where r.id in (p_target, p_by) order by r.id for update;
+  perform 1 from troupe.runs r where r.id in (p_target, p_by) order by r.id for no key update;
   select * into target from troupe.runs r where r.id = p_target;
   select * into absorber from troupe.runs r where r.id = p_by;
   if absorber.id is null or absorber.status <> 'running' or absorber.epoch <> p_epoch or absorber.worker_id <> p_worker then
-    return jsonb_build_object('ok', false, 'code', 'absorber_lost');
+    answer := jsonb_build_object('ok', false, 'code', 'absorber_lost');
   elsif target.id is null or target.project_id <> absorber.project_id then
-    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+    answer := jsonb_build_object('ok', false, 'code', 'run_not_found');
   elsif target.entity_id is distinct from absorber.entity_id then
-    return jsonb_build_object('ok', false, 'code', 'not_your_run');
+    answer := jsonb_build_object('ok', false, 'code', 'not_your_run');
   elsif target.absorbed_by is not null and target.absorbed_by <> p_by then
-    return jsonb_build_object('ok', false, 'code', 'already_absorbed', 'by', target.absorbed_by);
+    answer := jsonb_build_object('ok', false, 'code', 'already_absorbed', 'by', target.absorbed_by);
   elsif target.absorbed_by is null and target.status in ('completed', 'failed', 'canceled') then
-    return jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status);
+    answer := jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status);
+  end if;
+  if answer is not null then
+    perform troupe.pass(r) from troupe.runs r where r.id in (p_target, p_by) order by r.thread_id;
+    return answer;
   end if;
   -- What it did, as it stood when it was stopped: a call closed by this very absorption shows as canceled.
   if target.absorbed_by is null then
@@ -75,25 +90,28 @@ set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
 declare
   r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean;
 begin
-  select * into r from troupe.runs x where x.id = p_run for update;
+  select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
-  select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for update;
+  select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then
+    perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_found');
   elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
   end if;
-  perform 1 from troupe.threads t where t.id = r.thread_id for update;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
-    update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by,
-      args = coalesce(p_outcome->'args', x.args)
+    -- A call in doubt was tried before.
+    update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by, error = null,
+      args = coalesce(p_outcome->'args', x.args), attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
       where x.run_id = p_run and x.call_id = p_call;
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.approved', 'step', c.step,
       'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'by', p_by)))));
   else
-    update troupe.tool_calls x set status = target, output = p_outcome->'output', error = p_outcome->'error', waits_for = null, deadline = null,
+    update troupe.tool_calls x set status = target::troupe.call_status, output = p_outcome->'output', error = p_outcome->'error', waits_for = null, deadline = null,
       settled_by = p_by, settled_at = now() where x.run_id = p_run and x.call_id = p_call;
     perform troupe.append(r.thread_id, p_run,
       jsonb_build_array(jsonb_build_object('id', p_message, 'role', 'tool_result', 'callId', p_call, 'step', c.step,
@@ -103,14 +121,14 @@ begin
   end if;
   queued := r.status = 'waiting_tool' and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
-    status = case when queued then 'queued' else x.status end,
+    status = case when queued then 'queued'::troupe.run_status else x.status end,
     run_at = case when queued then now() else x.run_at end,
     wait_state = case when queued then null else x.wait_state end,
     wait_deadline = case when queued then null when x.status = 'waiting_tool' then least(x.deadline_at,
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
     updated_at = now()
     where x.id = p_run;
-  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued' else r.status end,
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
     'openCalls', r.open_calls - 1, 'thread', r.thread_id);
 end $$;
 
@@ -123,11 +141,11 @@ declare
 begin
   select coalesce(array_agg(id order by id), '{}') into ids from (
     select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
-    order by x.wait_deadline limit p_limit for update skip locked) y;
+    order by x.wait_deadline limit p_limit for no key update skip locked) y;
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
   end if;
-  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for update;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
   for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
     over := r.deadline_at <= now();
     if over then
@@ -147,7 +165,7 @@ begin
     end loop;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
     update troupe.runs x set open_calls = left_open,
-      status = case when left_open = 0 then 'queued' else x.status end,
+      status = case when left_open = 0 then 'queued'::troupe.run_status else x.status end,
       run_at = case when left_open = 0 then now() else x.run_at end,
       wait_state = case when left_open = 0 then null else x.wait_state end,
       wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
@@ -165,22 +183,30 @@ end $$;
 create function troupe.post(item jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
 declare
-  thread uuid := (item->>'thread')::uuid; policy text := item->>'policy'; active uuid; r troupe.runs; now_active uuid; seq bigint; message jsonb := item->'message';
+  thread uuid := (item->>'thread')::uuid; policy text := item->>'policy'; active uuid; r troupe.runs; now_active uuid; message jsonb := item->'message';
+  stored troupe.messages; seq bigint;
 begin
-  select m.seq into seq from troupe.messages m where m.id = (message->>'id')::uuid;
-  if found then
-    return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', seq,
-      'run', (select m.run_id from troupe.messages m where m.id = (message->>'id')::uuid),
-      'started', (select x.id from troupe.runs x where x.entity_id = (item->'run'->>'entity')::uuid and x.trigger_message_id = (message->>'id')::uuid));
+  if item ? 'createThread' then
+    insert into troupe.threads (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
   end if;
-  if policy in ('steer', 'interrupt', 'reject') then
+  -- The active run is locked before the thread, so it must be looked up before either. Posts that depend on it go one
+  -- at a time, so that many at once do not keep overtaking each other; only the run's own end can still come between.
+  if policy <> 'queue' then
+    perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
     select t.active_run_id into active from troupe.threads t where t.id = thread;
+    select * into r from troupe.runs x where x.id = active for no key update;
+  end if;
+  select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;
+  if found then
+    return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run', stored.run_id,
+      'started', (select x.id from troupe.runs x where x.entity_id = (item->'run'->>'entity')::uuid and x.trigger_message_id = stored.id));
+  end if;
+  if policy <> 'queue' then
+    if now_active is distinct from active then
+      raise exception 'the active run of the thread changed' using errcode = '40001';
+    end if;
     if active is not null then
-      select * into r from troupe.runs x where x.id = active for update;
-      select t.active_run_id into now_active from troupe.threads t where t.id = thread for update;
-      if now_active is distinct from active then
-        raise exception 'the active run of the thread changed' using errcode = '40001';
-      end if;
       if policy = 'reject' then
         return jsonb_build_object('ok', false, 'code', 'busy', 'run', active);
       elsif policy = 'steer' then
@@ -201,13 +227,14 @@ create function troupe.retry(p_run uuid) returns jsonb language plpgsql as $$
 declare
   r troupe.runs; active uuid; is_ready boolean := true;
 begin
-  select * into r from troupe.runs x where x.id = p_run for update;
+  select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
+    perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
   end if;
-  select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for update;
+  select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
   update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
     cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now() where x.id = p_run;
@@ -225,12 +252,17 @@ set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
 declare
   r troupe.runs; upto bigint;
 begin
-  select * into r from troupe.runs x where x.id = p_source for update;
+  -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
+  select * into r from troupe.runs x where x.id = p_source;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
-  elsif exists (select from troupe.runs x where x.id = p_run) then
+  end if;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
-  elsif p_step < 0 or p_step > r.step then
+  end if;
+  r.step := coalesce((select h.step from troupe.run_heads h where h.run_id = p_source), r.step);
+  if p_step < 0 or p_step > r.step then
     return jsonb_build_object('ok', false, 'code', 'step_not_found', 'step', r.step);
   elsif exists (select from troupe.tool_calls c where c.run_id = p_source and c.step <= p_step
       and (c.status in ('requested', 'running') or c.waits_for is not null)) then
@@ -261,7 +293,7 @@ create function troupe.lease_budget(p_budget uuid, p_worker uuid, p_known bigint
 declare
   b troupe.budgets; l troupe.budget_leases; free bigint; more bigint;
 begin
-  select * into b from troupe.budgets x where x.id = p_budget for update;
+  select * into b from troupe.budgets x where x.id = p_budget for no key update;
   if not found then
     return jsonb_build_object('granted', 0, 'unlimited', true);
   end if;
@@ -287,7 +319,7 @@ declare
 begin
   for e in select (v->>'budget')::uuid as budget, (v->>'spent')::bigint as spent, (v->>'returned')::bigint as returned
     from jsonb_array_elements(p_entries) v order by 1 loop
-    perform 1 from troupe.budgets b where b.id = e.budget for update;
+    perform 1 from troupe.budgets b where b.id = e.budget for no key update;
     select * into l from troupe.budget_leases x where x.budget_id = e.budget and x.worker_id = p_worker;
     -- A lease that is no longer there was settled by whoever reaped this worker.
     continue when not found;

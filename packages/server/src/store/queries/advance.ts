@@ -144,8 +144,9 @@ export type Advanced =
       /** Seq before the first message of this commit. */
       seq: number;
       version: number;
-      steers: number;
-      openCalls: number;
+      /** Absent where the commit had no reason to look. */
+      steers?: number;
+      openCalls?: number;
       /** What others appended since `known`. */
       foreign?: StoredMessage[];
       /** Calls that somebody let through. */
@@ -153,84 +154,209 @@ export type Advanced =
     }
   | { ok: false; status: string; epoch?: number; version?: number; step?: number; worker?: string | null };
 
-/** One call for the commits of many runs, as one flat list per table. */
+/** One call for the commits of many runs, as one typed array per column. All items are of one worker. */
 export async function advance(db: Database, items: AdvanceItem[]): Promise<Advanced[]> {
-  const flat = flatten(items);
+  // The order of locks; verdicts come back in it.
+  const order = items.map((_, index) => index);
+  if (items.length > 1) order.sort((a, b) => (items[a]!.run < items[b]!.run ? -1 : 1));
   const rows = await db.run<{ verdicts: Advanced[] }>({
     name: 'advance',
-    text: 'select troupe.advance($1::jsonb, $2::jsonb, $3::jsonb, $4::jsonb, $5::jsonb, $6::jsonb) as verdicts',
-    values: [flat.items, flat.messages, flat.events, flat.calls, flat.changes, flat.steps].map(toJsonText),
+    text: ADVANCE,
+    values: columnsOf(order.map((index) => items[index]!)),
   });
-  return rows[0]!.verdicts;
+  const verdicts: Advanced[] = [];
+  order.forEach((index, place) => {
+    verdicts[index] = rows[0]!.verdicts[place]!;
+  });
+  return verdicts;
 }
 
-function flatten(all: AdvanceItem[]) {
-  const items: object[] = [];
-  const messages: object[] = [];
-  const events: object[] = [];
-  const calls: object[] = [];
-  const changes: object[] = [];
-  const steps: object[] = [];
-  all.forEach((item, index) => {
-    const i = index + 1;
-    const { epoch, worker, step } = item;
+const COLUMNS = {
+  worker: 'uuid',
+  order: 'int[]',
+  run: 'uuid[]',
+  thread: 'uuid[]',
+  epoch: 'int[]',
+  version: 'int[]',
+  known: 'bigint[]',
+  step: 'int[]',
+  input: 'bigint[]',
+  output: 'bigint[]',
+  cost: 'bigint[]',
+  row: 'boolean[]',
+  steers: 'int[]',
+  park: 'boolean[]',
+  attempt: 'int[]',
+  model: 'int[]',
+  outside: 'int[]',
+  target: 'text[]',
+  extra: 'jsonb[]',
+  messageUpto: 'int[]',
+  messageId: 'uuid[]',
+  messageRole: 'troupe.message_role[]',
+  messageContent: 'jsonb[]',
+  messageCall: 'text[]',
+  messageStep: 'int[]',
+  messageExtra: 'jsonb[]',
+  eventUpto: 'int[]',
+  eventWhen: 'text[]',
+  eventType: 'text[]',
+  eventData: 'jsonb[]',
+  eventMessage: 'int[]',
+  eventStep: 'int[]',
+  callUpto: 'int[]',
+  callId: 'text[]',
+  callTool: 'text[]',
+  callArgs: 'jsonb[]',
+  callEffect: 'troupe.tool_effect[]',
+  callStatus: 'troupe.call_status[]',
+  callExtra: 'jsonb[]',
+  changeUpto: 'int[]',
+  changeId: 'text[]',
+  changeStatus: 'troupe.call_status[]',
+  changeOutput: 'jsonb[]',
+  changeError: 'jsonb[]',
+  changeExtra: 'jsonb[]',
+  stepProvider: 'text[]',
+  stepModel: 'text[]',
+  stepAttempt: 'int[]',
+  stepStarted: 'float8[]',
+  stepFirst: 'float8[]',
+  stepFinished: 'float8[]',
+  stepFinish: 'text[]',
+  stepExtra: 'jsonb[]',
+} as const;
+
+type Column = keyof typeof COLUMNS;
+const NAMES = Object.keys(COLUMNS) as Column[];
+const ADVANCE = `select troupe.advance(${NAMES.map((name, index) => `$${index + 1}::${COLUMNS[name]}`).join(', ')}) as verdicts`;
+/** Sent only where an item may change the row of its run. */
+const ROW_COLUMNS = new Set<Column>(['row', 'steers', 'park', 'attempt', 'model', 'outside', 'target', 'extra', 'eventWhen']);
+/** Often empty; whole columns of nothing are not worth sending. */
+const SPARSE_COLUMNS = new Set<Column>(NAMES.filter((name) => /Extra$|^step.|^changeError$/.test(name)));
+
+const json = (value: unknown): string | null => (value === undefined ? null : toJsonText(value));
+
+function columnsOf(items: AdvanceItem[]): unknown[] {
+  const column = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Record<Column, unknown[]>;
+  let anyRow = false;
+  for (const item of items) {
     let outside = 0;
-    item.messages?.forEach((message, k) => messages.push({ ...message, i, k: k + 1 }));
-    const e = item.events?.length ?? 0;
-    const addEvents = (list: NewEvent[] | undefined, from: number, w?: string): number => {
-      list?.forEach((event, k) =>
-        events.push({
-          type: event.type,
-          data: event.data,
-          step: event.step,
-          message: event.message === undefined ? undefined : event.message + 1,
-          i,
-          k: from + k + 1,
-          w,
-        }),
+    for (const message of item.messages ?? []) {
+      column.messageId.push(message.id);
+      column.messageRole.push(message.role);
+      column.messageContent.push(json(message.content));
+      column.messageCall.push(message.callId ?? null);
+      column.messageStep.push(message.step ?? null);
+      column.messageExtra.push(
+        message.sender || message.metadata ? json({ sender: message.sender, metadata: message.metadata }) : null,
       );
-      return list?.length ?? 0;
-    };
-    addEvents(item.events, 0);
-    item.calls?.forEach((call, k) => {
-      calls.push({ ...call, i, k: k + 1, step, epoch });
-      if (call.waitsFor) outside++;
-    });
-    for (const change of [...(item.settled ?? []), ...(item.begun ?? [])]) {
-      changes.push({ ...change, i, epoch });
-      if (change.waitsFor) outside++;
     }
-    if (item.stepRow) steps.push({ ...item.stepRow, i, step, epoch, worker });
-    items.push({
-      i,
-      run: item.run,
-      worker,
-      epoch,
-      version: item.version,
-      thread: item.thread,
-      known: item.known,
-      steers: item.steers,
-      park: item.park,
-      outside,
-      step,
-      attempt: item.attempt,
-      modelIndex: item.modelIndex,
-      target: item.target,
-      delayMs: item.delayMs,
-      outcome: item.outcome,
-      error: item.error,
-      cancelReason: item.cancelReason,
-      waitState: item.waitState,
-      close: item.close,
-      m: item.messages?.length ?? 0,
-      e,
-      eGo: addEvents(item.goEvents, e, 'go'),
-      ePark: addEvents(item.parkEvents, e, 'parked'),
-      eTarget: addEvents(item.targetEvents, e, 'ended'),
-      inputTokens: item.stepRow?.inputTokens ?? 0,
-      outputTokens: item.stepRow?.outputTokens ?? 0,
-      cost: item.stepRow?.cost ?? 0,
-    });
+    column.messageUpto.push(column.messageId.length);
+
+    for (const call of item.calls ?? []) {
+      if (call.waitsFor) outside++;
+      column.callId.push(call.id);
+      column.callTool.push(call.tool);
+      column.callArgs.push(json(call.args));
+      column.callEffect.push(call.effect);
+      column.callStatus.push(call.status);
+      column.callExtra.push(
+        call.waitsFor || call.error
+          ? json({ waitsFor: call.waitsFor, deadlineMs: call.deadlineMs, error: call.error })
+          : null,
+      );
+    }
+    column.callUpto.push(column.callId.length);
+
+    const addChange = (call: CallChange, plain: boolean) => {
+      if (call.waitsFor) outside++;
+      column.changeId.push(call.id);
+      column.changeStatus.push(call.status);
+      column.changeOutput.push(json(call.output));
+      column.changeError.push(json(call.error));
+      column.changeExtra.push(
+        plain && !call.waitsFor ? null : json({ waitsFor: call.waitsFor, deadlineMs: call.deadlineMs, again: call.again }),
+      );
+    };
+    for (const call of item.settled ?? []) addChange(call, true);
+    for (const call of item.begun ?? []) addChange(call, false);
+    column.changeUpto.push(column.changeId.length);
+
+    const touches = touchesRow(item, outside);
+    anyRow ||= touches;
+    column.row.push(touches);
+    column.steers.push(item.steers);
+    column.park.push(item.park ?? false);
+    column.attempt.push(item.attempt ?? null);
+    column.model.push(item.modelIndex ?? null);
+    column.outside.push(outside);
+    column.target.push(item.target ?? null);
+    column.extra.push(
+      touches
+        ? json({
+            delayMs: item.delayMs,
+            outcome: item.outcome,
+            error: item.error,
+            cancelReason: item.cancelReason,
+            waitState: item.waitState,
+            close: item.close,
+          })
+        : null,
+    );
+
+    const addEvents = (list: NewEvent[] | undefined, when: string | null) => {
+      for (const event of list ?? []) {
+        column.eventWhen.push(when);
+        column.eventType.push(event.type);
+        column.eventData.push(json(event.data));
+        column.eventMessage.push(event.message === undefined ? null : event.message + 1);
+        column.eventStep.push(event.step ?? null);
+      }
+    };
+    addEvents(item.events, null);
+    // What just goes on goes on for certain; only the others need both sets of events.
+    addEvents(item.goEvents, touches ? 'go' : null);
+    if (touches) {
+      addEvents(item.parkEvents, 'parked');
+      addEvents(item.targetEvents, 'ended');
+    }
+    column.eventUpto.push(column.eventType.length);
+
+    const taken = item.stepRow;
+    column.stepProvider.push(taken?.provider ?? null);
+    column.stepModel.push(taken?.model ?? null);
+    column.stepAttempt.push(taken?.attempt ?? null);
+    column.stepStarted.push(taken?.startedAt ?? null);
+    column.stepFirst.push(taken?.firstTokenAt ?? null);
+    column.stepFinished.push(taken?.finishedAt ?? null);
+    column.stepFinish.push(taken?.finishReason ?? null);
+    column.stepExtra.push(
+      taken && (taken.agentKey || taken.decision !== undefined || taken.budgeted)
+        ? json({ agentKey: taken.agentKey, decision: taken.decision, budgeted: taken.budgeted })
+        : null,
+    );
+    column.input.push(taken?.inputTokens ?? 0);
+    column.output.push(taken?.outputTokens ?? 0);
+    column.cost.push(taken?.cost ?? 0);
+    column.step.push(item.step ?? null);
+
+    column.run.push(item.run);
+    column.thread.push(item.thread);
+    column.epoch.push(item.epoch);
+    column.version.push(item.version);
+    column.known.push(item.known);
+  }
+  const order = items.map((_, index) => index + 1);
+  if (items.length > 1) order.sort((a, b) => (items[a - 1]!.thread < items[b - 1]!.thread ? -1 : 1));
+  const values = NAMES.slice(2).map((name) => {
+    if (!anyRow && ROW_COLUMNS.has(name)) return null;
+    return SPARSE_COLUMNS.has(name) && column[name].every((value) => value === null) ? null : column[name];
   });
-  return { items, messages, events, calls, changes, steps };
+  return [items[0]!.worker, order, ...values];
+}
+
+/** Whether the commit may change more than how far the run has come. */
+function touchesRow(item: AdvanceItem, outside: number): boolean {
+  return Boolean(item.target || item.park || outside > 0 || item.modelIndex !== undefined || item.error);
 }

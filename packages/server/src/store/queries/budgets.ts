@@ -26,6 +26,16 @@ export async function leaseBudget(
   return rows[0]!.lease;
 }
 
+/** Budgets of which this worker holds a share, as far as the database knows. */
+export async function leasedBy(db: Database, worker: string): Promise<string[]> {
+  const rows = await db.run<{ budget_id: string }>({
+    name: 'leased_by',
+    text: 'select budget_id from troupe.budget_leases where worker_id = $1',
+    values: [worker],
+  });
+  return rows.map((row) => row.budget_id);
+}
+
 /** Totals since the worker began, so that the same report can be sent twice. */
 export async function reportBudgets(
   db: Database,

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { StartupError } from '../base/index.ts';
+import { environment } from './env.ts';
+
+export interface Config {
+  port: number;
+  host: string;
+  /** Where the embedded Postgres lives; an absolute path. */
+  home: string;
+  /** Null: there is none, and `dev` brings its own. */
+  databaseUrl: string | null;
+  /** Reaches Postgres without a transaction pooler in between. */
+  databaseDirectUrl: string | null;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** How many runs a worker works on at once. */
+  concurrency: number;
+}
+
+/** Reads all settings; names everything that is wrong with them at once. */
+export function readConfig(variables: Record<string, string | undefined> = process.env): Config {
+  const { data, error } = environment.safeParse(variables);
+  const problems = (error?.issues ?? []).map(
+    (issue) => `${describe(String(issue.path[0]), variables)} ${issue.message}`,
+  );
+  if (variables.DATABASE_DIRECT_URL && !variables.DATABASE_URL) {
+    problems.push('DATABASE_DIRECT_URL needs DATABASE_URL beside it');
+  }
+  if (!data || problems.length > 0) {
+    throw new StartupError('bad_config', `The settings cannot be used: ${problems.join('; ')}.`, {
+      hint: 'Correct or unset these environment variables and start again; README.md lists them all.',
+      details: { problems },
+    });
+  }
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    home: resolve(data.TROUPE_HOME),
+    databaseUrl: data.DATABASE_URL ?? null,
+    databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
+    logLevel: data.LOG_LEVEL,
+    concurrency: data.TROUPE_CONCURRENCY,
+  };
+}
+
+/** An address may hold a password, so its value is not shown. */
+function describe(name: string, variables: Record<string, string | undefined>): string {
+  return name.endsWith('_URL') ? name : `${name} is "${variables[name]}" and`;
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+/** A variable that is set to nothing counts as not set: that is how compose files and shells leave one out. */
+const absentIfEmpty = (value: unknown) =>
+  typeof value === 'string' && value.trim() === '' ? undefined : value;
+
+function variable<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(absentIfEmpty, schema);
+}
+
+function wholeNumber(from: number, to: number) {
+  const expected = `must be a whole number from ${from} to ${to}`;
+  return z
+    .string()
+    .trim()
+    .regex(/^\d{1,9}$/, expected)
+    .transform(Number)
+    .refine((value) => value >= from && value <= to, expected);
+}
+
+const postgresUrl = z
+  .string()
+  .trim()
+  .refine(isPostgresUrl, 'must look like postgres://user:password@host:5432/name');
+
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** Every variable that Troupe reads. README.md has the same list for people. */
+export const environment = z.object({
+  PORT: variable(wholeNumber(0, 65_535).default(4700)),
+  HOST: variable(z.string().trim().default('127.0.0.1')),
+  TROUPE_HOME: variable(z.string().default('.troupe')),
+  TROUPE_CONCURRENCY: variable(wholeNumber(1, 10_000).default(100)),
+  DATABASE_URL: variable(postgresUrl.optional()),
+  DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
+  LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
+});

@@ -1,0 +1,68 @@
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { type Logger, messageOf, newId, RetryableError } from '../base/index.ts';
+import { isConnectionError } from '../store/index.ts';
+
+/** RFC 9457, with a `code` that never changes: programs read the code, people the detail. */
+export interface Problem {
+  status: ContentfulStatusCode;
+  code: string;
+  detail: string;
+  retryAfterSeconds?: number;
+}
+
+const titles: Partial<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Too large',
+  415: 'Unsupported media type',
+  422: 'Not valid',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Not available',
+};
+
+export function answerProblem(context: Context, problem: Problem): Response {
+  const { status, code, detail, retryAfterSeconds } = problem;
+  const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, code, detail };
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
+  return context.body(JSON.stringify(body), status, headers);
+}
+
+export function notFound(context: Context): Response {
+  const detail = `There is no ${context.req.method} ${context.req.path}.`;
+  return answerProblem(context, { status: 404, code: 'not_found', detail });
+}
+
+/** What a route threw. Only errors meant for the caller are told; everything else is logged under a number. */
+export function answerError(error: unknown, context: Context, logger: Logger): Response {
+  if (error instanceof HTTPException) {
+    const code = titles[error.status]?.toLowerCase().replaceAll(' ', '_') ?? 'error';
+    return answerProblem(context, { status: error.status, code, detail: error.message || code });
+  }
+  if (error instanceof RetryableError) {
+    const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000);
+    const detail = [error.message, error.hint].filter(Boolean).join(' ');
+    return answerProblem(context, { status: 503, code: error.code, detail, retryAfterSeconds: seconds });
+  }
+  if (isConnectionError(error)) {
+    logger.warn({ path: context.req.path, error: messageOf(error) }, 'a request found no database');
+    const detail = 'The database does not answer. Nothing is known to have changed; try again.';
+    return answerProblem(context, {
+      status: 503,
+      code: 'database_unavailable',
+      detail,
+      retryAfterSeconds: 1,
+    });
+  }
+  const id = newId();
+  logger.error({ path: context.req.path, id, err: error }, 'a request failed');
+  const detail = `Something went wrong here. The server's log has it under ${id}.`;
+  return answerProblem(context, { status: 500, code: 'internal_error', detail });
+}

@@ -1,0 +1,72 @@
+import { createLogger, type Logger, StartupError } from '../base/index.ts';
+import { type Config, readConfig } from '../config/index.ts';
+import { housekeeping, houseTasks } from '../jobs/index.ts';
+import { createDemo, createModels } from '../models/index.ts';
+import { dev } from './dev.ts';
+import { Life } from './life.ts';
+import { migrateDatabase } from './migrate.ts';
+import type { Program } from './program.ts';
+import { serve } from './serve.ts';
+import { stopOnFailures, stopOnSignals } from './shutdown.ts';
+import { terminal } from './terminal.ts';
+import { version } from './version.ts';
+import { work } from './work.ts';
+
+const commands = { dev, serve, work, migrate: migrateDatabase };
+export type Command = keyof typeof commands;
+
+export function isCommand(name: string): name is Command {
+  return Object.hasOwn(commands, name);
+}
+
+/** The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. */
+export async function compose(command: Command): Promise<void> {
+  try {
+    const config = readConfig();
+    const forPerson = command === 'dev' && process.stdout.isTTY;
+    const logger = createLogger(config.logLevel, forPerson ? terminal : undefined);
+    await run(command, config, logger);
+  } catch (error) {
+    tell(error);
+    process.exitCode = 1;
+  }
+}
+
+async function run(command: Command, config: Config, logger: Logger): Promise<void> {
+  const life = new Life(logger);
+  const exit = (code: number) => process.exit(code);
+  stopOnFailures(life, logger, exit);
+  stopOnSignals(life, logger, exit);
+  const demo = createDemo();
+  const program: Program = {
+    name: command,
+    version,
+    config,
+    logger,
+    life,
+    doors: [],
+    models: createModels({ demo: () => demo }),
+    tools: { resolve: () => undefined },
+    tasks: houseTasks,
+    crontab: housekeeping,
+  };
+  try {
+    await commands[command](program);
+  } catch (error) {
+    // Told to stop while it was starting: what that broke is no news, and whoever told it waits for the end.
+    if (life.phase === 'draining') return;
+    tell(error);
+    await life.stop();
+    exit(1);
+  }
+  if (command === 'migrate') {
+    await life.stop();
+    exit(0);
+  }
+}
+
+/** What the operator can mend is told in a sentence; anything else is ours, and comes with its stack. */
+function tell(error: unknown): void {
+  if (!(error instanceof StartupError)) console.error(error);
+  else console.error(`error: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}`);
+}

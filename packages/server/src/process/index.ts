@@ -1,0 +1,8 @@
+/**
+ * process: the parts put together into something that runs: dev, serve, work and migrate.
+ * Imports: everything.
+ * Start reading: compose.ts (what is put together), dev.ts (a process from start to end), life.ts (what is open and in
+ * which order it closes), shutdown.ts.
+ */
+export { type Command, compose, isCommand } from './compose.ts';
+export { version } from './version.ts';

@@ -1,0 +1,115 @@
+import { type Logger, StartupError } from '../base/index.ts';
+import type { Config } from '../config/index.ts';
+import { createApp, type HttpServer, listen } from '../http/index.ts';
+import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
+import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
+import { Database, migrate, ping } from '../store/index.ts';
+import type { Life } from './life.ts';
+
+/** What main.ts composed: the same for every process. */
+export interface Program {
+  name: string;
+  version: string;
+  config: Config;
+  logger: Logger;
+  life: Life;
+  doors: Door[];
+  models: Models;
+  tools: Tools;
+  tasks: Record<string, Task>;
+  crontab: CronEntry[];
+}
+
+export interface DatabaseAddress {
+  url: string;
+  directUrl: string;
+}
+
+/** How long runs may go on after a stop; the kernel needs up to 3.5 s beyond it, and all of it has 10 s. */
+const RUN_GRACE_MS = 5_500;
+const JOB_GRACE_MS = 8_000;
+const REQUEST_GRACE_MS = 2_000;
+const CONNECTION_GRACE_MS = 500;
+
+export function requireDatabase({ name, config }: Program): DatabaseAddress {
+  if (config.databaseUrl === null || config.databaseDirectUrl === null) {
+    throw new StartupError('database_missing', `\`${name}\` needs a database, and DATABASE_URL is not set.`, {
+      hint: 'Set DATABASE_URL to a PostgreSQL, 15 or newer; or use `dev` (npm start), which brings its own.',
+    });
+  }
+  return { url: config.databaseUrl, directUrl: config.databaseDirectUrl };
+}
+
+/** Listens from the first moment, so that health can be asked for while the rest still starts. */
+export async function openHttp(program: Program, database: () => Database | null): Promise<HttpServer> {
+  const { life, logger, config, version } = program;
+  const checkDatabase = async () => {
+    const db = database();
+    if (!db) throw new Error('not connected yet');
+    await ping(db);
+  };
+  const app = createApp({ logger, health: { version, phase: () => life.phase, checkDatabase } });
+  return life.open(
+    'http',
+    () => listen(app, config),
+    (server, withinMs) => server.close(Math.min(withinMs, REQUEST_GRACE_MS)),
+  );
+}
+
+/** Migrates first. Any number of processes may do so at once. */
+export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
+  await migrateAll(program, address);
+  const { life, logger, name } = program;
+  return life.open(
+    'database',
+    async () => new Database({ ...address, applicationName: `troupe/${name}`, logger }),
+    (db) =>
+      Promise.race([db.close(), new Promise<void>((done) => setTimeout(done, CONNECTION_GRACE_MS).unref())]),
+  );
+}
+
+export async function migrateAll(
+  { life, logger }: Program,
+  { directUrl }: DatabaseAddress,
+): Promise<string[]> {
+  return life.open(
+    'work',
+    async () => {
+      const applied = await migrate(directUrl);
+      await migrateJobs(directUrl, logger);
+      if (applied.length > 0) logger.info({ applied }, 'migrated the database');
+      return applied;
+    },
+    async () => {},
+  );
+}
+
+/** For a process that starts runs and hears of them, but works on none. */
+export async function openKernel({ life, logger }: Program, db: Database): Promise<Kernel> {
+  const opening = async () => {
+    const kernel = new Kernel({ db, logger });
+    await kernel.listen();
+    return kernel;
+  };
+  return life.open('work', opening, (kernel) => kernel.close());
+}
+
+/** A kernel that takes runs, and jobs beside it. */
+export async function openWork(program: Program, db: Database): Promise<Kernel> {
+  const { life, logger, config, doors, models, tools, tasks, crontab } = program;
+  const openingKernel = async () => {
+    const kernel = new Kernel({ db, logger });
+    await kernel.work({ doors, models, tools, capacity: config.concurrency, graceMs: RUN_GRACE_MS });
+    return kernel;
+  };
+  const openingJobs = async () => {
+    const jobs = new Jobs({ db, logger, tasks, crontab });
+    await jobs.start();
+    return jobs;
+  };
+  const [kernel] = await Promise.all([
+    life.open('work', openingKernel, (opened) => opened.close()),
+    life.open('work', openingJobs, (opened, withinMs) => opened.close(Math.min(withinMs, JOB_GRACE_MS))),
+  ]);
+  return kernel;
+}

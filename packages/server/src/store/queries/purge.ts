@@ -1,0 +1,48 @@
+import type { Database } from '../database.ts';
+
+// What nobody needs any more. Each of these finds nothing to do the second time.
+
+const lockIsFree = (incarnation: string) => `not exists (select from pg_locks held
+  where held.locktype = 'advisory' and held.granted and held.objsubid = 1
+    and held.database = (select oid from pg_database where datname = current_database())
+    and ((held.classid::bigint << 32) | held.objid::bigint) = troupe.worker_lock(${incarnation}))`;
+
+/**
+ * Rows of workers that are long gone and hold nothing. Those that hold runs are left to the living: taking runs away
+ * needs the heartbeat as a second witness.
+ */
+export async function purgeWorkers(db: Database): Promise<number> {
+  const rows = await db.run<{ incarnation: string }>(
+    {
+      name: 'purge_workers',
+      text: `delete from troupe.workers w where w.started_at < now() - interval '1 day' and ${lockIsFree('w.incarnation')}
+        and not exists (select from troupe.runs r where r.worker_id = w.incarnation and r.status = 'running')
+        returning w.incarnation`,
+      values: [],
+    },
+    db.pool,
+  );
+  return rows.length;
+}
+
+/**
+ * Shares of budgets whose worker is gone and has no row: it stopped in order and left them settled, or its row went
+ * with a crash of Postgres. They are settled as in a takeover. Postgres must have been up for `graceSeconds`, so that
+ * whoever lives has shown up again.
+ */
+export async function purgeBudgetLeases(db: Database, graceSeconds = 60): Promise<number> {
+  const rows = await db.run<{ reaped: number | null }>(
+    {
+      name: 'purge_budget_leases',
+      text: `with ownerless as materialized (
+          select distinct l.worker_id from troupe.budget_leases l
+          where pg_postmaster_start_time() < now() - make_interval(secs => $1)
+            and not exists (select from troupe.workers w where w.incarnation = l.worker_id)
+            and ${lockIsFree('l.worker_id')})
+        select troupe.reap(o.worker_id, null, false) as reaped from ownerless o order by o.worker_id`,
+      values: [graceSeconds],
+    },
+    db.pool,
+  );
+  return rows.filter((row) => row.reaped !== null).length;
+}

@@ -1,0 +1,1183 @@
+-- The schema `troupe` as the migrations leave it. Written by `npm run schema`; read it, do not edit it.
+set check_function_bodies = off;
+create schema troupe;
+
+create type troupe.call_status as enum ('requested', 'running', 'completed', 'failed', 'canceled', 'expired', 'in_doubt');
+
+create type troupe.cancel_reason as enum ('user', 'absorbed', 'timeout', 'budget', 'superseded');
+
+create type troupe.message_role as enum ('user', 'assistant', 'tool_call', 'tool_result', 'system');
+
+create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'waiting_reply', 'completed', 'failed', 'canceled');
+
+create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
+
+create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
+
+create type troupe.waits_for as enum ('client', 'approval', 'person', 'task');
+
+create table troupe.agents (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  status text not null default 'active'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint agents_pkey PRIMARY KEY (id),
+  constraint agents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint agents_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text])))
+);
+
+create table troupe.budget_leases (
+  budget_id uuid not null,
+  worker_id uuid not null,
+  granted bigint not null default 0,
+  spent bigint not null default 0,
+  returned bigint not null default 0,
+  constraint budget_leases_pkey PRIMARY KEY (budget_id, worker_id),
+  constraint budget_leases_returned_check CHECK ((returned >= 0)),
+  constraint budget_leases_spent_check CHECK ((spent >= 0))
+);
+
+create table troupe.budgets (
+  id uuid not null,
+  project_id uuid not null,
+  scope text not null,
+  scope_id uuid not null,
+  unit text not null,
+  amount bigint not null,
+  spent bigint not null default 0,
+  leased bigint not null default 0,
+  on_exhausted text not null default 'stop'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint budgets_pkey PRIMARY KEY (id),
+  constraint budgets_scope_scope_id_unit_key UNIQUE (scope, scope_id, unit),
+  constraint budgets_amount_check CHECK ((amount >= 0)),
+  constraint budgets_leased_check CHECK ((leased >= 0)),
+  constraint budgets_on_exhausted_check CHECK ((on_exhausted = ANY (ARRAY['stop'::text, 'fallback'::text, 'wait'::text]))),
+  constraint budgets_scope_check CHECK ((scope = ANY (ARRAY['project'::text, 'agent'::text, 'space'::text, 'session'::text, 'run_tree'::text]))),
+  constraint budgets_spent_check CHECK ((spent >= 0)),
+  constraint budgets_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'cost'::text])))
+);
+
+create table troupe.compiled_snapshots (
+  id uuid not null,
+  project_id uuid not null,
+  checksum text not null,
+  compiled jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint compiled_snapshots_pkey PRIMARY KEY (id),
+  constraint compiled_snapshots_project_id_checksum_key UNIQUE (project_id, checksum),
+  constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
+);
+
+create table troupe.entities (
+  id uuid not null,
+  project_id uuid not null,
+  type text not null,
+  external_id text,
+  display_name text,
+  agent_id uuid,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint entities_pkey PRIMARY KEY (id),
+  constraint entities_agent_id_key UNIQUE (agent_id),
+  constraint entities_check CHECK (((type = 'agent'::text) = (agent_id IS NOT NULL))),
+  constraint entities_type_check CHECK ((type = ANY (ARRAY['human'::text, 'agent'::text])))
+);
+
+create table troupe.events (
+  thread_id uuid not null,
+  seq bigint not null,
+  type text not null,
+  data jsonb,
+  message_seq bigint,
+  run_id uuid,
+  step integer,
+  created_at timestamp with time zone not null default now(),
+  constraint events_pkey PRIMARY KEY (thread_id, seq)
+);
+
+create table troupe.messages (
+  thread_id uuid not null,
+  seq bigint not null,
+  id uuid not null,
+  role troupe.message_role not null,
+  content jsonb not null,
+  tool_call_id text,
+  sender_id uuid,
+  run_id uuid,
+  step integer,
+  metadata jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint messages_pkey PRIMARY KEY (thread_id, seq)
+);
+
+create table troupe.migrations (
+  id integer not null,
+  name text not null,
+  breaking boolean not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint migrations_pkey PRIMARY KEY (id)
+);
+
+create table troupe.projects (
+  id uuid not null,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+
+create table troupe.run_heads (
+  run_id uuid not null,
+  worker_id uuid,
+  epoch integer not null,
+  version integer not null,
+  step integer not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cost bigint not null,
+  constraint run_heads_pkey PRIMARY KEY (run_id)
+) with (fillfactor=50);
+
+create table troupe.run_steps (
+  run_id uuid not null,
+  step integer not null,
+  agent_key text,
+  provider text not null,
+  model text not null,
+  worker_id uuid not null,
+  epoch integer not null,
+  attempt integer not null,
+  started_at timestamp with time zone not null,
+  first_token_at timestamp with time zone,
+  finished_at timestamp with time zone not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cost bigint not null,
+  finish_reason text not null,
+  decision jsonb,
+  budgeted boolean not null default false,
+  constraint run_steps_pkey PRIMARY KEY (run_id, step)
+);
+
+create table troupe.runs (
+  id uuid not null,
+  project_id uuid not null,
+  door text not null,
+  agent_id uuid,
+  entity_id uuid,
+  snapshot_id uuid not null,
+  thread_id uuid not null,
+  parent_run_id uuid,
+  root_run_id uuid not null,
+  trigger_type text not null,
+  trigger_message_id uuid,
+  trigger_seq bigint,
+  trigger jsonb not null default '{}'::jsonb,
+  chain_depth integer not null default 0,
+  status troupe.run_status not null default 'queued'::troupe.run_status,
+  serial boolean not null default false,
+  ready boolean not null default true,
+  lane text,
+  lane_limit integer,
+  run_at timestamp with time zone not null default now(),
+  step integer not null default 0,
+  epoch integer not null default 0,
+  worker_id uuid,
+  attempt integer not null default 0,
+  model_index integer not null default 0,
+  takeovers integer not null default 0,
+  open_calls integer not null default 0,
+  steers integer not null default 0,
+  history_limit integer not null default 100,
+  wait_state jsonb,
+  wait_deadline timestamp with time zone,
+  wall_ms bigint not null,
+  deadline_at timestamp with time zone,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cost bigint not null default 0,
+  budget_ids uuid[],
+  outcome jsonb,
+  error jsonb,
+  cancel_reason troupe.cancel_reason,
+  absorbed_by uuid,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  canceled_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
+  constraint runs_pkey PRIMARY KEY (id)
+) with (fillfactor=60);
+
+create table troupe.threads (
+  id uuid not null,
+  project_id uuid not null,
+  kind troupe.thread_kind not null,
+  last_message_seq bigint not null default 0,
+  last_event_seq bigint not null default 0,
+  active_run_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint threads_pkey PRIMARY KEY (id)
+) with (fillfactor=60);
+
+create table troupe.tool_calls (
+  run_id uuid not null,
+  call_id text not null,
+  step integer not null,
+  "position" integer not null,
+  tool text not null,
+  args jsonb not null,
+  effect troupe.tool_effect not null,
+  status troupe.call_status not null,
+  waits_for troupe.waits_for,
+  output jsonb,
+  error jsonb,
+  attempt integer not null default 1,
+  epoch integer not null,
+  deadline timestamp with time zone,
+  settled_by text,
+  created_at timestamp with time zone not null default now(),
+  settled_at timestamp with time zone,
+  constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
+) with (fillfactor=70);
+
+create unlogged table troupe.workers (
+  incarnation uuid not null,
+  host text not null,
+  pid integer not null,
+  beat bigint not null,
+  capacity integer not null default 0,
+  load integer not null default 0,
+  draining boolean not null default false,
+  code_tools text[] not null default '{}'::text[],
+  started_at timestamp with time zone not null default now(),
+  constraint workers_pkey PRIMARY KEY (incarnation)
+) with (fillfactor=50);
+
+alter table troupe.agents add constraint agents_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.budget_leases add constraint budget_leases_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES troupe.budgets(id) ON DELETE CASCADE;
+alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.runs add constraint runs_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.runs add constraint runs_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.runs add constraint runs_parent_run_id_fkey FOREIGN KEY (parent_run_id) REFERENCES troupe.runs(id);
+alter table troupe.runs add constraint runs_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.runs add constraint runs_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
+alter table troupe.runs add constraint runs_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES troupe.threads(id);
+alter table troupe.threads add constraint threads_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+
+CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, lower(name));
+CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (lower(name));
+CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
+CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
+CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
+CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
+CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
+CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
+CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+
+CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  target troupe.runs; absorber troupe.runs; answer jsonb;
+begin
+  if p_target = p_by then
+    return jsonb_build_object('ok', false, 'code', 'cannot_absorb_itself');
+  end if;
+  perform 1 from troupe.runs r where r.id in (p_target, p_by) order by r.id for no key update;
+  select * into target from troupe.runs r where r.id = p_target;
+  select * into absorber from troupe.runs r where r.id = p_by;
+  if absorber.id is null or absorber.status <> 'running' or absorber.epoch <> p_epoch or absorber.worker_id <> p_worker then
+    answer := jsonb_build_object('ok', false, 'code', 'absorber_lost');
+  elsif target.id is null or target.project_id <> absorber.project_id then
+    answer := jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif target.entity_id is distinct from absorber.entity_id then
+    answer := jsonb_build_object('ok', false, 'code', 'not_your_run');
+  elsif target.absorbed_by is not null and target.absorbed_by <> p_by then
+    answer := jsonb_build_object('ok', false, 'code', 'already_absorbed', 'by', target.absorbed_by);
+  elsif target.absorbed_by is null and target.status in ('completed', 'failed', 'canceled') then
+    answer := jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status);
+  end if;
+  if answer is not null then
+    perform troupe.pass(r) from troupe.runs r where r.id in (p_target, p_by) order by r.thread_id;
+    return answer;
+  end if;
+  -- What it did, as it stood when it was stopped: a call closed by this very absorption shows as canceled.
+  if target.absorbed_by is null then
+    perform troupe.end_run(p_target, 'absorbed', null, p_by, 'run.absorbed');
+  end if;
+  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id, 'thread', target.thread_id,
+    'trigger', target.trigger || jsonb_strip_nulls(jsonb_build_object('type', target.trigger_type, 'messageId', target.trigger_message_id)),
+    'actions', coalesce((select jsonb_agg(troupe.call_json(c) order by c.step, c.position) from troupe.tool_calls c where c.run_id = p_target), '[]'))
+  into answer;
+  return answer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.advance(p_worker uuid, p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_step integer[], p_input bigint[], p_output bigint[], p_cost bigint[], p_row boolean[], p_steers integer[], p_park boolean[], p_attempt integer[], p_model integer[], p_outside integer[], p_target text[], p_extra jsonb[], message_upto integer[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step integer[], message_extra jsonb[], event_upto integer[], event_when text[], event_type text[], event_data jsonb[], event_message integer[], event_step integer[], call_upto integer[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[], change_upto integer[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[], step_provider text[], step_model text[], step_attempt integer[], step_started double precision[], step_first double precision[], step_finished double precision[], step_finish text[], step_extra jsonb[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  n constant int := cardinality(p_run);
+  modes text[] := array_fill('go'::text, array[n]); verdicts jsonb[] := array_fill(null::jsonb, array[n]); rows_locked boolean := p_row is not null;
+  i int; k int; o int; from_row int; to_row int; kept int; written int;
+  v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
+  v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
+  v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  r record;
+begin
+  -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
+  if rows_locked then
+    opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
+    for i in 1 .. n loop
+      continue when not p_row[i];
+      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
+        when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
+        else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
+      opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
+      steered[i] := r.steers;
+    end loop;
+  end if;
+
+  -- 2. Heads: the fence.
+  for i in 1 .. n loop
+    v_run := p_run[i]; v_epoch := p_epoch[i]; v_version := p_version[i]; v_step := p_step[i]; v_leaver := p_worker;
+    if modes[i] <> 'go' then
+      v_leaver := null;
+    end if;
+    if v_step is null then
+      update troupe.run_heads h set version = h.version + 1, worker_id = v_leaver
+        where h.run_id = v_run and h.version = v_version and h.epoch = v_epoch and h.worker_id = p_worker;
+    else
+      v_input := p_input[i]; v_output := p_output[i]; v_cost := p_cost[i];
+      update troupe.run_heads h set version = h.version + 1, worker_id = v_leaver, step = v_step,
+        input_tokens = h.input_tokens + v_input, output_tokens = h.output_tokens + v_output, cost = h.cost + v_cost
+        where h.run_id = v_run and h.version = v_version and h.epoch = v_epoch and h.worker_id = p_worker;
+    end if;
+    if not found then
+      select x.status, x.epoch, h.version, h.step, x.worker_id into r
+        from troupe.runs x left join troupe.run_heads h on h.run_id = x.id where x.id = v_run;
+      modes[i] := 'refused';
+      verdicts[i] := jsonb_build_object('ok', false, 'status', coalesce(r.status::text, 'missing'),
+        'epoch', r.epoch, 'version', r.version, 'step', r.step, 'worker', r.worker_id);
+    end if;
+  end loop;
+
+  -- 3. Calls that end, calls that begin (again). The fence makes a mismatch impossible; if it happens, stop.
+  if cardinality(change_id) > 0 then
+    from_row := 1;
+    for i in 1 .. n loop
+      to_row := change_upto[i];
+      if to_row >= from_row and modes[i] <> 'refused' then
+        v_run := p_run[i];
+        for k in from_row .. to_row loop
+          v_text := change_id[k]; v_status := change_status[k]; v_json := change_output[k]; v_error := change_error[k]; v_extra := change_extra[k];
+          if v_extra is null then
+            update troupe.tool_calls c set status = v_status, output = v_json, error = v_error, settled_at = now()
+              where c.run_id = v_run and c.call_id = v_text and c.status = 'running';
+          else
+            update troupe.tool_calls c set status = v_status, output = coalesce(v_json, c.output), error = coalesce(v_error, c.error), epoch = p_epoch[i],
+              attempt = c.attempt + coalesce((v_extra->>'again')::int, 0),
+              waits_for = (v_extra->>'waitsFor')::troupe.waits_for, deadline = now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000),
+              settled_at = case when v_status <> 'running' and v_extra->>'waitsFor' is null then now() end
+              where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
+          end if;
+          if not found then
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run;
+          end if;
+        end loop;
+      end if;
+      from_row := to_row + 1;
+    end loop;
+  end if;
+
+  -- 4. Threads, in the order of their ids: place messages and events behind what is there, then everything that hangs on them.
+  foreach i in array p_order loop
+    v_mode := modes[i];
+    continue when v_mode = 'refused';
+    v_run := p_run[i]; v_thread := p_thread[i]; v_step := p_step[i];
+    from_row := coalesce(event_upto[i - 1], 0) + 1; to_row := event_upto[i]; kept := to_row - from_row + 1;
+    if rows_locked then
+      if v_mode = 'ended' and p_extra[i] @> '{"close": true}' then
+        perform 1 from troupe.threads t where t.id = v_thread for no key update;
+        perform troupe.close_calls(v_run, v_thread, 'canceled', 'canceled',
+          'The run ended before this call did; a call that was already running may have taken effect.', null);
+      end if;
+      v_when := case v_mode when 'released' then 'ended' else v_mode end;
+      select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
+    end if;
+    o := coalesce(message_upto[i - 1], 0);
+    written := message_upto[i] - o;
+    update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
+      where t.id = v_thread returning t.last_message_seq - written, t.last_event_seq - kept into message_base, event_base;
+    v_seq := message_base;
+    for k in o + 1 .. o + written loop
+      v_seq := v_seq + 1; v_id := message_id[k]; v_role := message_role[k]; v_json := message_content[k]; v_text := message_call[k];
+      v_now := message_step[k]; v_extra := message_extra[k];
+      insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step, sender_id, metadata)
+        values (v_thread, v_seq, v_id, v_role, v_json, v_text, v_run, v_now, (v_extra->>'sender')::uuid, v_extra->'metadata');
+    end loop;
+    v_seq := event_base;
+    for k in from_row .. to_row loop
+      continue when rows_locked and event_when[k] <> v_when;
+      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+        values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
+    end loop;
+    if v_step is not null then
+      v_epoch := p_epoch[i];
+      o := coalesce(call_upto[i - 1], 0);
+      for k in o + 1 .. call_upto[i] loop
+        v_number := k - o; v_text := call_id[k]; v_tool := call_tool[k]; v_json := call_args[k]; v_effect := call_effect[k]; v_status := call_status[k];
+        v_extra := call_extra[k];
+        if v_extra is null then
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
+            values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch);
+        else
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at)
+            values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch, (v_extra->>'waitsFor')::troupe.waits_for,
+              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end);
+        end if;
+      end loop;
+      v_text := step_provider[i]; v_tool := step_model[i]; v_number := step_attempt[i]; v_begin := step_started[i] / 1000; v_first := step_first[i] / 1000;
+      v_last := step_finished[i] / 1000; v_extra := step_extra[i]; v_input := p_input[i]; v_output := p_output[i]; v_cost := p_cost[i]; v_when := step_finish[i];
+      insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, first_token_at, finished_at,
+        input_tokens, output_tokens, cost, finish_reason, agent_key, decision, budgeted)
+        values (v_run, v_step, v_text, v_tool, p_worker, v_epoch, v_number, to_timestamp(v_begin), to_timestamp(v_first),
+          to_timestamp(v_last), v_input, v_output, v_cost, v_when, v_extra->>'agentKey', v_extra->'decision',
+          coalesce((v_extra->>'budgeted')::boolean, false));
+    end if;
+    verdict := jsonb_build_object('ok', true, 'mode', v_mode, 'seq', message_base, 'version', p_version[i] + 1);
+    if rows_locked and p_row[i] then
+      perform troupe.leave(v_run, v_thread, v_mode, v_step is not null, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
+      verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i]);
+      if p_park[i] and v_mode = 'go' then
+        verdict := verdict || jsonb_build_object('ready', (
+          select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
+          where c.run_id = v_run and c.status = 'requested' and c.waits_for is null));
+      end if;
+    end if;
+    -- Seldom: what others put into the thread meanwhile. The count of steering messages is read under the thread's lock,
+    -- so that it fits the messages.
+    if message_base > p_known[i] then
+      verdict := verdict || jsonb_build_object('foreign', (
+          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+          where m.thread_id = v_thread and m.seq > p_known[i] and m.seq <= message_base),
+        'steers', (select x.steers from troupe.runs x where x.id = v_run), 'openCalls', (select x.open_calls from troupe.runs x where x.id = v_run));
+    end if;
+    verdicts[i] := verdict;
+  end loop;
+  return to_jsonb(verdicts);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.append(thread uuid, run uuid, messages jsonb, events jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  message_count int := coalesce(jsonb_array_length(messages), 0);
+  event_count int := coalesce(jsonb_array_length(events), 0);
+  message_base bigint; event_base bigint;
+begin
+  update troupe.threads t set last_message_seq = t.last_message_seq + message_count, last_event_seq = t.last_event_seq + event_count
+    where t.id = thread returning t.last_message_seq - message_count, t.last_event_seq - event_count into message_base, event_base;
+  if message_count > 0 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
+    select thread, message_base + k, coalesce((m->>'id')::uuid, troupe.new_id()), (m->>'role')::troupe.message_role, m->'content', m->>'callId',
+      (m->>'sender')::uuid, case when m ? 'run' then (m->>'run')::uuid else run end, (m->>'step')::int, m->'metadata'
+    from jsonb_array_elements(messages) with ordinality x(m, k);
+  end if;
+  if event_count > 0 then
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+    select thread, event_base + k, e->>'type', e->'data', message_base + 1 + (e->>'message')::int, run, (e->>'step')::int
+    from jsonb_array_elements(events) with ordinality x(e, k);
+  end if;
+  return message_base;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args, 'effect', c.effect,
+    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.cancel(p_run uuid, p_reason text, p_by text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif r.status in ('completed', 'failed', 'canceled') then
+    return jsonb_build_object('ok', false, 'code', 'run_ended', 'status', r.status, 'reason', r.cancel_reason);
+  end if;
+  perform troupe.end_run(p_run, p_reason, p_by, null, 'run.canceled');
+  return jsonb_build_object('ok', true, 'status', 'canceled', 'worker', r.worker_id, 'thread', r.thread_id);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.check_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not (case new.status
+    when 'running' then new.worker_id is not null and new.wait_deadline is null and new.completed_at is null and new.cancel_reason is null
+    when 'completed' then new.worker_id is null and new.completed_at is not null and new.cancel_reason is null and new.open_calls = 0
+    when 'failed' then new.worker_id is null and new.completed_at is not null and new.error is not null and new.open_calls = 0
+    when 'canceled' then new.worker_id is null and new.cancel_reason is not null and new.completed_at is null and new.open_calls = 0
+    when 'queued' then new.worker_id is null and new.wait_deadline is null and new.completed_at is null
+    else new.worker_id is null and new.wait_deadline is not null end)
+    or (new.lane is null) <> (new.lane_limit is null) or new.open_calls < 0
+  then
+    raise exception 'run % cannot be % like this', new.id, new.status using errcode = 'check_violation';
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_start_events jsonb)
+ RETURNS SETOF jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  ids uuid[]; lane_row record; free int; more uuid[];
+begin
+  select coalesce(array_agg(id), '{}') into ids from (
+    select r.id from troupe.runs r
+    where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
+    order by r.run_at limit p_limit for no key update skip locked) x;
+
+  if cardinality(ids) < p_limit and exists (
+    select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now()) then
+    for lane_row in
+      select r.lane, min(r.lane_limit) as most from troupe.runs r
+      where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+      group by r.lane order by min(r.run_at)
+    loop
+      exit when cardinality(ids) >= p_limit;
+      -- One claimer at a time counts a lane; another passes by and comes back with the next poll.
+      continue when not pg_try_advisory_xact_lock(hashtextextended('troupe.lane:' || lane_row.lane, 0));
+      free := lane_row.most - (select count(*) from troupe.runs r
+        where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
+      if free > 0 then
+        select coalesce(array_agg(id), '{}') into more from (
+          select r.id from troupe.runs r
+          where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+          order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
+        ids := ids || more;
+      end if;
+    end loop;
+  end if;
+  if cardinality(ids) = 0 then
+    return;
+  end if;
+
+  -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
+  update troupe.runs r set status = 'running', epoch = r.epoch + 1, worker_id = p_worker, wait_state = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), attempt = case when h.step > r.step then 0 else r.attempt end,
+    started_at = coalesce(r.started_at, now()),
+    deadline_at = coalesce(r.deadline_at, now() + make_interval(secs => r.wall_ms::float8 / 1000)), updated_at = now()
+  from unnest(ids) x(id) left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
+  insert into troupe.run_heads as h (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
+    select r.id, p_worker, r.epoch, 1, r.step, r.input_tokens, r.output_tokens, r.cost from troupe.runs r where r.id = any(ids) order by r.id
+    on conflict (run_id) do update set worker_id = excluded.worker_id, epoch = excluded.epoch, version = h.version + 1, step = excluded.step;
+
+  -- Tell of it: first start or resumption, and the step that begins unless calls are still open.
+  with taken as materialized (
+    select r.id, r.thread_id, r.step, r.epoch, r.started_at = now() as first,
+      case when r.started_at = now() then array['run.started'] || array(select jsonb_array_elements_text(p_start_events->r.door)) else array['run.resumed'] end
+      || case when r.step = 0 or not exists (select from troupe.tool_calls c where c.run_id = r.id and c.status in ('running', 'requested'))
+        then array['step.started'] else '{}' end as types
+    from troupe.runs r where r.id = any(ids)
+  ), held as materialized (
+    select t.id, t.last_event_seq from troupe.threads t where t.id = any(array(select thread_id from taken)) order by t.id for no key update
+  ), placed as materialized (
+    select x.*, h.last_event_seq + sum(cardinality(x.types)) over w - cardinality(x.types) as base
+    from taken x join held h on h.id = x.thread_id window w as (partition by x.thread_id order by x.id)
+  ), moved as (
+    update troupe.threads t set last_event_seq = t.last_event_seq + s.n
+    from (select thread_id, sum(cardinality(types)) as n from taken group by thread_id) s where t.id = s.thread_id
+  )
+  insert into troupe.events (thread_id, seq, type, data, run_id, step)
+  select p.thread_id, p.base + e.k, e.type, case when e.type = 'run.resumed' then jsonb_build_object('epoch', p.epoch) end, p.id,
+    case when e.type = 'step.started' then p.step + 1 end
+  from placed p, unnest(p.types) with ordinality e(type, k);
+
+  return query
+    select jsonb_build_object('id', r.id, 'projectId', r.project_id, 'door', r.door, 'agentId', r.agent_id, 'entityId', r.entity_id,
+      'snapshotId', r.snapshot_id, 'threadId', r.thread_id, 'parentRunId', r.parent_run_id, 'rootRunId', r.root_run_id,
+      'triggerType', r.trigger_type, 'triggerMessageId', r.trigger_message_id, 'triggerSeq', r.trigger_seq, 'trigger', r.trigger,
+      'chainDepth', r.chain_depth, 'serial', r.serial, 'status', r.status, 'step', r.step, 'epoch', r.epoch, 'version', h.version, 'attempt', r.attempt,
+      'modelIndex', r.model_index, 'takeovers', r.takeovers, 'openCalls', r.open_calls, 'steers', r.steers, 'waitState', r.wait_state,
+      'remainingMs', extract(epoch from r.deadline_at - clock_timestamp()) * 1000,
+      'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens, 'cost', r.cost, 'budgetIds', r.budget_ids, 'metadata', r.metadata,
+      'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
+          'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
+        where m.thread_id = r.thread_id and m.seq > coalesce(r.trigger_seq, t.last_message_seq) - r.history_limit),
+      'lastSeq', t.last_message_seq,
+      'calls', case when r.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]') from troupe.tool_calls c where c.run_id = r.id) end)
+    from troupe.runs r join troupe.run_heads h on h.run_id = r.id join troupe.threads t on t.id = r.thread_id where r.id = any(ids) order by r.run_at;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text, p_by text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  closed jsonb; problem jsonb := jsonb_build_object('code', p_code, 'message', p_text);
+begin
+  with c as (
+    update troupe.tool_calls t set status = p_status::troupe.call_status, error = problem, waits_for = null, deadline = null, settled_at = now(), settled_by = p_by
+    where t.run_id = p_run and (t.status in ('requested', 'running') or t.status = 'in_doubt' and t.waits_for is not null)
+    returning t.call_id, t.step, t.position
+  )
+  select jsonb_agg(jsonb_build_object('id', call_id, 'step', step) order by position) into closed from c;
+  if closed is not null then
+    perform troupe.append(p_thread, p_run,
+      (select jsonb_agg(jsonb_build_object('role', 'tool_result', 'callId', c->>'id', 'step', c->'step',
+        'content', jsonb_build_object('result', null, 'error', problem))) from jsonb_array_elements(closed) c),
+      (select jsonb_agg(jsonb_build_object('type', 'tool.failed', 'message', k - 1, 'step', c->'step',
+        'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code))) from jsonb_array_elements(closed) with ordinality x(c, k)));
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  thread uuid; is_serial boolean;
+begin
+  select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  perform 1 from troupe.threads t where t.id = thread for no key update;
+  perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
+    'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
+  update troupe.runs r set status = 'canceled', cancel_reason = p_reason::troupe.cancel_reason, epoch = r.epoch + 1, worker_id = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
+    from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
+  perform troupe.append(thread, p_run, null, jsonb_build_array(jsonb_build_object('type', p_event,
+    'data', jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber)))));
+  if is_serial then
+    perform troupe.promote(thread, p_run);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.expire(p_limit integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  ids uuid[]; r record; c record; left_open int; over boolean; expired int := 0; canceled int := 0; queued int := 0;
+begin
+  select coalesce(array_agg(id order by id), '{}') into ids from (
+    select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
+    order by x.wait_deadline limit p_limit for no key update skip locked) y;
+  if cardinality(ids) = 0 then
+    return jsonb_build_object('runs', 0);
+  end if;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
+  for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
+    over := r.deadline_at <= now();
+    if over then
+      perform troupe.end_run(r.id, 'timeout', null, null, 'run.canceled');
+      canceled := canceled + 1;
+      continue;
+    end if;
+    for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
+        error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
+      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error loop
+      perform troupe.append(r.thread_id, r.id,
+        jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', c.call_id, 'step', c.step,
+          'content', jsonb_build_object('result', null, 'error', c.error))),
+        jsonb_build_array(jsonb_build_object('type', 'tool.failed', 'message', 0, 'step', c.step,
+          'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
+      expired := expired + 1;
+    end loop;
+    select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
+    update troupe.runs x set open_calls = left_open,
+      status = case when left_open = 0 then 'queued'::troupe.run_status else x.status end,
+      run_at = case when left_open = 0 then now() else x.run_at end,
+      wait_state = case when left_open = 0 then null else x.wait_state end,
+      wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
+        (select min(o.deadline) from troupe.tool_calls o where o.run_id = x.id and o.waits_for is not null)) end,
+      updated_at = now()
+      where x.id = r.id;
+    if left_open = 0 then
+      queued := queued + 1;
+    end if;
+  end loop;
+  return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r troupe.runs; upto bigint;
+begin
+  -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
+  select * into r from troupe.runs x where x.id = p_source;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if exists (select from troupe.runs x where x.id = p_run) then
+    return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
+  end if;
+  r.step := coalesce((select h.step from troupe.run_heads h where h.run_id = p_source), r.step);
+  if p_step < 0 or p_step > r.step then
+    return jsonb_build_object('ok', false, 'code', 'step_not_found', 'step', r.step);
+  elsif exists (select from troupe.tool_calls c where c.run_id = p_source and c.step <= p_step
+      and (c.status in ('requested', 'running') or c.waits_for is not null)) then
+    return jsonb_build_object('ok', false, 'code', 'step_not_settled', 'step', p_step);
+  end if;
+  -- Everything up to the step's last message; without a step, up to the trigger.
+  select greatest(max(m.seq), coalesce(r.trigger_seq, 0)) into upto from troupe.messages m
+    where m.thread_id = r.thread_id and m.run_id = p_source and m.step <= p_step;
+  upto := coalesce(upto, r.trigger_seq, 0);
+  insert into troupe.threads (id, project_id, kind, last_message_seq) values (p_thread, r.project_id, 'run', upto);
+  insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
+  select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
+    case when m.run_id = p_source then p_run else m.run_id end, m.step, m.metadata, m.created_at
+  from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
+  where m.thread_id = r.thread_id and m.seq <= upto;
+  insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
+    chain_depth, step, wall_ms, history_limit, budget_ids, metadata)
+  values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null, p_run, 'fork', r.trigger_seq,
+    r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms, r.history_limit, r.budget_ids,
+    r.metadata || jsonb_build_object('forkedFrom', p_source));
+  perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
+  return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lease_budget(p_budget uuid, p_worker uuid, p_known bigint, p_want bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  b troupe.budgets; l troupe.budget_leases; free bigint; more bigint;
+begin
+  select * into b from troupe.budgets x where x.id = p_budget for no key update;
+  if not found then
+    return jsonb_build_object('granted', 0, 'unlimited', true);
+  end if;
+  select * into l from troupe.budget_leases x where x.budget_id = p_budget and x.worker_id = p_worker;
+  more := coalesce(l.granted, 0) - p_known;
+  free := b.amount - b.spent - b.leased;
+  if more <= 0 then
+    more := greatest(0, least(free, p_want));
+    if more > 0 then
+      update troupe.budgets x set leased = x.leased + more, updated_at = now() where x.id = p_budget;
+      insert into troupe.budget_leases (budget_id, worker_id, granted) values (p_budget, p_worker, more)
+        on conflict (budget_id, worker_id) do update set granted = budget_leases.granted + excluded.granted returning * into l;
+    end if;
+  end if;
+  return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted,
+    'others', b.leased - (coalesce(l.granted, 0) - coalesce(l.spent, 0) - coalesce(l.returned, 0)) + case when more > 0 then more else 0 end);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_answered boolean, p_attempt integer, p_model integer, p_outside integer, p_target text, p_extra jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
+begin
+  update troupe.runs r set
+    step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
+    takeovers = case when p_answered then 0 else r.takeovers end,
+    attempt = coalesce(p_attempt, r.attempt),
+    model_index = coalesce(p_model, r.model_index),
+    open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
+    status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
+    worker_id = case when p_mode = 'go' then r.worker_id end,
+    run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
+    wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
+    wait_deadline = case when p_mode = 'parked' then least(r.deadline_at, now() + delay,
+      (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
+    outcome = case when p_mode = 'ended' then p_extra->'outcome' else r.outcome end,
+    error = case when p_extra ? 'error' then p_extra->'error' when p_mode = 'ended' then null else r.error end,
+    cancel_reason = case when p_mode = 'ended' then (p_extra->>'cancelReason')::troupe.cancel_reason end,
+    completed_at = case when p_mode = 'ended' and p_target <> 'canceled' then now() end,
+    canceled_at = case when p_mode = 'ended' and p_target = 'canceled' then now() end,
+    updated_at = now()
+  from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
+  -- Let the next run of a serial thread in.
+  if is_serial and p_mode = 'ended' then
+    perform troupe.promote(p_thread, p_run);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
+    'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.new_id()
+ RETURNS uuid
+ LANGUAGE sql
+AS $function$
+  select encode(
+    substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+    || set_byte(substring(r from 1 for 2), 0, (get_byte(r, 0) & 15) | 112)
+    || set_byte(substring(r from 3 for 8), 0, (get_byte(r, 2) & 63) | 128), 'hex')::uuid
+  from (select uuid_send(gen_random_uuid()) as r offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.pass(r troupe.runs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if r.status = 'queued' and not r.ready then
+    perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+    perform troupe.promote(r.thread_id, null);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.post(item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  thread uuid := (item->>'thread')::uuid; policy text := item->>'policy'; active uuid; r troupe.runs; now_active uuid; message jsonb := item->'message';
+  stored troupe.messages; seq bigint;
+begin
+  if item ? 'createThread' then
+    insert into troupe.threads (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
+  end if;
+  -- The active run is locked before the thread, so it must be looked up before either. Posts that depend on it go one
+  -- at a time, so that many at once do not keep overtaking each other; only the run's own end can still come between.
+  if policy <> 'queue' then
+    perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
+    select t.active_run_id into active from troupe.threads t where t.id = thread;
+    select * into r from troupe.runs x where x.id = active for no key update;
+  end if;
+  select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;
+  if found then
+    return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run', stored.run_id,
+      'started', (select x.id from troupe.runs x where x.entity_id = (item->'run'->>'entity')::uuid and x.trigger_message_id = stored.id));
+  end if;
+  if policy <> 'queue' then
+    if now_active is distinct from active then
+      raise exception 'the active run of the thread changed' using errcode = '40001';
+    end if;
+    if active is not null then
+      if policy = 'reject' then
+        return jsonb_build_object('ok', false, 'code', 'busy', 'run', active);
+      elsif policy = 'steer' then
+        seq := 1 + troupe.append(thread, active, jsonb_build_array(message),
+          jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0, 'data', jsonb_build_object('id', message->'id', 'role', message->'role'))));
+        update troupe.runs x set steers = x.steers + 1, updated_at = now() where x.id = active;
+        return jsonb_build_object('ok', true, 'outcome', 'steered', 'thread', thread, 'seq', seq, 'run', active, 'worker', r.worker_id);
+      end if;
+      perform troupe.end_run(active, 'superseded', item->>'by', null, 'run.canceled');
+      return troupe.start(item) || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker', r.worker_id);
+    end if;
+  end if;
+  return troupe.start(item) || jsonb_build_object('outcome', 'started');
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.promote(thread uuid, ended uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  next uuid;
+begin
+  update troupe.threads t set active_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
+  if not found then
+    return;
+  end if;
+  select r.id into next from troupe.runs r
+    where r.thread_id = thread and r.status = 'queued' and not r.ready
+    order by r.trigger_seq, r.id limit 1 for no key update skip locked;
+  if found then
+    update troupe.threads t set active_run_id = next where t.id = thread;
+    update troupe.runs r set ready = true, run_at = greatest(r.run_at, now()) where r.id = next;
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.reap(p_worker uuid, p_beat bigint, p_hung boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found_beat bigint; n int; lease record; used bigint; ids uuid[];
+begin
+  if not p_hung and not pg_try_advisory_xact_lock(troupe.worker_lock(p_worker)) then
+    return null;
+  end if;
+  select w.beat into found_beat from troupe.workers w where w.incarnation = p_worker for no key update;
+  if found_beat is distinct from p_beat then
+    return null;
+  end if;
+  delete from troupe.workers w where w.incarnation = p_worker;
+
+  perform 1 from troupe.runs r where r.worker_id = p_worker and r.status = 'running' order by r.id for no key update;
+  -- The heads as well: from here on nothing that the worker still sends passes the fence.
+  with back as (
+    update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
+      takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end
+    from troupe.run_heads h where h.run_id = r.id and r.worker_id = p_worker and r.status = 'running' returning r.id)
+  update troupe.run_heads h set worker_id = null from back where h.run_id = back.id;
+  get diagnostics n = row_count;
+
+  -- Its share of budgets: what its committed steps spent and it had not yet reported is spent, the rest is free again.
+  for lease in select l.* from troupe.budget_leases l where l.worker_id = p_worker order by l.budget_id loop
+    perform 1 from troupe.budgets b where b.id = lease.budget_id for no key update;
+    select coalesce(sum(case b.unit when 'tokens' then s.input_tokens + s.output_tokens else s.cost end), 0) into used
+      from troupe.budgets b, troupe.run_steps s join troupe.runs r on r.id = s.run_id
+      where b.id = lease.budget_id and s.worker_id = p_worker and s.budgeted and lease.budget_id = any(r.budget_ids);
+    update troupe.budgets b set spent = b.spent + greatest(0, used - lease.spent),
+      leased = greatest(0, b.leased - (lease.granted - lease.spent - lease.returned)), updated_at = now()
+      where b.id = lease.budget_id;
+    delete from troupe.budget_leases l where l.budget_id = lease.budget_id and l.worker_id = p_worker;
+  end loop;
+  return n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.report_budgets(p_worker uuid, p_entries jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  e record; l troupe.budget_leases;
+begin
+  for e in select (v->>'budget')::uuid as budget, (v->>'spent')::bigint as spent, (v->>'returned')::bigint as returned
+    from jsonb_array_elements(p_entries) v order by 1 loop
+    perform 1 from troupe.budgets b where b.id = e.budget for no key update;
+    select * into l from troupe.budget_leases x where x.budget_id = e.budget and x.worker_id = p_worker;
+    -- A lease that is no longer there was settled by whoever reaped this worker.
+    continue when not found;
+    update troupe.budgets b set spent = b.spent + e.spent - l.spent,
+      leased = greatest(0, b.leased - (e.spent - l.spent) - (e.returned - l.returned)), updated_at = now() where b.id = e.budget;
+    update troupe.budget_leases x set spent = e.spent, returned = e.returned where x.budget_id = e.budget and x.worker_id = p_worker;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.retry(p_run uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; active uuid; is_ready boolean := true;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
+  end if;
+  select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
+  is_ready := not r.serial or active is null;
+  update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
+    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now() where x.id = p_run;
+  if r.serial and is_ready then
+    update troupe.threads t set active_run_id = p_run where t.id = r.thread_id;
+  end if;
+  perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
+  return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
+  if not found then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_found');
+  elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
+  end if;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if target = 'proceed' then
+    -- A call in doubt was tried before.
+    update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by, error = null,
+      args = coalesce(p_outcome->'args', x.args), attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
+      where x.run_id = p_run and x.call_id = p_call;
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.approved', 'step', c.step,
+      'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'by', p_by)))));
+  else
+    update troupe.tool_calls x set status = target::troupe.call_status, output = p_outcome->'output', error = p_outcome->'error', waits_for = null, deadline = null,
+      settled_by = p_by, settled_at = now() where x.run_id = p_run and x.call_id = p_call;
+    perform troupe.append(r.thread_id, p_run,
+      jsonb_build_array(jsonb_build_object('id', p_message, 'role', 'tool_result', 'callId', p_call, 'step', c.step,
+        'content', jsonb_build_object('result', p_outcome->'output', 'error', p_outcome->'error'))),
+      jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
+        'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
+  end if;
+  queued := r.status = 'waiting_tool' and r.open_calls = 1;
+  update troupe.runs x set open_calls = x.open_calls - 1,
+    status = case when queued then 'queued'::troupe.run_status else x.status end,
+    run_at = case when queued then now() else x.run_at end,
+    wait_state = case when queued then null else x.wait_state end,
+    wait_deadline = case when queued then null when x.status = 'waiting_tool' then least(x.deadline_at,
+      (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
+    updated_at = now()
+    where x.id = p_run;
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
+    'openCalls', r.open_calls - 1, 'thread', r.thread_id);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.start(item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  thread uuid := (item->>'thread')::uuid;
+  message jsonb := item->'message';
+  run jsonb := item->'run';
+  new_run uuid := (item->'run'->>'id')::uuid;
+  active uuid; base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean;
+begin
+  if item ? 'createThread' then
+    insert into troupe.threads (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
+  end if;
+  select t.active_run_id, t.last_message_seq into active, base from troupe.threads t where t.id = thread for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'thread_not_found');
+  end if;
+  if message is not null then
+    select m.seq into message_seq from troupe.messages m where m.id = (message->>'id')::uuid;
+    if found then
+      message := null;
+    else
+      message_seq := base + 1;
+    end if;
+  end if;
+  if run is not null then
+    serial := coalesce((run->>'serial')::boolean, false);
+    is_ready := not serial or active is null;
+    insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id,
+      trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata)
+    values (new_run, (item->>'project')::uuid, run->>'door', (run->>'agent')::uuid, (run->>'entity')::uuid, (run->>'snapshot')::uuid, thread,
+      (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', (item->'message'->>'id')::uuid, message_seq,
+      coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), serial, is_ready, run->>'lane', (run->>'laneLimit')::int,
+      now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000), (run->>'wallMs')::bigint,
+      coalesce((run->>'historyLimit')::int, 100),
+      case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
+      coalesce(run->'metadata', '{}'))
+    on conflict do nothing returning id into existing;
+    if existing is null then
+      -- The same start again, or the same message for the same entity by another way.
+      select r.id into existing from troupe.runs r where r.id = new_run;
+      if existing is null then
+        select r.id into existing from troupe.runs r
+          where r.entity_id = (run->>'entity')::uuid and r.trigger_message_id = (item->'message'->>'id')::uuid;
+      end if;
+      return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
+    end if;
+    if serial and is_ready then
+      update troupe.threads t set active_run_id = new_run where t.id = thread;
+    end if;
+  end if;
+  perform troupe.append(thread, new_run,
+    case when message is not null then jsonb_build_array(message || '{"run": null}') end,
+    case when message is not null then jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
+      'data', jsonb_build_object('id', message->'id', 'role', message->'role'))) else '[]' end
+    || case when run is not null then '[{"type": "run.queued"}]'::jsonb else '[]' end);
+  return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
+    'duplicate', run is null and message is null);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.start_many(items jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  verdicts jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(items)]);
+  o int;
+begin
+  for o in select x.o from jsonb_array_elements(items) with ordinality x(v, o) order by (v->>'thread')::uuid, x.o loop
+    verdicts[o] := troupe.start(items->(o-1));
+  end loop;
+  return to_jsonb(verdicts);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select hashtextextended('troupe.worker:' || incarnation::text, 0)
+$function$;
+
+CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();

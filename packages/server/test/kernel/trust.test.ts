@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { Trust } from '../../src/kernel/trust.ts';
+
+describe('a worker trusts that its runs are its own', () => {
+  it('from its first beat on, for as long as the next one comes in time', () => {
+    const trust = new Trust();
+    expect(trust.fresh(0)).toBe(false);
+    expect(trust.acknowledged(100)).toBe(false);
+    expect(trust.fresh(2_099)).toBe(true);
+    expect(trust.fresh(2_100)).toBe(false);
+  });
+
+  it('only after it has looked, where its heart had stopped; a look that fails is made again', () => {
+    const trust = new Trust();
+    trust.acknowledged(0);
+    expect(trust.acknowledged(5_000)).toBe(true);
+    expect(trust.fresh(5_000)).toBe(false);
+    trust.verified(false);
+    expect(trust.fresh(5_000)).toBe(false);
+    expect(trust.acknowledged(5_200)).toBe(true);
+    trust.verified(true);
+    expect(trust.fresh(5_200)).toBe(true);
+  });
+});
