@@ -95,7 +95,7 @@ export async function disown(
     {
       name: 'disown',
       text: `with back as (
-          update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(), takeovers = r.takeovers + 1
+          update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now()
           from unnest($2::uuid[], $3::int[]) x(id, epoch)
           where r.id = x.id and r.epoch = x.epoch and r.worker_id = $1 and r.status = 'running' returning r.id, r.epoch)
         update troupe.run_heads h set worker_id = null from back where h.run_id = back.id and h.epoch = back.epoch`,

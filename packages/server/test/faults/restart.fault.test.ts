@@ -1,0 +1,35 @@
+import { until } from '@troupe/testing';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { Company } from './company.ts';
+import { openPostgres } from './postgres.ts';
+
+let postgres: Awaited<ReturnType<typeof openPostgres>>;
+beforeAll(async () => {
+  postgres = await openPostgres();
+});
+afterAll(() => postgres.close());
+
+describe('Postgres restarts under load', () => {
+  it.each([['in good order', 'SIGINT'] as const, ['by a crash', 'SIGQUIT'] as const])(
+    '%s: runs go on, nothing is lost, nothing is double, and no living worker is taken for dead',
+    async (_how, signal) => {
+      const company = await Company.open(postgres.url, {
+        workers: 2,
+        tool: () => new Promise((resolve) => setTimeout(() => resolve('ok'), 5)),
+      });
+      try {
+        const starts: Promise<string>[] = [];
+        for (let round = 0; round < 3; round++) {
+          const goal = company.executions.size + 60;
+          for (let n = 0; n < 40; n++) starts.push(company.start());
+          await until('work is under way', () => company.executions.size >= goal, 30_000);
+          await postgres.restart(signal);
+        }
+        await company.expectFlawless(await Promise.all(starts), 40_000);
+      } finally {
+        await company.close();
+      }
+    },
+    90_000,
+  );
+});
