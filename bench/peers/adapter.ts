@@ -6,8 +6,8 @@ import {
   Database,
   type Door,
   Kernel,
-  migrate,
   type Model,
+  migrate,
   newId,
   saveSnapshot,
   silentLogger,
@@ -19,7 +19,10 @@ interface Scenario {
   TOOL_NAME: string;
   TOOL_DESCRIPTION: string;
   userText(runId: string, options: RunOptions): string;
-  decide(lastUserText: string, toolResultsSince: number): Promise<{ call?: { id: string; args: object }; text?: string }>;
+  decide(
+    lastUserText: string,
+    toolResultsSince: number,
+  ): Promise<{ call?: { id: string; args: object }; text?: string }>;
   runTool(args: object): Promise<string>;
   history(count: number): { role: string; text: string }[];
 }
@@ -104,15 +107,24 @@ export function createAdapter(scenario: Scenario) {
     name: 'troupe',
     variants: ['default'],
     packages: [],
-    durability: 'one row per message, call and step; a commit per answer and per result, before the next begins',
+    durability:
+      'one row per message, call and step; a commit per answer and per result, before the next begins',
     resume: 'auto',
     acks: true,
 
     async setup({ pgUrl, poolSize }: { pgUrl: string; poolSize: number }): Promise<State> {
       await migrate(pgUrl);
-      const db = new Database({ url: pgUrl, applicationName: 'bench', poolSize: poolSize - 12, logger: silentLogger });
+      const db = new Database({
+        url: pgUrl,
+        applicationName: 'bench',
+        poolSize: poolSize - 12,
+        logger: silentLogger,
+      });
       const [project, agent, entity] = [idOf('project'), idOf('agent'), idOf('entity')];
-      await db.pool.query(`insert into troupe.projects (id, name) values ($1, 'bench') on conflict do nothing`, [project]);
+      await db.pool.query(
+        `insert into troupe.projects (id, name) values ($1, 'bench') on conflict do nothing`,
+        [project],
+      );
       await db.pool.query(
         `insert into troupe.agents (id, project_id, name) values ($1, $2, 'bench') on conflict do nothing`,
         [agent, project],
@@ -144,7 +156,7 @@ export function createAdapter(scenario: Scenario) {
           ],
         }),
       );
-      const kernel = new Kernel({ db, logger: silentLogger, mostInFlight: Number(process.env.LANES ?? 2), mostItems: Number(process.env.ITEMS ?? 32) });
+      const kernel = new Kernel({ db, logger: silentLogger });
       await kernel.work({
         doors: [door],
         models: createModels({ fake: () => model }),

@@ -57,7 +57,7 @@ export const snapshotLimits = z.strictObject({
   modelTries: z.number().int().positive().max(20).default(3),
   retryBackoffMs: z.number().int().nonnegative().default(500),
   /** Messages of the thread a run starts from. */
-  historyMessages: z.number().int().positive().max(2000).default(100),
+  historyMessages: z.number().int().positive().max(2000).default(50),
 });
 export type SnapshotLimits = z.infer<typeof snapshotLimits>;
 

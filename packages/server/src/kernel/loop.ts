@@ -52,9 +52,9 @@ export class RunLoop {
   #wallTimer: NodeJS.Timeout | undefined;
   #spend: ((committed: boolean) => void) | null = null;
   #ended: Ended | null = null;
-  /** When the last commit of this run ended, on the monotonic clock. */
-  lastCommitAt = 0;
   committing = false;
+  /** The run was seen to be another's while a commit was under way: an answer that lets it go on is out of date. */
+  doubted = false;
   gone = false;
 
   constructor(
@@ -246,7 +246,7 @@ export class RunLoop {
       return;
     }
     this.#committed(verdict.ok);
-    if (!verdict.ok) {
+    if (!verdict.ok || (this.doubted && verdict.mode === 'go')) {
       this.dispatch({ type: 'lost' });
       return;
     }
@@ -261,7 +261,6 @@ export class RunLoop {
 
   #committed(ok: boolean): void {
     this.committing = false;
-    this.lastCommitAt = performance.now();
     this.#spend?.(ok);
     this.#spend = null;
   }

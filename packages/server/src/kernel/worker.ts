@@ -225,13 +225,14 @@ export class Worker {
    * instead of at its next commit; a run that was claimed but whose claim was never answered goes back.
    */
   async #checkHeld(): Promise<void> {
-    const sentAt = performance.now();
     const before = new Set(this.#loops.values());
     const claimingBefore = this.#claiming !== null;
     const held = new Map((await heldBy(this.#db, this.incarnation)).map((row) => [row.id, row.epoch]));
     for (const loop of before) {
-      if (loop.gone || loop.committing || loop.lastCommitAt > sentAt) continue;
-      if (held.get(loop.run.id) !== loop.run.epoch) loop.dispatch({ type: 'lost' });
+      if (loop.gone || held.get(loop.run.id) === loop.run.epoch) continue;
+      // A commit under way may be what ended it here; if not, its answer is older than this one.
+      if (loop.committing) loop.doubted = true;
+      else loop.dispatch({ type: 'lost' });
     }
     const strangers = new Map<string, number>();
     for (const [id, epoch] of held) {

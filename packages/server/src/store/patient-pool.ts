@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { isConnectionError } from './errors.ts';
+import { messageOf } from '../base/index.ts';
+import { isConnectionError, isContention } from './errors.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -68,16 +69,15 @@ type ConnectCallback = (
   done: (release?: Error | boolean) => void,
 ) => void;
 
-/** A connection that broke under a statement is told as an error after which the statement is sent again. */
+/** What broke under a statement, or kept it waiting for too long, is told as an error after which it is sent again. */
 function makeRetried(client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   client.query = ((...args: unknown[]) => {
     const result = query(...args);
     if (!(result instanceof Promise)) return result;
-    return result.catch((error: unknown) => {
-      throw isConnectionError(error)
-        ? Object.assign(new Error('connection lost', { cause: error }), { code: TRY_AGAIN })
-        : error;
+    return result.catch((cause: unknown) => {
+      if (!isConnectionError(cause) && !isContention(cause)) throw cause;
+      throw Object.assign(new Error(messageOf(cause), { cause }), { code: TRY_AGAIN });
     });
   }) as typeof client.query;
 }

@@ -128,7 +128,7 @@ create table troupe.runs (
   takeovers int not null default 0,
   open_calls int not null default 0,
   steers int not null default 0,
-  history_limit int not null default 100,
+  history_limit int not null default 50,
 
   wait_state jsonb,
   wait_deadline timestamptz,

@@ -222,7 +222,12 @@ begin
   -- 4. Threads, in the order of their ids: place messages and events behind what is there, then everything that hangs on them.
   foreach i in array p_order loop
     v_mode := modes[i];
-    continue when v_mode = 'refused';
+    if v_mode = 'refused' then
+      if rows_locked and p_row[i] then
+        perform troupe.pass(x) from troupe.runs x where x.id = p_run[i];
+      end if;
+      continue;
+    end if;
     v_run := p_run[i]; v_thread := p_thread[i]; v_step := p_step[i];
     from_row := coalesce(event_upto[i - 1], 0) + 1; to_row := event_upto[i]; kept := to_row - from_row + 1;
     if rows_locked then

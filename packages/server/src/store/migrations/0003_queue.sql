@@ -51,7 +51,7 @@ begin
       (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', message_id, message_seq,
       coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), serial, is_ready, run->>'lane', (run->>'laneLimit')::int,
       now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000), (run->>'wallMs')::bigint,
-      coalesce((run->>'historyLimit')::int, 100),
+      coalesce((run->>'historyLimit')::int, 50),
       case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
       coalesce(run->'metadata', '{}'))
     on conflict do nothing;

@@ -12,12 +12,14 @@ begin
   end if;
 end $$;
 
--- Ends a run from outside. The caller holds the run's lock; this takes the thread's.
+-- Ends a run from outside. The caller holds the run's lock; this takes the head's and the thread's.
 create function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text) returns void language plpgsql as $$
 declare
   thread uuid; is_serial boolean;
 begin
   select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
+  update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
@@ -195,6 +197,9 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
     select t.active_run_id into active from troupe.threads t where t.id = thread;
     select * into r from troupe.runs x where x.id = active for no key update;
+    if policy = 'interrupt' then
+      perform 1 from troupe.run_heads h where h.run_id = active for no key update;
+    end if;
   end if;
   select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
   select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;

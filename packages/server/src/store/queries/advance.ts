@@ -237,6 +237,25 @@ const SPARSE_COLUMNS = new Set<Column>(NAMES.filter((name) => /Extra$|^step.|^ch
 
 const json = (value: unknown): string | null => (value === undefined ? null : toJsonText(value));
 
+/** Numbers, ids and words of enums need no quotes in an array; text and JSON do. */
+const QUOTED = NAMES.map((name) => COLUMNS[name] === 'text[]' || COLUMNS[name] === 'jsonb[]');
+
+/** An array as Postgres reads it. The driver's own encoder took a quarter of the time of a commit. */
+function arrayLiteral(values: unknown[], quoted: boolean): string {
+  let text = '{';
+  for (let i = 0; i < values.length; i++) {
+    if (i > 0) text += ',';
+    const value = values[i];
+    if (value === null) text += 'NULL';
+    else if (!quoted) text += value;
+    else {
+      const word = value as string;
+      text += `"${/["\\]/.test(word) ? word.replace(/["\\]/g, '\\$&') : word}"`;
+    }
+  }
+  return `${text}}`;
+}
+
 function columnsOf(items: AdvanceItem[]): unknown[] {
   const column = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Record<Column, unknown[]>;
   let anyRow = false;
@@ -349,11 +368,14 @@ function columnsOf(items: AdvanceItem[]): unknown[] {
   }
   const order = items.map((_, index) => index + 1);
   if (items.length > 1) order.sort((a, b) => (items[a - 1]!.thread < items[b - 1]!.thread ? -1 : 1));
-  const values = NAMES.slice(2).map((name) => {
-    if (!anyRow && ROW_COLUMNS.has(name)) return null;
-    return SPARSE_COLUMNS.has(name) && column[name].every((value) => value === null) ? null : column[name];
-  });
-  return [items[0]!.worker, order, ...values];
+  const values: unknown[] = [items[0]!.worker, arrayLiteral(order, false)];
+  for (let i = 2; i < NAMES.length; i++) {
+    const name = NAMES[i]!;
+    const empty =
+      (!anyRow && ROW_COLUMNS.has(name)) || (SPARSE_COLUMNS.has(name) && column[name].every((value) => value === null));
+    values.push(empty ? null : arrayLiteral(column[name], QUOTED[i]!));
+  }
+  return values;
 }
 
 /** Whether the commit may change more than how far the run has come. */
