@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import {
   type Advanced,
   type AdvanceItem,
-  advance,
   type ClaimedRun,
   claim,
+  commitMany,
   Database,
   migrate,
   newId,
@@ -150,8 +150,8 @@ for (const batch of BATCHES) {
       all[index]!.known++;
     });
   const pair = async () => {
-    take(await advance(db, all.map(answer)));
-    take(await advance(db, all.map(result)));
+    take(await commitMany(db, all.map(answer)));
+    take(await commitMany(db, all.map(result)));
   };
   for (let n = 0; n < 20; n++) await pair();
   await measure(`2 x batch of ${batch}`, Math.round(600 / Math.sqrt(batch)), 2 * batch, pair);

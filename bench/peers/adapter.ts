@@ -156,7 +156,12 @@ export function createAdapter(scenario: Scenario) {
           ],
         }),
       );
-      const kernel = new Kernel({ db, logger: silentLogger });
+      const kernel = new Kernel({
+        db,
+        logger: silentLogger,
+        mostInFlight: Number(process.env.LANES ?? 2),
+        mostItems: 32,
+      });
       await kernel.work({
         doors: [door],
         models: createModels({ fake: () => model }),

@@ -1,6 +1,6 @@
 /**
  * http: the way in from outside. Routes parse, authorize, act through the rooms below, and present; no SQL, no policy.
- * Imports: every room but models, tools and process; `hono`.
+ * Imports: every room but jobs, models, tools and process; `hono`.
  * Start reading: app.ts (what is served), problem.ts (how a failure is told), server.ts (listening and stopping).
  */
 export { type AppOptions, createApp } from './app.ts';

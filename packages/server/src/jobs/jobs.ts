@@ -12,9 +12,9 @@ export interface JobsOptions {
 }
 
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 2_000;
 /** A runner that lasted this long was a good one. */
-const GOOD_MS = 30_000;
+const GOOD_MS = 5_000;
 /** At the start, jobs taken longer ago by somebody who is gone are freed at once. */
 const START_GRACE_SECONDS = 5;
 

@@ -6,8 +6,10 @@ import { type Database, holdJobLocks } from '../store/index.ts';
 import { graphileLogger } from './logger.ts';
 import type { CronEntry, Task } from './task.ts';
 
-/** Jobs at once in one process; each asks for work every POLL_MS. */
-const CONCURRENCY = 4;
+/** Jobs at once in one process. Most of their time they wait for somebody else, a webhook for example. */
+const CONCURRENCY = 10;
+/** Asking for a job and marking it as done take a millisecond or two. One more hears what is new. */
+const CONNECTIONS = 4;
 /** A job that was due at a time begins within this of it. New ones are announced and begin at once. */
 const POLL_MS = 1_000;
 /** So long without one successful question for work, and the runner is taken for broken. */
@@ -42,7 +44,7 @@ export async function openRunner(setup: RunnerSetup): Promise<Runner> {
   // Its loss is how we learn that the database was away; its lock is how others learn that we are alive.
   const keeper = await db.connectDirect('jobs-keeper');
   const lost = new Promise<string>((resolve) => keeper.once('end', () => resolve('the connection was lost')));
-  const jobs = db.createJobsPool(CONCURRENCY + 2);
+  const jobs = db.createJobsPool(CONNECTIONS);
   const events: WorkerEvents = new EventEmitter();
   let name = '';
   events.once('pool:create', ({ workerPool }) => {

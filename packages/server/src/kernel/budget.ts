@@ -5,6 +5,8 @@ import { costOf } from './think.ts';
 export interface Denied {
   budget: string;
   policy: 'stop' | 'fallback' | 'wait';
+  /** What the budget was when it refused; a larger one since then is a reason to ask again. */
+  amount?: number;
 }
 
 export interface Reservation {
@@ -49,6 +51,7 @@ export class Budgets {
   readonly #db: Database;
   readonly #worker: string;
   readonly #shares = new Map<string, Share>();
+  readonly #leasing = new Map<string, Promise<Lease>>();
   #reporting = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -103,22 +106,39 @@ export class Budgets {
       const full = share ? amountOf(share.unit, wanted, outputTokens) : 0;
       if (share && share.free >= full) return this.#reserved(share, full, outputTokens);
 
+      const pending = this.#leasing.get(budget);
+      if (pending) {
+        await pending.catch(() => {});
+        continue;
+      }
       const want = share
         ? full * CHUNK - share.free
         : CHUNK * Math.max(...UNITS.map((unit) => amountOf(unit, wanted, outputTokens)));
-      const lease = await leaseBudget(this.#db, budget, this.#worker, share?.granted ?? 0, want);
+      const lease = await this.#lease(budget, want);
       if (lease.unlimited) return { share: null, amount: 0, outputTokens };
-      if (lease.granted > 0) {
-        this.#grant(budget, lease);
-        continue;
-      }
+      if (lease.granted > 0) continue;
       // The budget has no more to give: a shorter answer may still fit into what this worker holds.
       const fitting = share ? fitInto(share, wanted, outputTokens) : 0;
       if (share && fitting > 0) return this.#reserved(share, amountOf(share.unit, wanted, fitting), fitting);
-      if (!lease.others || performance.now() - began > PATIENCE_MS)
-        return { budget, policy: lease.onExhausted ?? 'stop' };
+      // What other workers hold, or other runs of this one have reserved, may come back unspent.
+      const reserved = share ? share.granted - share.spent - share.returned - share.free : 0;
+      if ((!lease.others && reserved <= 0) || performance.now() - began > PATIENCE_MS)
+        return { budget, policy: lease.onExhausted ?? 'stop', amount: lease.amount ?? 0 };
       await delay(50);
     }
+  }
+
+  /** One question at a time per budget: a second one that knows as little would be granted the same again. */
+  #lease(budget: string, want: number): Promise<Lease> {
+    const known = this.#shares.get(budget)?.granted ?? 0;
+    const leasing = leaseBudget(this.#db, budget, this.#worker, known, want)
+      .then((lease) => {
+        if (lease.granted > 0) this.#grant(budget, lease);
+        return lease;
+      })
+      .finally(() => this.#leasing.delete(budget));
+    this.#leasing.set(budget, leasing);
+    return leasing;
   }
 
   #reserved(share: Share, amount: number, outputTokens: number) {

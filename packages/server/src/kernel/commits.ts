@@ -1,7 +1,7 @@
 import {
   type Advanced,
   type AdvanceItem,
-  advance,
+  commitMany,
   type Database,
   type Started,
   type StartItem,
@@ -20,7 +20,7 @@ export function createCommits(
   db: Database,
   options: { mostItems?: number; mostInFlight?: number } = {},
 ): Commits {
-  const advances = new GroupCommit<AdvanceItem, Advanced>((items) => advance(db, items), options);
+  const advances = new GroupCommit<AdvanceItem, Advanced>((items) => commitMany(db, items), options);
   const starts = new GroupCommit<StartItem, Started>((items) => startMany(db, items), options);
   return {
     advance: advances,

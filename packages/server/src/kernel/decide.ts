@@ -379,7 +379,7 @@ function budgetDenied(state: RunState, input: RunInput & { type: 'budget_denied'
       name: 'park',
       target: 'waiting_tool',
       delayMs: PERSON_WAIT_MS,
-      waitState: { kind: 'budget', budget: input.budget },
+      waitState: { kind: 'budget', budget: input.budget, amount: input.amount ?? 0 },
       parkEvents: [event, { type: 'run.waiting_tool', data: { budget: input.budget } }],
     });
   }

@@ -175,17 +175,19 @@ export class Kernel {
     };
     const listeners = this.#ends.get(run) ?? new Set();
     this.#ends.set(run, listeners.add(listener));
+    let first = !this.#worker; // nobody here will tell of it, so ask at once
     try {
       for (;;) {
-        const controller = new AbortController();
-        await Promise.race([
-          new Promise<void>((resolve) => {
-            wake = resolve;
-            if (found) resolve();
-          }),
-          delay(END_POLL_MS, undefined, { signal: controller.signal, ref: true }).catch(() => {}),
-        ]);
-        controller.abort();
+        if (!first)
+          await new Promise<void>((resolve) => {
+            const timer = setTimeout(resolve, END_POLL_MS);
+            wake = () => {
+              clearTimeout(timer);
+              resolve();
+            };
+            if (found) wake();
+          });
+        first = false;
         found ??= await store.endOf(this.#db, run).catch((error) => {
           if (store.isConnectionError(error)) return null;
           throw error;

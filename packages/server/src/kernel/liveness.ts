@@ -103,9 +103,9 @@ export class Liveness {
   }
 
   #acknowledged(sentAt: number): void {
+    if (this.#trust.stoodStill(sentAt) > AMNESTY_MS) this.amnesty();
     const stop = this.#trust.acknowledged(sentAt);
     if (stop !== null) {
-      this.amnesty();
       void this.#options
         .verify()
         .then(

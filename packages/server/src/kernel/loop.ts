@@ -79,6 +79,10 @@ export class RunLoop {
       steers: run.steers,
       transcript: run.messages,
     };
+    // A fork has calls in its history that are not in its ledger; their ids are taken all the same.
+    for (const { role, runId, callId } of run.messages) {
+      if (role === 'tool_call' && runId === run.id && callId !== null) this.#callIds.add(callId);
+    }
     for (const call of run.calls) {
       this.#callIds.add(call.id);
       if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);

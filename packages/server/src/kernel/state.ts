@@ -112,7 +112,7 @@ export type RunInput =
     }
   | { type: 'answered'; settlement: Settlement; stepRow: StepRow }
   | { type: 'model_failed'; error: RunError & { retryable: boolean }; retryAfterMs: number }
-  | { type: 'budget_denied'; budget: string; policy: 'stop' | 'fallback' | 'wait' }
+  | { type: 'budget_denied'; budget: string; policy: 'stop' | 'fallback' | 'wait'; amount?: number }
   | { type: 'tool_finished'; call: FinishedCall }
   | {
       type: 'committed';

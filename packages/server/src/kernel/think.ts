@@ -43,7 +43,7 @@ export async function think(
   let firstTokenAt: number | null = null;
   let release = () => {};
   try {
-    const context = await orAborted(Promise.resolve(input.door.context(view)), signal);
+    const context = await orAborted(input.door.context(view), signal);
     const model = input.models.resolve(choice);
     const request: ModelRequest = {
       model: choice.model,
@@ -88,7 +88,7 @@ export async function think(
       watch.stop();
     }
 
-    const meaning = await orAborted(Promise.resolve(input.door.settle(view, answer)), signal);
+    const meaning = await orAborted(input.door.settle(view, answer), signal);
     const cost = costOf(answer, choice);
     const spend = (committed: boolean) =>
       reservation?.settle(

@@ -5,9 +5,12 @@
 const GONE_MS = 700;
 /** Lock held but heart still for so long: hung. */
 const HUNG_MS = 3_000;
-/** Older than this, a worker no longer trusts itself to be alive in the eyes of others. */
-const TRUST_MS = 2_000;
-/** After Postgres or the connection was away, everybody gets so long to show up. */
+/**
+ * Where the last acknowledged beat is older than this, a worker no longer trusts itself to be alive in the eyes of others.
+ * Less than GONE_MS, because the lock may be gone without its knowledge: then nobody is reaped while it trusts itself.
+ */
+const TRUST_MS = 600;
+/** After Postgres, the connection or the own process was away, everybody gets so long to show up. */
 export const AMNESTY_MS = 2_000;
 
 /** Whether others still believe this worker alive, and its runs are its own. */
@@ -27,12 +30,15 @@ export class Trust {
     return this.#verified < this.#stops;
   }
 
+  /** For how long the heart had stood still when this beat was sent. */
+  stoodStill(sentAt: number): number {
+    return this.#ackAt === Number.NEGATIVE_INFINITY ? 0 : sentAt - this.#ackAt;
+  }
+
   /** A beat sent at that time was acknowledged. Answers with the stop that is to be looked into now, if there is one. */
   acknowledged(sentAt: number): number | null {
-    const gap = sentAt - this.#ackAt;
+    if (this.stoodStill(sentAt) > TRUST_MS) this.#stops += 1;
     this.#ackAt = sentAt;
-    // Before the first beat there was nothing to lose.
-    if (gap > TRUST_MS && gap !== Number.POSITIVE_INFINITY) this.#stops += 1;
     if (!this.doubtful || this.#verifying === this.#stops) return null;
     this.#verifying = this.#stops;
     return this.#stops;

@@ -5,20 +5,36 @@ import type { Life } from './life.ts';
 /** Ctrl-C under npm arrives twice, from the terminal and from npm: so soon after the first it is no second one. */
 const ECHO_MS = 750;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const PARENT_CHECK_MS = 500;
 
 /** The first signal drains and stops. A second one ends the process at once and leaves Postgres for the next start. */
 export function stopOnSignals(life: Life, logger: Logger, exit: (code: number) => void): void {
   let first: number | null = null;
+  const stop = (reason: string) => {
+    first = performance.now();
+    logger.info({ reason }, 'stopping');
+    void life.stop().then(() => exit(Number(process.exitCode ?? 0)));
+  };
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      const now = performance.now();
-      if (first === null) {
-        first = now;
-        logger.info({ signal }, 'stopping');
-        void life.stop().then(() => exit(Number(process.exitCode ?? 0)));
-      } else if (now - first > ECHO_MS) exit(128 + constants.signals[signal]);
+      if (first === null) stop(signal);
+      else if (performance.now() - first > ECHO_MS) exit(128 + constants.signals[signal]);
     });
   }
+  whenLeftByNpm(() => {
+    if (first === null) stop('npm is gone');
+  });
+}
+
+/** npm passes a SIGTERM on to a shell, which ends without passing it on: all we see of it is that our parent changes. */
+function whenLeftByNpm(action: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    action();
+  }, PARENT_CHECK_MS).unref();
 }
 
 /**

@@ -46,12 +46,16 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.pool = this.#createPool(options.poolSize ?? 10, options.applicationName);
-    this.kernel = this.#createPool(options.kernelPoolSize ?? 6, `${options.applicationName}/kernel`);
+    // The kernel only ever looks rows up by their keys; plans made while tables were small must not say otherwise.
+    this.kernel = this.#createPool(options.kernelPoolSize ?? 6, `${options.applicationName}/kernel`, [
+      'enable_seqscan=off',
+      'plan_cache_mode=force_generic_plan',
+    ]);
     this.liveness = this.#createPool(2, `${options.applicationName}/liveness`);
     this.rows = new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
   }
 
-  #config(applicationName: string): pg.ClientConfig {
+  #config(applicationName: string, settings: string[] = []): pg.ClientConfig {
     return {
       connectionString: this.#options.url,
       application_name: applicationName,
@@ -59,13 +63,13 @@ export class Database {
       keepAlive: true,
       lock_timeout: 10_000,
       idle_in_transaction_session_timeout: 30_000,
-      options: '-c synchronous_commit=on -c jit=off',
+      options: ['synchronous_commit=on', 'jit=off', ...settings].map((setting) => `-c ${setting}`).join(' '),
       types,
     };
   }
 
-  #createPool(max: number, applicationName: string): pg.Pool {
-    const pool = new pg.Pool({ ...this.#config(applicationName), max, idleTimeoutMillis: 60_000 });
+  #createPool(max: number, applicationName: string, settings: string[] = []): pg.Pool {
+    const pool = new pg.Pool({ ...this.#config(applicationName, settings), max, idleTimeoutMillis: 60_000 });
     pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
     return pool;
   }

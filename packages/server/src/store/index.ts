@@ -20,4 +20,5 @@ export * from './queries/runs.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
 export * from './queries/start.ts';
+export * from './queries/step.ts';
 export * from './queries/workers.ts';

@@ -3,17 +3,11 @@ set check_function_bodies = off;
 create schema troupe;
 
 create type troupe.call_status as enum ('requested', 'running', 'completed', 'failed', 'canceled', 'expired', 'in_doubt');
-
 create type troupe.cancel_reason as enum ('user', 'absorbed', 'timeout', 'budget', 'superseded');
-
 create type troupe.message_role as enum ('user', 'assistant', 'tool_call', 'tool_result', 'system');
-
 create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'waiting_reply', 'completed', 'failed', 'canceled');
-
 create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
-
 create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
-
 create type troupe.waits_for as enum ('client', 'approval', 'person', 'task');
 
 create table troupe.agents (
@@ -194,7 +188,7 @@ create table troupe.runs (
   takeovers integer not null default 0,
   open_calls integer not null default 0,
   steers integer not null default 0,
-  history_limit integer not null default 100,
+  history_limit integer not null default 50,
   wait_state jsonb,
   wait_deadline timestamp with time zone,
   wall_ms bigint not null,
@@ -412,7 +406,12 @@ begin
   -- 4. Threads, in the order of their ids: place messages and events behind what is there, then everything that hangs on them.
   foreach i in array p_order loop
     v_mode := modes[i];
-    continue when v_mode = 'refused';
+    if v_mode = 'refused' then
+      if rows_locked and p_row[i] then
+        perform troupe.pass(x) from troupe.runs x where x.id = p_run[i];
+      end if;
+      continue;
+    end if;
     v_run := p_run[i]; v_thread := p_thread[i]; v_step := p_step[i];
     from_row := coalesce(event_upto[i - 1], 0) + 1; to_row := event_upto[i]; kept := to_row - from_row + 1;
     if rows_locked then
@@ -467,7 +466,7 @@ begin
     end if;
     verdict := jsonb_build_object('ok', true, 'mode', v_mode, 'seq', message_base, 'version', p_version[i] + 1);
     if rows_locked and p_row[i] then
-      perform troupe.leave(v_run, v_thread, v_mode, v_step is not null, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
+      perform troupe.leave(v_run, v_thread, v_mode, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
       verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i]);
       if p_park[i] and v_mode = 'go' then
         verdict := verdict || jsonb_build_object('ready', (
@@ -571,7 +570,7 @@ CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors 
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; lane_row record; free int; more uuid[];
+  ids uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
   select coalesce(array_agg(id), '{}') into ids from (
     select r.id from troupe.runs r
@@ -614,41 +613,37 @@ begin
     select r.id, p_worker, r.epoch, 1, r.step, r.input_tokens, r.output_tokens, r.cost from troupe.runs r where r.id = any(ids) order by r.id
     on conflict (run_id) do update set worker_id = excluded.worker_id, epoch = excluded.epoch, version = h.version + 1, step = excluded.step;
 
-  -- Tell of it: first start or resumption, and the step that begins unless calls are still open.
-  with taken as materialized (
-    select r.id, r.thread_id, r.step, r.epoch, r.started_at = now() as first,
-      case when r.started_at = now() then array['run.started'] || array(select jsonb_array_elements_text(p_start_events->r.door)) else array['run.resumed'] end
-      || case when r.step = 0 or not exists (select from troupe.tool_calls c where c.run_id = r.id and c.status in ('running', 'requested'))
-        then array['step.started'] else '{}' end as types
-    from troupe.runs r where r.id = any(ids)
-  ), held as materialized (
-    select t.id, t.last_event_seq from troupe.threads t where t.id = any(array(select thread_id from taken)) order by t.id for no key update
-  ), placed as materialized (
-    select x.*, h.last_event_seq + sum(cardinality(x.types)) over w - cardinality(x.types) as base
-    from taken x join held h on h.id = x.thread_id window w as (partition by x.thread_id order by x.id)
-  ), moved as (
-    update troupe.threads t set last_event_seq = t.last_event_seq + s.n
-    from (select thread_id, sum(cardinality(types)) as n from taken group by thread_id) s where t.id = s.thread_id
-  )
-  insert into troupe.events (thread_id, seq, type, data, run_id, step)
-  select p.thread_id, p.base + e.k, e.type, case when e.type = 'run.resumed' then jsonb_build_object('epoch', p.epoch) end, p.id,
-    case when e.type = 'step.started' then p.step + 1 end
-  from placed p, unnest(p.types) with ordinality e(type, k);
-
-  return query
-    select jsonb_build_object('id', r.id, 'projectId', r.project_id, 'door', r.door, 'agentId', r.agent_id, 'entityId', r.entity_id,
-      'snapshotId', r.snapshot_id, 'threadId', r.thread_id, 'parentRunId', r.parent_run_id, 'rootRunId', r.root_run_id,
-      'triggerType', r.trigger_type, 'triggerMessageId', r.trigger_message_id, 'triggerSeq', r.trigger_seq, 'trigger', r.trigger,
-      'chainDepth', r.chain_depth, 'serial', r.serial, 'status', r.status, 'step', r.step, 'epoch', r.epoch, 'version', h.version, 'attempt', r.attempt,
-      'modelIndex', r.model_index, 'takeovers', r.takeovers, 'openCalls', r.open_calls, 'steers', r.steers, 'waitState', r.wait_state,
-      'remainingMs', extract(epoch from r.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens, 'cost', r.cost, 'budgetIds', r.budget_ids, 'metadata', r.metadata,
+  -- Tell of it, and answer with all that the worker needs.
+  for got in select x.*, h.version from troupe.runs x join troupe.run_heads h on h.run_id = x.id where x.id = any(ids) order by x.thread_id, x.id loop
+    first := got.started_at = now();
+    started := case when first then coalesce(p_start_events->got.door, '[]') else '[]' end;
+    extra := jsonb_array_length(started);
+    thinks := got.step = 0 or not exists (select from troupe.tool_calls c where c.run_id = got.id and c.status in ('running', 'requested'));
+    told := 1 + extra + thinks::int;
+    update troupe.threads t set last_event_seq = t.last_event_seq + told where t.id = got.thread_id
+      returning t.last_event_seq - told, t.last_message_seq into base, last_seq;
+    insert into troupe.events (thread_id, seq, type, data, run_id) values (got.thread_id, base + 1,
+      case when first then 'run.started' else 'run.resumed' end, case when not first then jsonb_build_object('epoch', got.epoch) end, got.id);
+    for k in 1 .. extra loop
+      insert into troupe.events (thread_id, seq, type, run_id) values (got.thread_id, base + 1 + k, started->>(k - 1), got.id);
+    end loop;
+    if thinks then
+      insert into troupe.events (thread_id, seq, type, run_id, step) values (got.thread_id, base + told, 'step.started', got.id, got.step + 1);
+    end if;
+    return next jsonb_build_object('id', got.id, 'projectId', got.project_id, 'door', got.door, 'agentId', got.agent_id, 'entityId', got.entity_id,
+      'snapshotId', got.snapshot_id, 'threadId', got.thread_id, 'parentRunId', got.parent_run_id, 'rootRunId', got.root_run_id,
+      'triggerType', got.trigger_type, 'triggerMessageId', got.trigger_message_id, 'triggerSeq', got.trigger_seq, 'trigger', got.trigger,
+      'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
+      'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
+      'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq)
+    || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
-        where m.thread_id = r.thread_id and m.seq > coalesce(r.trigger_seq, t.last_message_seq) - r.history_limit),
-      'lastSeq', t.last_message_seq,
-      'calls', case when r.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]') from troupe.tool_calls c where c.run_id = r.id) end)
-    from troupe.runs r join troupe.run_heads h on h.run_id = r.id join troupe.threads t on t.id = r.thread_id where r.id = any(ids) order by r.run_at;
+        where m.thread_id = got.thread_id and m.seq > coalesce(got.trigger_seq, last_seq) - got.history_limit),
+      'calls', case when got.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
+        from troupe.tool_calls c where c.run_id = got.id) end);
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text, p_by text)
@@ -685,6 +680,8 @@ declare
   thread uuid; is_serial boolean;
 begin
   select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
+  update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
@@ -818,11 +815,11 @@ begin
         on conflict (budget_id, worker_id) do update set granted = budget_leases.granted + excluded.granted returning * into l;
     end if;
   end if;
-  return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted,
+  return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted, 'amount', b.amount,
     'others', b.leased - (coalesce(l.granted, 0) - coalesce(l.spent, 0) - coalesce(l.returned, 0)) + case when more > 0 then more else 0 end);
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_answered boolean, p_attempt integer, p_model integer, p_outside integer, p_target text, p_extra jsonb)
+CREATE OR REPLACE FUNCTION troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_attempt integer, p_model integer, p_outside integer, p_target text, p_extra jsonb)
  RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -831,10 +828,19 @@ AS $function$
 declare
   is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
 begin
+  -- The budget that a run is about to wait for was raised meanwhile: the next sweep has it ask again.
+  if p_mode = 'parked' and p_extra->'waitState' ? 'budget' then
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid for share;
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid and b.amount > (p_extra->'waitState'->>'amount')::bigint;
+    if found then
+      delay := '0';
+    end if;
+  end if;
   update troupe.runs r set
     step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
-    takeovers = case when p_answered then 0 else r.takeovers end,
-    attempt = coalesce(p_attempt, r.attempt),
+    -- A head that is ahead has taken a step since: both count from there.
+    takeovers = case when h.step > r.step then 0 else r.takeovers end,
+    attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
     model_index = coalesce(p_model, r.model_index),
     open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
     status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
@@ -908,8 +914,14 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
     select t.active_run_id into active from troupe.threads t where t.id = thread;
     select * into r from troupe.runs x where x.id = active for no key update;
+    if policy = 'interrupt' then
+      perform 1 from troupe.run_heads h where h.run_id = active for no key update;
+    end if;
   end if;
   select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'thread_not_found');
+  end if;
   select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;
   if found then
     return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run', stored.run_id,
@@ -957,6 +969,16 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.budgets b set amount = p_amount, updated_at = now() where b.id = p_budget;
+  return query update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
+    where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.reap(p_worker uuid, p_beat bigint, p_hung boolean)
  RETURNS integer
  LANGUAGE plpgsql
@@ -974,6 +996,8 @@ begin
   delete from troupe.workers w where w.incarnation = p_worker;
 
   perform 1 from troupe.runs r where r.worker_id = p_worker and r.status = 'running' order by r.id for no key update;
+  perform 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.worker_id = p_worker and r.status = 'running')
+    order by h.run_id for no key update;
   -- The heads as well: from here on nothing that the worker still sends passes the fence.
   with back as (
     update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
@@ -1097,65 +1121,83 @@ CREATE OR REPLACE FUNCTION troupe.start(item jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   thread uuid := (item->>'thread')::uuid;
   message jsonb := item->'message';
+  message_id uuid := (item->'message'->>'id')::uuid;
   run jsonb := item->'run';
   new_run uuid := (item->'run'->>'id')::uuid;
-  active uuid; base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean;
+  v_entity uuid := (item->'run'->>'entity')::uuid;
+  active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
+  messages int := 0; events int := 0;
 begin
+  -- 1. The thread, and its lock.
   if item ? 'createThread' then
-    insert into troupe.threads (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
+    insert into troupe.threads as t (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind)
+      on conflict do nothing;
+    made := found;
   end if;
-  select t.active_run_id, t.last_message_seq into active, base from troupe.threads t where t.id = thread for no key update;
-  if not found then
-    return jsonb_build_object('ok', false, 'code', 'thread_not_found');
+  if made then
+    message_base := 0; event_base := 0;
+  else
+    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t where t.id = thread for update;
+    if not found then
+      return jsonb_build_object('ok', false, 'code', 'thread_not_found');
+    end if;
   end if;
+  -- 2. The message: where it is there already, only what is missing of the rest is done.
   if message is not null then
-    select m.seq into message_seq from troupe.messages m where m.id = (message->>'id')::uuid;
+    select m.seq into message_seq from troupe.messages m where m.id = message_id;
     if found then
       message := null;
     else
-      message_seq := base + 1;
+      message_seq := message_base + 1; messages := 1; events := 1;
     end if;
   end if;
+  -- 3. The run.
   if run is not null then
     serial := coalesce((run->>'serial')::boolean, false);
     is_ready := not serial or active is null;
     insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id,
       trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata)
-    values (new_run, (item->>'project')::uuid, run->>'door', (run->>'agent')::uuid, (run->>'entity')::uuid, (run->>'snapshot')::uuid, thread,
-      (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', (item->'message'->>'id')::uuid, message_seq,
+    values (new_run, (item->>'project')::uuid, run->>'door', (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, thread,
+      (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', message_id, message_seq,
       coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), serial, is_ready, run->>'lane', (run->>'laneLimit')::int,
       now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000), (run->>'wallMs')::bigint,
-      coalesce((run->>'historyLimit')::int, 100),
+      coalesce((run->>'historyLimit')::int, 50),
       case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
       coalesce(run->'metadata', '{}'))
-    on conflict do nothing returning id into existing;
-    if existing is null then
+    on conflict do nothing;
+    if not found then
       -- The same start again, or the same message for the same entity by another way.
-      select r.id into existing from troupe.runs r where r.id = new_run;
+      if made then
+        delete from troupe.threads t where t.id = thread;
+      end if;
+      select r.id, r.thread_id into existing, thread from troupe.runs r where r.id = new_run;
       if existing is null then
-        select r.id into existing from troupe.runs r
-          where r.entity_id = (run->>'entity')::uuid and r.trigger_message_id = (item->'message'->>'id')::uuid;
+        select r.id, r.thread_id into existing, thread from troupe.runs r where r.entity_id = v_entity and r.trigger_message_id = message_id;
       end if;
       return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
     end if;
-    if serial and is_ready then
-      update troupe.threads t set active_run_id = new_run where t.id = thread;
-    end if;
+    events := events + 1;
   end if;
-  perform troupe.append(thread, new_run,
-    case when message is not null then jsonb_build_array(message || '{"run": null}') end,
-    case when message is not null then jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
-      'data', jsonb_build_object('id', message->'id', 'role', message->'role'))) else '[]' end
-    || case when run is not null then '[{"type": "run.queued"}]'::jsonb else '[]' end);
+  -- 4. What is said and told.
+  update troupe.threads t set last_message_seq = message_base + messages, last_event_seq = event_base + events,
+    active_run_id = case when serial and is_ready then new_run else t.active_run_id end where t.id = thread;
+  if messages = 1 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
+      values (thread, message_seq, message_id, (message->>'role')::troupe.message_role, message->'content', message->>'callId',
+        (message->>'sender')::uuid, (message->>'run')::uuid, (message->>'step')::int, message->'metadata');
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id)
+      values (thread, event_base + 1, 'message.created', jsonb_build_object('id', message_id, 'role', message->'role'), message_seq, new_run);
+  end if;
+  if run is not null then
+    insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + events, 'run.queued', new_run);
+  end if;
   return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
-    'duplicate', run is null and message is null);
+    'duplicate', run is null and messages = 0);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.start_many(items jsonb)
@@ -1170,6 +1212,73 @@ begin
     verdicts[o] := troupe.start(items->(o-1));
   end loop;
   return to_jsonb(verdicts);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.step(p_worker uuid, p_run uuid, p_thread uuid, p_epoch integer, p_version integer, p_known bigint, p_step integer, p_input bigint, p_output bigint, p_cost bigint, p_settled text, p_status troupe.call_status, p_result jsonb, p_error jsonb, p_messages integer, p_at integer, m1_id uuid, m1_role troupe.message_role, m1_content jsonb, m1_call text, m2_id uuid, m2_role troupe.message_role, m2_content jsonb, m2_call text, p_events integer, e1_type text, e1_data jsonb, e1_message integer, e1_step integer, e2_type text, e2_data jsonb, e2_message integer, e2_step integer, e3_type text, e3_data jsonb, e3_message integer, e3_step integer, c_id text, c_tool text, c_args jsonb, c_effect troupe.tool_effect, s_provider text, s_model text, s_attempt integer, s_started double precision, s_first double precision, s_finished double precision, s_finish text, s_budgeted boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  mb bigint; eb bigint;
+begin
+  if p_step is null then
+    update troupe.run_heads h set version = h.version + 1
+      where h.run_id = p_run and h.version = p_version and h.epoch = p_epoch and h.worker_id = p_worker;
+  else
+    update troupe.run_heads h set version = h.version + 1, step = p_step,
+      input_tokens = h.input_tokens + p_input, output_tokens = h.output_tokens + p_output, cost = h.cost + p_cost
+      where h.run_id = p_run and h.version = p_version and h.epoch = p_epoch and h.worker_id = p_worker;
+  end if;
+  if not found then
+    return (select jsonb_build_object('ok', false, 'status', coalesce(x.status::text, 'missing'),
+        'epoch', x.epoch, 'version', h.version, 'step', h.step, 'worker', x.worker_id)
+      from (select p_run as id) i left join troupe.runs x on x.id = i.id left join troupe.run_heads h on h.run_id = i.id);
+  end if;
+  if p_settled is not null then
+    update troupe.tool_calls c set status = p_status, output = p_result, error = p_error, settled_at = now()
+      where c.run_id = p_run and c.call_id = p_settled and c.status = 'running';
+    if not found then
+      raise exception 'troupe.step: call % of run % is not open', p_settled, p_run;
+    end if;
+  end if;
+  update troupe.threads t set last_message_seq = t.last_message_seq + p_messages, last_event_seq = t.last_event_seq + p_events
+    where t.id = p_thread returning t.last_message_seq - p_messages, t.last_event_seq - p_events into mb, eb;
+  if p_messages = 1 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step)
+      values (p_thread, mb + 1, m1_id, m1_role, m1_content, m1_call, p_run, p_at);
+  elsif p_messages = 2 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step)
+      values (p_thread, mb + 1, m1_id, m1_role, m1_content, m1_call, p_run, p_at), (p_thread, mb + 2, m2_id, m2_role, m2_content, m2_call, p_run, p_at);
+  end if;
+  if p_events = 2 then
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step), (p_thread, eb + 2, e2_type, e2_data, mb + e2_message, p_run, e2_step);
+  elsif p_events = 3 then
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step), (p_thread, eb + 2, e2_type, e2_data, mb + e2_message, p_run, e2_step),
+        (p_thread, eb + 3, e3_type, e3_data, mb + e3_message, p_run, e3_step);
+  elsif p_events = 1 then
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step);
+  end if;
+  if c_id is not null then
+    insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
+      values (p_run, c_id, p_step, 1, c_tool, c_args, c_effect, 'running', p_epoch);
+  end if;
+  if p_step is not null then
+    insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, first_token_at, finished_at,
+      input_tokens, output_tokens, cost, finish_reason, budgeted)
+      values (p_run, p_step, s_provider, s_model, p_worker, p_epoch, s_attempt, to_timestamp(s_started / 1000), to_timestamp(s_first / 1000),
+        to_timestamp(s_finished / 1000), p_input, p_output, p_cost, s_finish, s_budgeted);
+  end if;
+  -- Seldom: what others put into the thread meanwhile.
+  if mb > p_known then
+    return jsonb_build_object('ok', true, 'mode', 'go', 'seq', mb, 'version', p_version + 1,
+      'foreign', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+        where m.thread_id = p_thread and m.seq > p_known and m.seq <= mb),
+      'steers', (select x.steers from troupe.runs x where x.id = p_run), 'openCalls', (select x.open_calls from troupe.runs x where x.id = p_run));
+  end if;
+  return to_jsonb(mb);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)

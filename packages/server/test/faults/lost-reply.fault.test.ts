@@ -5,7 +5,7 @@ import { openProxy } from './proxy.ts';
 const postgresUrl = inject('postgresUrl');
 
 describe('a commit whose answer is lost', () => {
-  it.each([['advance'], ['start_many'], ['claim']])(
+  it.each([['step'], ['step_many'], ['advance'], ['start_many'], ['claim']])(
     'is not written twice: %s',
     async (statement) => {
       const proxy = await openProxy(postgresUrl);

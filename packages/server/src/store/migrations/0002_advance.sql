@@ -91,16 +91,25 @@ begin
 end $$;
 
 -- Writes the row of a run that ends, waits, goes back to the queue, or stays although it might have left. The caller holds all locks.
-create function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_answered boolean, p_attempt int, p_model int, p_outside int, p_target text,
+create function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_attempt int, p_model int, p_outside int, p_target text,
   p_extra jsonb) returns void
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
 begin
+  -- The budget that a run is about to wait for was raised meanwhile: the next sweep has it ask again.
+  if p_mode = 'parked' and p_extra->'waitState' ? 'budget' then
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid for share;
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid and b.amount > (p_extra->'waitState'->>'amount')::bigint;
+    if found then
+      delay := '0';
+    end if;
+  end if;
   update troupe.runs r set
     step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
-    takeovers = case when p_answered then 0 else r.takeovers end,
-    attempt = coalesce(p_attempt, r.attempt),
+    -- A head that is ahead has taken a step since: both count from there.
+    takeovers = case when h.step > r.step then 0 else r.takeovers end,
+    attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
     model_index = coalesce(p_model, r.model_index),
     open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
     status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
@@ -282,7 +291,7 @@ begin
     end if;
     verdict := jsonb_build_object('ok', true, 'mode', v_mode, 'seq', message_base, 'version', p_version[i] + 1);
     if rows_locked and p_row[i] then
-      perform troupe.leave(v_run, v_thread, v_mode, v_step is not null, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
+      perform troupe.leave(v_run, v_thread, v_mode, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
       verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i]);
       if p_park[i] and v_mode = 'go' then
         verdict := verdict || jsonb_build_object('ready', (

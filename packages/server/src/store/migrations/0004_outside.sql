@@ -202,6 +202,9 @@ begin
     end if;
   end if;
   select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'thread_not_found');
+  end if;
   select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;
   if found then
     return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run', stored.run_id,
@@ -313,8 +316,17 @@ begin
         on conflict (budget_id, worker_id) do update set granted = budget_leases.granted + excluded.granted returning * into l;
     end if;
   end if;
-  return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted,
+  return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted, 'amount', b.amount,
     'others', b.leased - (coalesce(l.granted, 0) - coalesce(l.spent, 0) - coalesce(l.returned, 0)) + case when more > 0 then more else 0 end);
+end $$;
+
+-- Sets a budget's amount and queues the runs that wait for it. Two statements: the second sees the runs that lay down to wait
+-- while the first waited for the lock; one that lies down later sees the new amount (troupe.leave).
+create function troupe.raise_budget(p_budget uuid, p_amount bigint) returns setof uuid language plpgsql as $$
+begin
+  update troupe.budgets b set amount = p_amount, updated_at = now() where b.id = p_budget;
+  return query update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
+    where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id;
 end $$;
 
 -- entries: [{ budget, spent, returned }], both as totals since the worker began.

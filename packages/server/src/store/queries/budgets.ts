@@ -5,6 +5,7 @@ export interface Lease {
   granted: number;
   /** There is no such budget (any more). */
   unlimited?: boolean;
+  amount?: number;
   /** What other workers hold at the moment and have not spent. */
   others?: number;
   unit?: 'tokens' | 'cost';
@@ -80,9 +81,7 @@ export async function createBudget(
 export async function raiseBudget(db: Database, budget: string, amount: number): Promise<string[]> {
   const rows = await db.run<{ id: string }>({
     name: 'raise_budget',
-    text: `with raised as (update troupe.budgets set amount = $2, updated_at = now() where id = $1 returning id)
-      update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
-      from raised where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = raised.id::text returning r.id`,
+    text: 'select id from troupe.raise_budget($1, $2) as id',
     values: [budget, amount],
   });
   return rows.map((row) => row.id);

@@ -95,8 +95,9 @@ export async function disown(
     {
       name: 'disown',
       text: `with back as (
-          update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now()
-          from unnest($2::uuid[], $3::int[]) x(id, epoch)
+          update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
+            takeovers = case when h.step > r.step then 0 else r.takeovers end
+          from unnest($2::uuid[], $3::int[]) x(id, epoch) join troupe.run_heads h on h.run_id = x.id
           where r.id = x.id and r.epoch = x.epoch and r.worker_id = $1 and r.status = 'running' returning r.id, r.epoch)
         update troupe.run_heads h set worker_id = null from back where h.run_id = back.id and h.epoch = back.epoch`,
       values: [incarnation, runs.map((run) => run.id), runs.map((run) => run.epoch)],
