@@ -3,6 +3,8 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(`error: Troupe needs Node 22.18 or later; this is ${process.versions.node}.`);
-  console.error('  `npm install` brings a Node of its own, which npm scripts use; run it with its scripts allowed.');
+  console.error(
+    '  `npm install` brings a Node of its own, which npm scripts use; run it with its scripts allowed.',
+  );
   process.exit(1);
 }

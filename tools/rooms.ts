@@ -40,12 +40,11 @@ const behindHttp = [
   'access',
   ...doors,
   'agents',
-  'jobs',
   'kernel',
   'config',
   ...foundation,
 ];
-const wholeServer = ['http', 'models', 'tools', ...behindHttp];
+const wholeServer = ['http', 'jobs', 'models', 'tools', ...behindHttp];
 const port = 'kernel/ports.ts';
 
 export const rooms: Record<string, Room> = {

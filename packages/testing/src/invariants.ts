@@ -42,9 +42,12 @@ const CHECKS: Record<string, string> = {
     group by r.id having r.open_calls <> count(c.call_id)`,
   'a run waits for nothing': `
     select r.id from troupe.runs r where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state is null`,
+  // The head says how far a run has come; the row takes that over when the worker leaves it, or the next one takes it up.
   'steps are not counted one by one': `
-    select r.id, r.step, count(s.step) from troupe.runs r left join troupe.run_steps s on s.run_id = r.id
-    where r.trigger_type <> 'fork' group by r.id having r.step <> count(s.step)`,
+    select r.id, r.status, r.step, h.step as head, count(s.step) from troupe.runs r left join troupe.run_heads h on h.run_id = r.id
+      left join troupe.run_steps s on s.run_id = r.id
+    where r.trigger_type <> 'fork' group by r.id, h.step having count(s.step) <> coalesce(h.step, r.step)
+      or r.status not in ('queued', 'running') and count(s.step) <> r.step`,
   'a run ended without exactly one closing event': `
     select r.id, r.status, count(e.seq) from troupe.runs r left join troupe.events e on e.thread_id = r.thread_id and e.run_id = r.id
       and e.type in ('run.completed', 'run.failed', 'run.canceled', 'run.absorbed')

@@ -5,20 +5,22 @@ describe('a worker trusts that its runs are its own', () => {
   it('from its first beat on, for as long as the next one comes in time', () => {
     const trust = new Trust();
     expect(trust.fresh(0)).toBe(false);
-    expect(trust.acknowledged(100)).toBe(false);
-    expect(trust.fresh(2_099)).toBe(true);
-    expect(trust.fresh(2_100)).toBe(false);
+    expect(trust.acknowledged(100)).toBe(null);
+    expect(trust.fresh(699)).toBe(true);
+    expect(trust.fresh(700)).toBe(false);
   });
 
   it('only after it has looked, where its heart had stopped; a look that fails is made again', () => {
     const trust = new Trust();
     trust.acknowledged(0);
-    expect(trust.acknowledged(5_000)).toBe(true);
+    const stop = trust.acknowledged(5_000)!;
+    expect(stop).not.toBe(null);
     expect(trust.fresh(5_000)).toBe(false);
-    trust.verified(false);
+    trust.verified(stop, false);
     expect(trust.fresh(5_000)).toBe(false);
-    expect(trust.acknowledged(5_200)).toBe(true);
-    trust.verified(true);
+    expect(trust.acknowledged(5_200)).toBe(stop);
+    expect(trust.fresh(5_200)).toBe(false);
+    trust.verified(stop, true);
     expect(trust.fresh(5_200)).toBe(true);
   });
 });

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { StartupError } from '../../src/base/index.ts';
+import { readConfig } from '../../src/config/index.ts';
+
+function refusal(variables: Record<string, string>): StartupError {
+  try {
+    readConfig(variables);
+  } catch (error) {
+    if (error instanceof StartupError) return error;
+    throw error;
+  }
+  throw new Error('these settings were accepted');
+}
+
+test('everything may be left out, or set to nothing', () => {
+  const defaults = {
+    port: 4700,
+    host: '127.0.0.1',
+    home: resolve('.troupe'),
+    databaseUrl: null,
+    databaseDirectUrl: null,
+    logLevel: 'info',
+    concurrency: 100,
+  };
+  expect(readConfig({})).toEqual(defaults);
+  const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
+  expect(readConfig(Object.fromEntries(names.map((name) => [name, ' '])))).toEqual(defaults);
+});
+
+test('what is set is used', () => {
+  const url = 'postgresql://me:secret@db.example:6432/troupe?sslmode=require';
+  expect(
+    readConfig({
+      PORT: '0',
+      HOST: '::',
+      TROUPE_HOME: '/srv/x',
+      TROUPE_CONCURRENCY: '7',
+      LOG_LEVEL: 'debug',
+      DATABASE_URL: url,
+    }),
+  ).toEqual({
+    port: 0,
+    host: '::',
+    home: '/srv/x',
+    databaseUrl: url,
+    databaseDirectUrl: url,
+    logLevel: 'debug',
+    concurrency: 7,
+  });
+  const direct = 'postgres://db.example:5432/troupe';
+  expect(readConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+});
+
+test.each(['-1', '65536', '80.5', '1e3', '0x50', 'http', '99999999999'])('PORT=%s is refused', (PORT) => {
+  expect(refusal({ PORT }).message).toContain(`PORT is "${PORT}"`);
+});
+
+test('all that is wrong is told at once, without a password', () => {
+  const error = refusal({
+    PORT: 'abc',
+    LOG_LEVEL: 'loud',
+    TROUPE_CONCURRENCY: '0',
+    DATABASE_DIRECT_URL: 'mysql://me:secret@host/name',
+  });
+  expect(error.code).toBe('bad_config');
+  expect(error.hint).toContain('start again');
+  for (const name of ['PORT', 'LOG_LEVEL', 'TROUPE_CONCURRENCY', 'DATABASE_DIRECT_URL must look like']) {
+    expect(error.message).toContain(name);
+  }
+  expect(error.message).toContain('DATABASE_DIRECT_URL needs DATABASE_URL');
+  expect(error.message).not.toContain('secret');
+});

@@ -1,0 +1,67 @@
+import type { Turn } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { agent, call, script } from './agents.ts';
+import { Scene } from './scene.ts';
+import { endAll } from './worker-processes.ts';
+
+const postgresUrl = inject('postgresUrl');
+afterAll(endAll);
+
+describe.concurrent('a worker', () => {
+  it('told to stop ends what is under way, gives the rest back and is gone within 10 s', async () => {
+    await using scene = await Scene.open(postgresUrl);
+    const start = (turns: Turn[]) => scene.start(agent, script(turns));
+    const held = await start([{ text: 'Done.' }]);
+    const thinking = await start([{ delayMs: 600, calls: [call('write')] }, { text: 'Done.' }]);
+    const acting = await start([{ calls: [call('write', 600), call('fetch', 900)] }, { text: 'Done.' }]);
+    const ending = await start([{ delayMs: 600, text: 'Done.' }]);
+
+    const stopping = await scene.worker({ hold: [held] });
+    await until('all are under way', async () => {
+      const begun = `select distinct run_id, name from effects`;
+      return (await scene.count(`(${begun}) begun`)) === 6;
+    });
+    const toldAt = performance.now();
+    stopping.signal('SIGTERM');
+    expect(await stopping.died).toEqual({ code: 0, signal: null });
+    expect(performance.now() - toldAt).toBeLessThan(10_000);
+
+    const rows = { held, thinking, acting, ending };
+    const states = await Promise.all(
+      Object.entries(rows).map(async ([name, run]) => {
+        const { status, step, takeovers } = await scene.stage.row(run);
+        const calls = (await scene.stage.calls(run)).map((each) => each.status);
+        return [name, { status, step, takeovers, calls }];
+      }),
+    );
+    expect(Object.fromEntries(states)).toEqual({
+      held: { status: 'queued', step: 0, takeovers: 0, calls: [] },
+      thinking: { status: 'queued', step: 1, takeovers: 0, calls: ['requested'] },
+      acting: { status: 'queued', step: 1, takeovers: 0, calls: ['completed', 'completed'] },
+      ending: { status: 'completed', step: 1, takeovers: 0, calls: [] },
+    });
+    expect(await scene.effects(`name = 'write' and run_id = $1`, [thinking])).toBe(0);
+
+    await scene.worker();
+    expect(new Set(Object.values(await scene.finish()))).toEqual(new Set(['completed']));
+    expect(await scene.effects(`kind = 'tool'`)).toBe(3);
+    expect(await scene.effects(`kind = 'model' and run_id <> $1`, [held])).toBe(5);
+    await scene.check();
+  });
+
+  it('that is full takes no more', async () => {
+    await using scene = await Scene.open(postgresUrl);
+    const text = script([{ calls: [call('fetch', 20)] }, { calls: [call('add', 20)] }, { text: 'Done.' }]);
+    await scene.startMany(agent, text, 10);
+    await scene.worker({ capacity: 2 });
+    let most = 0;
+    await until('all runs have ended', async () => {
+      most = Math.max(most, await scene.count(`troupe.runs where status = 'running'`));
+      return (await scene.count(`troupe.runs where status = 'completed'`)) === 10;
+    });
+    const [seen] = await scene.query<{ most: number }>('select max(running) as most from effects');
+    expect({ most, seen: seen!.most }).toEqual({ most: 2, seen: 2 });
+    await scene.check();
+  });
+});

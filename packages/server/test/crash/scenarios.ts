@@ -1,0 +1,222 @@
+import { type Boundary, createBudget, newId } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { expect } from 'vitest';
+import { agent, call, everyKind, script } from './agents.ts';
+import type { Job, Strike } from './orders.ts';
+import { type Scene, settleAll } from './scene.ts';
+import type { WorkerProcess } from './worker-processes.ts';
+
+export type When = 'before' | 'after';
+
+/** How a worker process gets to a boundary. Whatever is left out is as in an ordinary run of every kind of call. */
+export interface Scenario {
+  title: string;
+  /** Which time the victim gets there, from 1. */
+  occurrence?: number;
+  agent?: typeof agent;
+  text?: string;
+  /** Before the victim begins to work; answers with the run that it is about. */
+  prepare?(scene: Scene): Promise<string>;
+  job?: Omit<Job, 'url'>;
+  /** Brings the victim there, where the runs alone do not. */
+  provoke?(scene: Scene, victim: WorkerProcess, run: string): Promise<void>;
+  /** After its death, before another takes over. */
+  afterwards?(scene: Scene, run: string, when: When): Promise<void>;
+  /** What people and clients do. */
+  outside?(scene: Scene): Promise<unknown>;
+  ends?: 'completed' | 'failed';
+  /** How many calls of the run are in doubt at its end. */
+  inDoubt?: { before: number; after: number };
+}
+
+const nobody = async () => {};
+const oneTool = script([{ calls: [call('fetch')] }, { text: 'Done.' }]);
+const oneQuestion = script([{ calls: [call('ask')] }, { text: 'Done.' }]);
+
+export const SCENARIOS: Record<Boundary, Scenario[]> = {
+  start: [{ title: 'a run is started', ...startedByVictim() }],
+  claim: [
+    { title: 'a new run is taken' },
+    { title: 'a run is taken up again after its call was settled', prepare: settled },
+  ],
+  answer: [
+    // The call is on record as running and was not begun: nobody can know that, so it is in doubt.
+    { title: 'with a once call', inDoubt: { before: 0, after: 1 } },
+    { title: 'with an idempotent and a pure call', occurrence: 2 },
+    { title: 'with a once call and one that waits', occurrence: 3, inDoubt: { before: 0, after: 1 } },
+    { title: 'that ends the run', occurrence: 4 },
+  ],
+  result: [
+    { title: 'of a once call', inDoubt: { before: 1, after: 0 } },
+    { title: 'of an idempotent call, a pure one still running', occurrence: 2 },
+    { title: 'of a pure call', occurrence: 3 },
+    {
+      title: 'of a once call, the run then waits',
+      occurrence: 4,
+      inDoubt: { before: 1, after: 0 },
+    },
+  ],
+  recover: [
+    {
+      title: 'a once call of the dead',
+      prepare: (scene) => diedAt(scene, { boundary: 'result', when: 'before' }),
+      inDoubt: { before: 1, after: 1 },
+    },
+    {
+      title: 'an idempotent and a pure call of the dead',
+      prepare: (scene) => diedAt(scene, { boundary: 'result', when: 'before', occurrence: 2 }),
+    },
+  ],
+  park: [{ title: 'a budget is spent and the run waits for more', ...waitingForBudget() }],
+  retry: [
+    {
+      title: 'the model fails and is asked again later',
+      agent: { ...agent, limits: { retryBackoffMs: 50 } },
+      text: script([
+        {
+          text: 'Done.',
+          error: { code: 'overloaded', message: 'Try later.', retryable: true },
+          faultTimes: 1,
+        },
+      ]),
+    },
+  ],
+  fallback: [
+    {
+      title: 'the model fails and the next one is asked',
+      agent: {
+        ...agent,
+        models: [
+          {
+            provider: 'scripted',
+            model: script([{ error: { code: 'refused', message: 'No.', retryable: false } }]),
+          },
+          { provider: 'scripted', model: script([{ text: 'Done.' }]) },
+        ],
+      },
+      text: 'go',
+    },
+  ],
+  release: [
+    {
+      title: 'a stopping process gives back a run whose model does not answer',
+      job: { hold: ['model'], graceMs: 50 },
+      async provoke(scene, victim, run) {
+        await until('the model is asked', () => scene.effects(`kind = 'model' and run_id = $1`, [run]));
+        victim.signal('SIGTERM');
+      },
+    },
+  ],
+  finish: [
+    {
+      title: 'the steps are used up',
+      agent: { ...agent, limits: { steps: 1 } },
+      text: oneTool,
+      ends: 'failed',
+    },
+  ],
+  settle: [{ title: 'a client answers', ...settledByVictim() }],
+  expire: [
+    {
+      title: 'nobody answers in time',
+      prepare: overdue,
+      outside: nobody,
+    },
+  ],
+  reap: [
+    {
+      title: 'the observer of a dead worker dies',
+      prepare: (scene) => diedAt(scene, { boundary: 'answer', when: 'after', occurrence: 2 }),
+    },
+  ],
+};
+
+/** A worker took the run and died. */
+async function diedAt(scene: Scene, strike: Strike): Promise<string> {
+  const [run] = await scene.startMany(agent, everyKind, 2);
+  const earlier = await scene.worker({ strike: { ...strike, run: run! } });
+  expect(await earlier.died).toMatchObject({ signal: 'SIGKILL' });
+  return run!;
+}
+
+/** Runs waited for a client, which has answered; no worker is there to go on. */
+async function settled(scene: Scene): Promise<string> {
+  const run = await diedAt(scene, { boundary: 'result', when: 'after', occurrence: 4 });
+  await until('it is settled', async () => {
+    await settleAll(scene);
+    return scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]);
+  });
+  return run;
+}
+
+/** A run waits for a client beyond the deadline, and no worker is there to see it. */
+async function overdue(scene: Scene): Promise<string> {
+  const tools = agent.tools!.map((tool) => (tool.waitsFor ? { ...tool, deadlineMs: 100 } : tool));
+  const run = await scene.start({ ...agent, tools }, oneQuestion);
+  // Its own sweep is the first thing that it would do next.
+  const earlier = await scene.worker({ strike: { boundary: 'answer', when: 'after' } });
+  await earlier.died;
+  await until('the deadline is over', () =>
+    scene.count(`troupe.runs where status = 'waiting_tool' and wait_deadline < now()`),
+  );
+  return run;
+}
+
+function startedByVictim(): Partial<Scenario> {
+  const items = new WeakMap<Scene, ReturnType<Scene['item']>>();
+  return {
+    async prepare(scene) {
+      const item = scene.item(await scene.stage.snapshot(agent), everyKind);
+      items.set(scene, item);
+      return item.run.id;
+    },
+    async provoke(scene, victim) {
+      void victim.order({ type: 'start', item: items.get(scene)! });
+    },
+    async afterwards(scene, run, when) {
+      const again = await scene.stage.kernel.start(items.get(scene)!);
+      expect(again).toMatchObject({ ok: true, run, duplicate: when === 'after' });
+    },
+  };
+}
+
+function settledByVictim(): Partial<Scenario> {
+  const outcome = { status: 'completed', output: 'yes' } as const;
+  const callOf = async (scene: Scene, run: string) => String((await scene.stage.calls(run))[0]!.call_id);
+  return {
+    text: oneQuestion,
+    async provoke(scene, victim, run) {
+      await until('the run waits', () =>
+        scene.count(`troupe.runs where id = $1 and status = 'waiting_tool'`, [run]),
+      );
+      void victim.order({ type: 'settle', run, call: await callOf(scene, run), outcome });
+    },
+    async afterwards(scene, run, when) {
+      const again = await scene.stage.kernel.settle(run, await callOf(scene, run), outcome, 'client');
+      expect(again.ok).toBe(when === 'before');
+    },
+  };
+}
+
+function waitingForBudget(): Partial<Scenario> {
+  const budget = newId();
+  return {
+    async prepare(scene) {
+      const { cast, kernel, db } = scene.stage;
+      const amounts = { amount: 1, unit: 'tokens', onExhausted: 'wait' } as const;
+      await createBudget(db, {
+        id: budget,
+        project: cast.project,
+        scope: 'agent',
+        scopeId: cast.agent,
+        ...amounts,
+      });
+      const item = scene.item(await scene.stage.snapshot(agent), oneTool, { run: { budgets: [budget] } });
+      await kernel.start(item);
+      return item.run.id;
+    },
+    // Nobody raises it while the victim lives.
+    provoke: nobody,
+    outside: (scene) => scene.stage.kernel.raiseBudget(budget, 1_000_000),
+  };
+}

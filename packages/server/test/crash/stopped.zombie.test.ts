@@ -1,0 +1,109 @@
+import type { Turn } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { agent, call, script } from './agents.ts';
+import type { Job } from './orders.ts';
+import { Scene } from './scene.ts';
+import { endAll, type WorkerProcess } from './worker-processes.ts';
+
+// A worker process that stands still until others have taken its runs, and then wakes up as if nothing had happened.
+
+const postgresUrl = inject('postgresUrl');
+afterAll(endAll);
+
+interface Moment {
+  title: string;
+  turns: Turn[];
+  job: Omit<Job, 'url'>;
+  /** Resolves when the worker is where it is to stop. */
+  reached(scene: Scene, worker: WorkerProcess): Promise<unknown>;
+  inDoubt: number;
+}
+
+const moments: Moment[] = [
+  {
+    title: 'in a model call',
+    turns: [{ calls: [call('write'), call('fetch')] }, { text: 'Done.' }],
+    job: { hold: ['model'] },
+    reached: (scene) => until('the model is asked', () => scene.effects(`kind = 'model'`)),
+    inDoubt: 0,
+  },
+  {
+    title: 'in its tools',
+    turns: [{ calls: [call('write'), call('fetch')] }, { calls: [call('write')] }, { text: 'Done.' }],
+    job: { hold: ['write', 'fetch'] },
+    reached: (scene) => until('both tools run', async () => (await scene.effects(`kind = 'tool'`)) === 2),
+    inDoubt: 1,
+  },
+  {
+    title: 'between the commit of an answer and its tools',
+    turns: [{ calls: [call('write'), call('fetch'), call('add')] }, { text: 'Done.' }],
+    job: { strike: { boundary: 'answer', when: 'after', signal: 'SIGSTOP' } },
+    reached: (_scene, worker) => until('it has stopped itself', () => worker.struck),
+    inDoubt: 1,
+  },
+];
+
+describe.concurrent('a worker stopped', () => {
+  it.each(moments)('$title: writes and begins nothing more of what it lost, and goes on', async (moment) => {
+    await using scene = await Scene.open(postgresUrl);
+    const survivor = scene.enlist();
+    await survivor.ready;
+    const run = await scene.start(agent, script(moment.turns));
+    const zombie = await scene.worker(moment.job);
+    await moment.reached(scene, zombie);
+    zombie.signal('SIGSTOP');
+    const stoppedAt = Date.now();
+
+    await scene.worker({}, survivor);
+    expect(await scene.finish()).toEqual({ [run]: 'completed' });
+    const [took] = await scene.takenAgain([run], stoppedAt);
+    console.info(`takeover after SIGSTOP ${moment.title}: ${Math.round(took!)} ms`);
+    expect(took).toBeLessThanOrEqual(5_000);
+    const doubtful = await scene.count(`troupe.tool_calls where status = 'in_doubt'`);
+    expect(doubtful).toBe(moment.inDoubt);
+    await scene.dismiss(survivor);
+
+    const record = await scene.record(run);
+    const effects = await scene.effects('run_id = $1', [run]);
+    const next = await scene.start(agent, script(moment.turns));
+    void zombie.order({ type: 'release' }); // is read when it wakes, before anything from the database can be
+    zombie.signal('SIGCONT');
+    expect(await scene.finish()).toEqual({ [run]: 'completed', [next]: 'completed' });
+
+    expect(await scene.record(run)).toEqual(record);
+    expect(await scene.effects('run_id = $1', [run])).toBe(effects);
+    const byZombie = await scene.count('troupe.run_steps where run_id = $1 and worker_id = $2', [
+      next,
+      zombie.incarnation,
+    ]);
+    expect(byZombie).toBe(moment.turns.length);
+    expect(await scene.count(`troupe.tool_calls where status = 'in_doubt'`)).toBe(moment.inDoubt);
+    await scene.check();
+  });
+
+  it('takes back a run that nobody else had room for, and holds it once', async () => {
+    await using scene = await Scene.open(postgresUrl);
+    const text = script([{ calls: [call('write', 2_500)] }, { text: 'Done.' }]);
+    await scene.start(agent, script([{ text: 'Done.' }]));
+    const full = await scene.worker({ capacity: 1, hold: ['model'] });
+    await until('the other worker is full', async () => (await scene.heldBy(full)).length === 1);
+    const run = await scene.start(agent, text);
+    const zombie = await scene.worker({ hold: ['model'] });
+    await until('the model is asked', () => scene.effects('run_id = $1', [run]));
+    zombie.signal('SIGSTOP');
+    await until('it is taken from the zombie', () =>
+      scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]),
+    );
+    void zombie.order({ type: 'release' });
+    zombie.signal('SIGCONT');
+    await until('the run has ended', () =>
+      scene.count(`troupe.runs where id = $1 and status = 'completed'`, [run]),
+    );
+    expect(await scene.stage.row(run)).toMatchObject({ epoch: 2, takeovers: 0 });
+    expect(await scene.stage.calls(run)).toMatchObject([{ status: 'completed', attempt: 1 }]);
+    void full.order({ type: 'release' });
+    await scene.finish();
+    await scene.check();
+  });
+});

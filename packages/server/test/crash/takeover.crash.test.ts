@@ -1,0 +1,41 @@
+import { until } from '@troupe/testing';
+import { afterAll, expect, inject, it } from 'vitest';
+import { agent, script } from './agents.ts';
+import { Scene } from './scene.ts';
+import { endAll } from './worker-processes.ts';
+
+const postgresUrl = inject('postgresUrl');
+afterAll(endAll);
+
+const VICTIMS = 10;
+const RUNS_EACH = 4;
+const AT_ONCE = 2;
+
+it('the runs of killed workers are taken again within 1.5 s (p95)', async () => {
+  await using scene = await Scene.open(postgresUrl);
+  await scene.startMany(agent, script([{ text: 'Done.' }]), VICTIMS * RUNS_EACH);
+  const job = { capacity: RUNS_EACH, hold: ['model'] };
+  const victims = await Promise.all(Array.from({ length: VICTIMS }, () => scene.worker(job)));
+  await until('every run is with a model', async () => (await scene.effects('true')) === VICTIMS * RUNS_EACH);
+  await Promise.all([scene.worker(), scene.worker()]);
+
+  const times: number[] = [];
+  while (victims.length > 0) {
+    const dying = await Promise.all(
+      victims.splice(0, AT_ONCE).map(async (victim) => ({ victim, runs: await scene.heldBy(victim) })),
+    );
+    for (const { runs } of dying) expect(runs).toHaveLength(RUNS_EACH);
+    const killedAt = Date.now();
+    for (const { victim } of dying) victim.signal('SIGKILL');
+    const runs = dying.flatMap((each) => each.runs);
+    await until('all are taken', async () => (await scene.takenAgain(runs, 0)).length === runs.length);
+    times.push(...(await scene.takenAgain(runs, killedAt)));
+  }
+  times.sort((a, b) => a - b);
+  const [median, p95] = [times[Math.floor(times.length * 0.5)]!, times[Math.floor(times.length * 0.95)]!];
+  console.info(`takeover after SIGKILL: p50 ${Math.round(median)} ms, p95 ${Math.round(p95)} ms`);
+  expect(times).toHaveLength(VICTIMS * RUNS_EACH);
+  expect(p95).toBeLessThanOrEqual(1_500);
+  await scene.finish();
+  await scene.check();
+});

@@ -1,0 +1,283 @@
+import {
+  createBudget,
+  createModels,
+  Database,
+  Kernel,
+  leaseBudget,
+  newId,
+  reap,
+  reportBudgets,
+  type Script,
+  silentLogger,
+} from '@troupe/server';
+import { codeTools, plainDoor, until } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { call, codeTool, gate, Scene } from './scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await Scene.open(inject('postgresUrl'));
+});
+afterEach(() => scene.sound());
+afterAll(() => scene.close());
+
+type Policy = 'stop' | 'fallback' | 'wait';
+
+async function budget(amount: number, onExhausted: Policy = 'stop', unit: 'tokens' | 'cost' = 'tokens') {
+  const id = newId();
+  await createBudget(scene.stage.db, {
+    id,
+    project: scene.stage.cast.project,
+    scope: 'agent',
+    scopeId: newId(),
+    unit,
+    amount,
+    onExhausted,
+  });
+  return id;
+}
+
+/** An agent whose every step uses 40 tokens and may use 20 more than its input. */
+const usage = { inputTokens: 20, outputTokens: 20 };
+async function agent(script: Script, more: { models?: object[]; tools?: object[]; limits?: object } = {}) {
+  const name = `script ${newId()}`;
+  scene.scripted.add(name, script);
+  return scene.stage.snapshot({
+    models: [{ provider: 'scripted', model: name, maxOutputTokens: 20 }, ...(more.models ?? [])],
+    ...(more.tools ? { tools: more.tools } : {}),
+    ...(more.limits ? { limits: more.limits } : {}),
+  } as Parameters<Scene['stage']['snapshot']>[0]);
+}
+/** A list, so that the model can say beforehand what it will use. */
+const answers = (steps: number): Script => [
+  ...Array.from({ length: steps - 1 }, (_, n) => ({ calls: [call('noop', {}, `call ${n}`)], usage })),
+  { text: 'done', usage },
+];
+const tools = [codeTool('noop')];
+
+async function row(id: string): Promise<{ amount: number; spent: number; leased: number }> {
+  const { rows } = await scene.stage.db.pool.query(
+    'select amount::int, spent::int, leased::int from troupe.budgets where id = $1',
+    [id],
+  );
+  return rows[0];
+}
+async function used(id: string): Promise<number> {
+  const { rows } = await scene.stage.db.pool.query(
+    `select coalesce(sum(s.input_tokens + s.output_tokens), 0)::int as n from troupe.run_steps s
+      join troupe.runs r on r.id = s.run_id where $1 = any(r.budget_ids)`,
+    [id],
+  );
+  return rows[0].n;
+}
+const settled = (id: string) => until('all leases are back', async () => (await row(id)).leased === 0);
+
+describe('a budget', () => {
+  it('is not touched where none is set', async () => {
+    scene.tools.noop = () => null;
+    scene.statements.length = 0;
+    expect(await scene.play(await agent(answers(3), { tools }))).toMatchObject({ status: 'completed' });
+    expect(scene.statements).toContain('advance');
+    expect(scene.statements.filter((name) => name.includes('budget'))).toEqual([]);
+    const { rows } = await scene.stage.db.pool.query('select from troupe.run_steps where budgeted');
+    expect(rows).toEqual([]);
+  });
+
+  it('is leased in pieces, spent in memory and reported: not a statement per step', async () => {
+    scene.tools.noop = () => null;
+    const id = await budget(100_000);
+    scene.statements.length = 0;
+    const ended = await scene.play(await agent(answers(8), { tools }), { run: { budgets: [id] } });
+    expect(ended.status).toBe('completed');
+    expect(scene.statements.filter((name) => name === 'lease_budget').length).toBeLessThanOrEqual(2);
+    await settled(id);
+    expect(await row(id)).toEqual({ amount: 100_000, spent: 8 * 40, leased: 0 });
+  });
+
+});
+
+// Beside each other: most of their time goes by until idle shares are given back.
+describe.concurrent('a budget', () => {
+  it('is reserved before the call: what cannot be paid is not asked', async () => {
+    const id = await budget(100);
+    const snapshot = await agent(answers(1));
+    const ends = [];
+    for (let n = 0; n < 4; n++) ends.push(await scene.play(snapshot, { run: { budgets: [id] } }));
+    expect(ends.map((end) => end.status)).toEqual(['completed', 'completed', 'canceled', 'canceled']);
+    expect(await scene.stage.row(ends[3]!.run)).toMatchObject({ status: 'canceled', cancel_reason: 'budget', step: 0 });
+    expect(scene.requests(ends[3]!.run)).toEqual([]);
+    expect(await scene.types(ends[3]!.thread)).toContain('budget.exhausted');
+    await settled(id);
+    expect(await row(id)).toEqual({ amount: 100, spent: 80, leased: 0 });
+  });
+
+  it('bounds an answer by what is left of it', async () => {
+    const id = await budget(120);
+    const name = `script ${newId()}`;
+    scene.scripted.add(name, [{ text: 'short', usage: { inputTokens: 20, outputTokens: 5 } }]);
+    const snapshot = await scene.stage.snapshot({
+      models: [{ provider: 'scripted', model: name, maxOutputTokens: 1_000 }],
+    });
+    const { run } = await scene.play(snapshot, { run: { budgets: [id] } });
+    const [request] = scene.requests(run);
+    expect(request!.maxOutputTokens).toBeLessThanOrEqual(100);
+    expect(request!.maxOutputTokens).toBeGreaterThan(50);
+    await settled(id);
+  });
+
+  it('is never exceeded by twenty runs at once in two workers, and nothing of it is lost', async () => {
+    scene.tools.noop = () => null;
+    const db = new Database({ url: scene.stage.url, applicationName: 'second', logger: silentLogger });
+    const kernel = new Kernel({ db, logger: silentLogger });
+    await kernel.work({
+      doors: [plainDoor],
+      models: createModels({ scripted: scene.scripted.provider }),
+      tools: codeTools(scene.tools),
+      capacity: 10,
+    });
+    for (const amount of [1_000, 1_990]) {
+      const id = await budget(amount);
+      const snapshot = await agent(answers(4), { tools });
+      const runs = await Promise.all(
+        Array.from({ length: 20 }, () => scene.start(snapshot, { run: { budgets: [id] } })),
+      );
+      const ends = await Promise.all(runs.map(({ run }) => scene.ended(run)));
+      expect(await used(id)).toBeLessThanOrEqual(amount);
+      // Twenty times 160 do not fit; as much as fits was used.
+      expect(await used(id)).toBeGreaterThan(amount - 200);
+      expect(new Set(ends.map((end) => end.status))).toContain('canceled');
+      await settled(id);
+      expect((await row(id)).spent).toBe(await used(id));
+    }
+    await kernel.close();
+    await db.close();
+  });
+
+  it('in money counts what each model costs', async () => {
+    const id = await budget(1_000, 'stop', 'cost');
+    const name = `script ${newId()}`;
+    scene.scripted.add(name, [{ text: 'dear', usage }]);
+    const snapshot = await scene.stage.snapshot({
+      models: [{ provider: 'scripted', model: name, maxOutputTokens: 20, inputPrice: 5, outputPrice: 15 }],
+    });
+    const ends = [];
+    for (let n = 0; n < 3; n++) ends.push(await scene.play(snapshot, { run: { budgets: [id] } }));
+    expect(ends.map((end) => end.status)).toEqual(['completed', 'completed', 'canceled']);
+    await settled(id);
+    expect(await row(id)).toMatchObject({ spent: 800 });
+  });
+
+  it('of several kinds at once: the tightest decides, and the others get back what was reserved', async () => {
+    const [wide, narrow] = [await budget(10_000), await budget(50)];
+    const snapshot = await agent(answers(1));
+    const run = () => scene.play(snapshot, { run: { budgets: [wide, narrow] } });
+    expect((await run()).status).toBe('completed');
+    expect((await run()).status).toBe('canceled');
+    await Promise.all([settled(wide), settled(narrow)]);
+    expect([(await row(wide)).spent, (await row(narrow)).spent]).toEqual([40, 40]);
+  });
+
+  it('gets back what a failed try had reserved', async () => {
+    const id = await budget(60);
+    const error = { code: 'busy', message: 'busy', retryable: true };
+    const snapshot = await agent([{ text: 'ok', usage, error, faultTimes: 2 }], { limits: { retryBackoffMs: 1 } });
+    expect(await scene.play(snapshot, { run: { budgets: [id] } })).toMatchObject({ status: 'completed' });
+    await settled(id);
+    expect(await row(id)).toMatchObject({ spent: 40 });
+  });
+});
+
+describe.concurrent('at the end of a budget', () => {
+  it('with policy fallback the cheaper model of the list answers', async () => {
+    const id = await budget(1_000, 'fallback', 'cost');
+    scene.scripted.add('same', [{ text: 'cheap', usage }]);
+    const model = { provider: 'scripted', model: 'same', maxOutputTokens: 20 };
+    const snapshot = await scene.stage.snapshot({
+      models: [
+        { ...model, inputPrice: 100, outputPrice: 100 },
+        { ...model, inputPrice: 1, outputPrice: 1 },
+      ],
+    });
+    const { run, thread, ...ended } = await scene.play(snapshot, { run: { budgets: [id] } });
+    expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'cheap' } });
+    expect(await scene.stage.row(run)).toMatchObject({ model_index: 1, cost: 40 });
+    expect((await scene.types(thread)).filter((type) => type === 'budget.exhausted')).toHaveLength(1);
+    await settled(id);
+  });
+
+  it('with policy fallback and nothing cheaper the run ends', async () => {
+    const id = await budget(10, 'fallback');
+    const { run } = await scene.play(await agent(answers(1)), { run: { budgets: [id] } });
+    expect(await scene.stage.row(run)).toMatchObject({ cancel_reason: 'budget' });
+  });
+
+  it('with policy wait the run waits until the budget is raised, then goes on', async () => {
+    scene.tools.noop = () => null;
+    const id = await budget(50, 'wait');
+    const { run, thread } = await scene.start(await agent(answers(3), { tools }), { run: { budgets: [id] } });
+    await scene.becomes(run, 'waiting_tool');
+    expect(await scene.stage.row(run)).toMatchObject({ step: 1, open_calls: 0, wait_state: { kind: 'budget', budget: id } });
+    expect(await scene.types(thread)).toContain('budget.exhausted');
+    expect(await scene.kernel.raiseBudget(id, 500)).toEqual([run]);
+    expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
+    expect(scene.requests(run)).toHaveLength(3);
+    await settled(id);
+    expect(await row(id)).toEqual({ amount: 500, spent: 120, leased: 0 });
+  });
+
+  it('with policy wait a canceled run is not woken by a raise', async () => {
+    const id = await budget(10, 'wait');
+    const { run } = await scene.start(await agent(answers(1)), { run: { budgets: [id] } });
+    await scene.becomes(run, 'waiting_tool');
+    await scene.kernel.cancel(run);
+    expect(await scene.kernel.raiseBudget(id, 500)).toEqual([]);
+    expect((await scene.stage.row(run)).status).toBe('canceled');
+  });
+});
+
+describe('a budget that is raised', () => {
+  it('while a run lies down to wait for it does not leave that run behind', async () => {
+    const id = await budget(10, 'wait');
+    const parking = gate();
+    const goOn = gate();
+    const snapshot = await agent(answers(1));
+    scene.atPark = async () => {
+      parking.resolve();
+      await goOn.promise;
+    };
+    const { run } = await scene.start(snapshot, { run: { budgets: [id] } });
+    await parking.promise;
+    // Nobody waits yet, so nobody is woken.
+    expect(await scene.kernel.raiseBudget(id, 500)).toEqual([]);
+    scene.atPark = undefined;
+    goOn.resolve();
+    expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('a worker that dies', () => {
+  it('gives back what its steps do not show as spent', async () => {
+    const id = await budget(10_000);
+    const worker = newId();
+    const { pool } = scene.stage.db;
+    // A worker that leased 1,000, reported 40 of the 80 that its two steps used, and is gone.
+    expect(await leaseBudget(scene.stage.db, id, worker, 0, 1_000)).toMatchObject({ granted: 1_000 });
+    const { run } = await scene.start(await agent(answers(1)), { run: { budgets: [id], delayMs: 3_600_000 } });
+    for (const step of [1, 2]) {
+      await pool.query(
+        `insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, finished_at,
+          input_tokens, output_tokens, cost, finish_reason, budgeted) values ($1, $2, 'p', 'm', $3, 1, 1, now(), now(), 20, 20, 0, 'stop', true)`,
+        [run, step, worker],
+      );
+    }
+    await pool.query('update troupe.runs set step = 2 where id = $1', [run]);
+    await reportBudgets(scene.stage.db, worker, [{ budget: id, spent: 40, returned: 100 }]);
+    expect(await row(id)).toEqual({ amount: 10_000, spent: 40, leased: 860 });
+    expect(await reap(scene.stage.db, worker, null, false)).toBe(0);
+    expect(await row(id)).toEqual({ amount: 10_000, spent: 80, leased: 0 });
+    // Whatever it still reports changes nothing.
+    await reportBudgets(scene.stage.db, worker, [{ budget: id, spent: 500, returned: 0 }]);
+    expect(await row(id)).toEqual({ amount: 10_000, spent: 80, leased: 0 });
+    await scene.kernel.cancel(run);
+  });
+});

@@ -1,0 +1,123 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { newId, type Posted, type Started } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Arena } from './arena.ts';
+import { work } from './echo.ts';
+import type { Order } from './second-process.ts';
+
+let arena: Arena;
+let child: ChildProcess;
+const answers = new Map<number, (message: { answer?: unknown; error?: string }) => void>();
+let lastId = 0;
+
+beforeAll(async () => {
+  arena = await Arena.open(inject('postgresUrl'), 1);
+  const script = fileURLToPath(new URL('second-process.ts', import.meta.url));
+  child = fork(script, [arena.stage.url], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  await once(child, 'message');
+  child.on('message', (message: { id: number }) => answers.get(message.id)?.(message));
+});
+afterEach(() => arena.sound());
+afterAll(async () => {
+  const ended = once(child, 'exit');
+  child.disconnect();
+  await ended;
+  expect(await arena.close(), 'deadlocks').toBe(0);
+});
+
+type Asked<O> = O extends unknown ? Omit<O, 'id'> : never;
+
+/** Has the other process do something; what it does begins at once, not when this is awaited. */
+function theOther<Answer>(order: Asked<Order>): Promise<Answer> {
+  const id = ++lastId;
+  return new Promise((resolve, reject) => {
+    answers.set(id, ({ answer, error }) => (error ? reject(new Error(error)) : resolve(answer as Answer)));
+    child.send({ ...order, id });
+  });
+}
+
+const here = () => arena.process(0).kernel;
+const serial = { run: { serial: true } };
+
+describe('two processes', () => {
+  it('that start the same message forty times make one run', async () => {
+    for (let trial = 0; trial < 12; trial++) {
+      const { thread } = (await arena.hold(1))[0]!;
+      const message = newId();
+      const items = () => Array.from({ length: 20 }, () => arena.item({ thread, message }));
+      const there = theOther<Started[]>({ do: 'start', items: items() });
+      const starts = [...(await Promise.all(items().map((item) => here().start(item)))), ...(await there)];
+      expect(starts.filter((start) => start.ok && !start.duplicate)).toHaveLength(1);
+      expect(new Set(starts.map((start) => start.ok && start.run)).size).toBe(1);
+      const [count] = await arena.rows<{ runs: number; messages: number }>(
+        `select (select count(*)::int from troupe.runs where trigger_message_id = $1) as runs,
+          (select count(*)::int from troupe.messages where id = $1) as messages`,
+        [message],
+      );
+      expect(count).toEqual({ runs: 1, messages: 1 });
+    }
+  });
+
+  it('that post the same message with every policy let it count once', async () => {
+    for (let trial = 0; trial < 12; trial++) {
+      const [busy] = await arena.hold(1, serial);
+      const message = newId();
+      const policy = (['queue', 'steer', 'interrupt'] as const)[trial % 3]!;
+      const items = () => Array.from({ length: 6 }, () => arena.post(busy!.thread, policy, { message }));
+      const there = theOther<Posted[]>({ do: 'post', items: items() });
+      const posts = [...(await Promise.all(items().map((item) => here().post(item)))), ...(await there)];
+      expect(posts.filter((post) => post.ok && post.outcome !== 'duplicate')).toHaveLength(1);
+      expect(posts.filter((post) => !post.ok)).toEqual([]);
+    }
+  });
+
+  it('that both work and both get messages answer each exactly once, in order', async () => {
+    await Promise.all([work(here()), theOther({ do: 'work' })]);
+    const threads = await Promise.all(
+      Array.from({ length: 15 }, async () => {
+        const item = arena.item(serial, 'first');
+        await here().start(item);
+        return item.thread;
+      }),
+    );
+    const posts = threads.flatMap((thread) =>
+      Array.from({ length: 6 }, (_, n) => ({ ...arena.item({ thread, ...serial }, `message ${n}`), policy: 'queue' as const })),
+    );
+    const half = posts.length / 2;
+    const there = theOther<Posted[]>({ do: 'post', items: posts.slice(half) });
+    await Promise.all([...posts.slice(0, half).map((item) => here().post(item)), there]);
+    // Every message starts its run; a few are canceled by the other process while they are worked on.
+    const doomed = posts.filter((_, n) => n % 9 === 0).map((item) => item.run.id);
+    await theOther({ do: 'cancel', runs: doomed });
+    const open = () =>
+      arena.rows<{ id: string }>(
+        `select id from troupe.runs where thread_id = any($1) and status not in ('completed', 'canceled')`,
+        [threads],
+      );
+    await until('all messages answered', async () => (await open()).length === 0);
+
+    const rows = await arena.rows<{ id: string; status: string; trigger_seq: number; answers: number; began: Date }>(
+      `select r.id, r.status, r.trigger_seq, r.thread_id, r.started_at as began,
+        (select count(*)::int from troupe.messages m where m.thread_id = r.thread_id and m.run_id = r.id and m.role = 'assistant') as answers
+       from troupe.runs r where r.thread_id = any($1) order by r.thread_id, r.trigger_seq`,
+      [threads],
+    );
+    expect(rows).toHaveLength(15 * 7);
+    for (const row of rows) {
+      if (row.status === 'completed') expect(row.answers).toBe(1);
+      else expect([doomed.includes(row.id), row.answers]).toEqual([true, 0]);
+    }
+    // One at a time per thread: no run began before the one before it had ended.
+    const overlaps = await arena.rows(
+      `select a.id from troupe.runs a join troupe.runs b on b.thread_id = a.thread_id and b.trigger_seq > a.trigger_seq
+        where a.thread_id = any($1) and b.started_at < coalesce(a.completed_at, a.canceled_at) and a.started_at is not null and b.started_at is not null`,
+      [threads],
+    );
+    expect(overlaps).toEqual([]);
+    const workers = await arena.rows('select distinct s.worker_id from troupe.run_steps s join troupe.runs r on r.id = s.run_id where r.thread_id = any($1)', [threads]);
+    expect(workers.length).toBe(2);
+  });
+});

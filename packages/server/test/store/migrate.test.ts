@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { migrate, readMigrations, StartupError } from '@troupe/server';
+import { createDatabase } from '@troupe/testing';
+import pg from 'pg';
+import { afterEach, expect, inject, test } from 'vitest';
+import { oldPostgres } from './old-postgres.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function emptyDatabase(): Promise<{ url: string; client: pg.Client }> {
+  const { url, drop } = await createDatabase(inject('postgresUrl'), null);
+  cleanups.push(drop);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  cleanups.push(() => client.end());
+  return { url, client };
+}
+
+async function refusal(url: string, migrations = readMigrations()): Promise<StartupError> {
+  const error = await migrate(url, migrations).then(
+    () => new Error('it migrated'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof StartupError)) throw error;
+  return error;
+}
+
+test('migrations are numbered without a gap and say whether they break', () => {
+  const migrations = readMigrations();
+  expect(migrations.map((migration) => migration.id)).toEqual(migrations.map((_, index) => index + 1));
+});
+
+test('a Postgres that is too old is refused with its version', async () => {
+  const server = oldPostgres('140011').listen(0, '127.0.0.1');
+  cleanups.push(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const error = await refusal(`postgres://troupe@127.0.0.1:${port}/troupe`);
+  expect(error).toMatchObject({ code: 'database_too_old', hint: expect.stringContaining('Upgrade') });
+  expect(error.message).toContain('version 14');
+});
+
+test('a migration that fails leaves nothing behind', async () => {
+  const { url, client } = await emptyDatabase();
+  const broken = {
+    id: 2,
+    name: '0002_broken',
+    breaking: false,
+    sql: 'create table troupe.half (); select 1/0',
+  };
+  const good = { id: 1, name: '0001_good', breaking: false, sql: 'create table troupe.good ()' };
+  await expect(migrate(url, [good, broken])).rejects.toThrow('division by zero');
+  expect((await client.query(`select from pg_namespace where nspname = 'troupe'`)).rowCount).toBe(0);
+  expect(await migrate(url, [good])).toEqual(['0001_good']);
+  expect(await migrate(url, [good])).toEqual([]);
+});
+
+test('the owner of the tables needs no further right once they are there', async () => {
+  const { url, client } = await emptyDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await client.query(
+    `create role owner_of_${name} login password 'x'; grant create on database ${name} to owner_of_${name}`,
+  );
+  cleanups.push(() => client.query(`drop owned by owner_of_${name} cascade; drop role owner_of_${name}`));
+  const address = new URL(url);
+  Object.assign(address, { username: `owner_of_${name}`, password: 'x' });
+  expect(await migrate(address.href)).toHaveLength(readMigrations().length);
+  await client.query(`revoke create on database ${name} from owner_of_${name}`);
+  expect(await migrate(address.href)).toEqual([]);
+});
+
+test('who may not create is told which right is missing', async () => {
+  const { url, client } = await emptyDatabase();
+  const name = `guest_of_${new URL(url).pathname.slice(1)}`;
+  await client.query(`create role ${name} login password 'x'`);
+  cleanups.push(() => client.query(`drop role ${name}`));
+  const address = new URL(url);
+  Object.assign(address, { username: name, password: 'x' });
+  expect(await refusal(address.href)).toMatchObject({
+    code: 'database_rights',
+    hint: expect.stringContaining('CREATE'),
+  });
+});
