@@ -41,6 +41,11 @@ export class RetryableError extends TroupeError {
 /** The operator must change something before the process can start: printed without a stack, exit code 1. */
 export class StartupError extends TroupeError {}
 
+/** What an error says; empty where it says nothing or, whatever was thrown, cannot even be asked. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return '';
+  }
 }

@@ -1,8 +1,8 @@
 import type { AgentSnapshot, Json } from '@troupe/protocol';
 import { messageOf, TroupeError } from '../base/index.ts';
 import { orAborted } from './abort.ts';
+import { asJson, DEEPEST } from './plain-json.ts';
 import type { ToolContext, Tools } from './ports.ts';
-import { jsonSize, tooDeep } from './resolve.ts';
 import type { FinishedCall } from './state.ts';
 
 const LONGEST_ERROR = 4_000;
@@ -16,10 +16,8 @@ export async function act(
 ): Promise<FinishedCall> {
   const { id } = call;
   const tool = snapshot.tools.find((candidate) => candidate.name === call.tool);
-  const execute = tool && tools.resolve(tool);
-  if (!tool || !execute) {
-    return failed(id, 'tool_unavailable', `No worker here can execute \`${call.tool}\`.`);
-  }
+  const unavailable = () => failed(id, 'tool_unavailable', `No worker here can execute \`${call.tool}\`.`);
+  if (!tool) return unavailable();
   const controller = new AbortController();
   const onOuter = () => controller.abort(context.signal.reason);
   if (context.signal.aborted) onOuter();
@@ -35,19 +33,25 @@ export async function act(
     tool.timeoutMs,
   );
   try {
+    const execute = tools.resolve(tool);
+    if (!execute) return unavailable();
     const work = (async () => execute(call.args, { ...context, callId: id, signal: controller.signal }))();
-    const output = (await orAborted(work, controller.signal)) ?? null;
-    const size = jsonSize(output);
-    if (size.bytes > snapshot.limits.toolOutputBytes) {
+    const output = asJson(await orAborted(work, controller.signal));
+    if (output.bytes > snapshot.limits.toolOutputBytes) {
       return failed(
         id,
         'output_too_large',
-        `\`${tool.name}\` returned ${size.bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
+        `\`${tool.name}\` returned ${output.bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
       );
     }
-    if (tooDeep(size.depth))
-      return failed(id, 'output_too_deep', `\`${tool.name}\` returned JSON nested ${size.depth} deep.`);
-    return { id, status: 'completed', output };
+    if (output.depth > DEEPEST) {
+      return failed(
+        id,
+        'output_too_deep',
+        `\`${tool.name}\` returned JSON nested too deep; at most ${DEEPEST} levels are taken. It has run.`,
+      );
+    }
+    return { id, status: 'completed', output: output.value };
   } catch (error) {
     const code = error instanceof TroupeError ? error.code : 'tool_error';
     return failed(

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionError, isContention } from '../store/index.ts';
 
+/** Below this many items the cost of the call itself outweighs what a second core saves. */
+const WORTH_A_CALL = 8;
+
 interface Waiting<Item, Verdict> {
   item: Item;
   resolve(verdict: Verdict): void;
@@ -51,8 +54,9 @@ export class GroupCommit<Item, Verdict> {
     setImmediate(() => {
       this.#scheduled = false;
       while (this.#waiting.length > 0 && this.#inFlight < this.#mostInFlight) {
-        // Spread over the calls that are free: two half batches use two cores, one full batch uses one.
-        const share = Math.ceil(this.#waiting.length / (this.#mostInFlight - this.#inFlight));
+        // Two large batches at once use two cores where one would use one; small ones are not worth a call of their own.
+        const free = this.#mostInFlight - this.#inFlight;
+        const share = Math.max(Math.ceil(this.#waiting.length / free), WORTH_A_CALL);
         void this.#flush(Math.min(share, this.#most));
       }
     });

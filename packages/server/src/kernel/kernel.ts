@@ -80,10 +80,19 @@ export class Kernel {
   /** Stores a message and the run that it starts, as one. */
   async start(item: store.StartItem): Promise<store.Started> {
     const run = item.run?.id;
-    if (this.#probe && run) await this.#probe('start', 'before', [run]);
-    const started = await this.#commits.start.submit(item);
-    if (this.#probe && run) await this.#probe('start', 'after', [run]);
-    if (started.ok && started.ready !== false && !started.duplicate) this.#hintQueued();
+    // A worker of this process that has a place takes the run as it starts; otherwise it waits in the queue for any.
+    const worker = this.#worker;
+    const claim = item.run ? (worker?.promise(item.run.door) ?? null) : null;
+    let started: store.Started | null = null;
+    try {
+      if (this.#probe && run) await this.#probe('start', 'before', [run]);
+      started = await this.#commits.start.submit(claim ? { ...item, claim } : item);
+      if (this.#probe && run) await this.#probe('start', 'after', [run]);
+    } finally {
+      if (claim) void worker!.bring(started && store.claimedRun(item, started));
+    }
+    if (started.ok && started.claimed === undefined && started.ready !== false && !started.duplicate)
+      this.#hintQueued();
     return started;
   }
 

@@ -10,7 +10,7 @@ import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
-import { think } from './think.ts';
+import { failureOf, think } from './think.ts';
 
 export interface LoopDependencies {
   incarnation: string;
@@ -43,7 +43,7 @@ export class RunLoop {
   readonly #snapshot: AgentSnapshot;
   readonly #door: Door;
   readonly #dependencies: LoopDependencies;
-  readonly #onGone: (how: GoneHow, ended: Ended | null) => void;
+  readonly #onGone: (how: GoneHow, ended: Ended | null, promoted: boolean) => void;
   readonly #held: Held;
   readonly #calls = new Map<string, { id: string; tool: string; args: Json }>();
   readonly #callIds = new Set<string>();
@@ -52,6 +52,7 @@ export class RunLoop {
   #wallTimer: NodeJS.Timeout | undefined;
   #spend: ((committed: boolean) => void) | null = null;
   #ended: Ended | null = null;
+  #promoted = false;
   committing = false;
   /** The run was seen to be another's while a commit was under way: an answer that lets it go on is out of date. */
   doubted = false;
@@ -62,7 +63,7 @@ export class RunLoop {
     snapshot: AgentSnapshot,
     door: Door,
     dependencies: LoopDependencies,
-    onGone: (how: GoneHow, ended: Ended | null) => void,
+    onGone: (how: GoneHow, ended: Ended | null, promoted: boolean) => void,
   ) {
     this.run = run;
     this.#snapshot = snapshot;
@@ -139,8 +140,9 @@ export class RunLoop {
   #leave(how: GoneHow): void {
     this.gone = true;
     clearTimeout(this.#wallTimer);
-    this.#spend?.(false);
-    this.#onGone(how, this.#ended);
+    // A commit under way may still turn out to be written; its answer says whether the step was paid for.
+    if (!this.committing) this.#spend?.(false);
+    this.#onGone(how, this.#ended, this.#promoted);
   }
 
   #view(step: number): RunView {
@@ -174,12 +176,17 @@ export class RunLoop {
       this.dispatch({ type: 'budget_denied', ...result.denied });
     } else {
       const { thought } = result;
+      let settlement: Settlement;
+      try {
+        const asked = thought.meaning.calls ?? thought.answer.calls;
+        settlement = this.#settlement(effect.step, thought.meaning, asked);
+      } catch (error) {
+        thought.spend(false);
+        const { retryAfterMs, ...failure } = failureOf(error);
+        this.dispatch({ type: 'model_failed', error: failure, retryAfterMs });
+        return;
+      }
       this.#spend = thought.spend;
-      const settlement = this.#settlement(
-        effect.step,
-        thought.meaning,
-        thought.meaning.calls ?? thought.answer.calls,
-      );
       this.dispatch({ type: 'answered', settlement, stepRow: thought.stepRow });
     }
   }
@@ -276,6 +283,7 @@ export class RunLoop {
       this.run.inputTokens += item.stepRow.inputTokens;
       this.run.outputTokens += item.stepRow.outputTokens;
     }
+    this.#promoted = verdict.promoted ?? false;
     if (verdict.mode === 'ended') {
       this.#ended = {
         status: item.target as Ended['status'],

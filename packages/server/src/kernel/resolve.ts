@@ -1,11 +1,18 @@
-import type { AgentSnapshot, SnapshotTool } from '@troupe/protocol';
+import type { AgentSnapshot, Json, SnapshotTool } from '@troupe/protocol';
 import { messageOf } from '../base/index.ts';
 import { argumentProblem } from './arguments.ts';
+import { asJson, DEEPEST, type Measured, plainText } from './plain-json.ts';
 import type { ModelCall } from './ports.ts';
 import type { ResolvedCall } from './state.ts';
 
-/** JSON nested deeper than this is refused: nobody needs it, and it can exhaust a parser's stack. */
-const DEEPEST = 64;
+const LONGEST_NAME = 200;
+/** As many as a refusal tells the model of. */
+const MOST_NAMES = 50;
+
+interface Problem {
+  code: string;
+  message: string;
+}
 
 /**
  * Turns what a model asked for into calls that can be made. What cannot be made (an unknown tool, arguments that do not
@@ -19,54 +26,66 @@ export function resolveCalls(
 ): ResolvedCall[] {
   return calls.map((call) => {
     const id = uniqueId(call.id, step, usedIds);
+    const name = plainText(call.name.slice(0, LONGEST_NAME));
     const tool = snapshot.tools.find((candidate) => candidate.name === call.name);
-    const problem = problemOf(snapshot, tool, call);
-    const args = problem?.code === 'arguments_too_large' ? {} : call.arguments;
+    const given = argumentsOf(snapshot, name, call);
+    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args);
     if (problem || !tool)
-      return {
-        id,
-        tool: call.name.slice(0, 200),
-        args,
-        effect: 'once',
-        ...(problem ? { error: problem } : {}),
-      };
+      return { id, tool: name, args: given.args, effect: 'once', ...(problem ? { error: problem } : {}) };
     return {
       id,
       tool: tool.name,
-      args,
+      args: given.args,
       effect: tool.effect,
       ...(tool.waitsFor ? { waitsFor: tool.waitsFor, deadlineMs: tool.deadlineMs } : {}),
     };
   });
 }
 
+/** The arguments as they can be stored; whatever cannot be is left out, with the reason. */
+function argumentsOf(
+  snapshot: AgentSnapshot,
+  name: string,
+  call: ModelCall,
+): { args: Json; problem?: Problem } {
+  const notJson = {
+    code: 'invalid_arguments',
+    message: `The arguments of \`${name}\` are not JSON. Call it again with a JSON object.`,
+  };
+  if (call.invalid !== undefined) return { args: null, problem: notJson };
+  let measured: Measured;
+  try {
+    measured = asJson(call.arguments);
+  } catch {
+    return { args: null, problem: notJson };
+  }
+  const { messageBytes } = snapshot.limits;
+  if (measured.bytes <= messageBytes && measured.depth <= DEEPEST) return { args: measured.value };
+  return {
+    args: {},
+    problem: {
+      code: 'arguments_too_large',
+      message: `The arguments of \`${name}\` are too large or nested too deep; at most ${messageBytes} bytes and ${DEEPEST} levels are taken.`,
+    },
+  };
+}
+
 function problemOf(
   snapshot: AgentSnapshot,
   tool: SnapshotTool | undefined,
-  call: ModelCall,
-): { code: string; message: string } | null {
+  name: string,
+  args: Json,
+): Problem | null {
   if (!tool) {
-    const names = snapshot.tools.map((candidate) => candidate.name);
+    const names = snapshot.tools.slice(0, MOST_NAMES).map((candidate) => candidate.name);
+    const more = snapshot.tools.length > MOST_NAMES ? ' and more' : '';
     return {
       code: 'unknown_tool',
-      message: `There is no tool \`${call.name.slice(0, 100)}\`. ${names.length ? `There are: ${names.join(', ')}.` : 'This agent has no tools.'}`,
-    };
-  }
-  if (call.invalid !== undefined) {
-    return {
-      code: 'invalid_arguments',
-      message: `The arguments of \`${tool.name}\` are not JSON. Call it again with a JSON object.`,
-    };
-  }
-  const size = jsonSize(call.arguments);
-  if (size.bytes > snapshot.limits.messageBytes || size.depth > DEEPEST) {
-    return {
-      code: 'arguments_too_large',
-      message: `The arguments of \`${tool.name}\` take ${size.bytes} bytes and nest ${size.depth} deep; at most ${snapshot.limits.messageBytes} and ${DEEPEST} are taken.`,
+      message: `There is no tool \`${name}\`. ${names.length ? `There are: ${names.join(', ')}${more}.` : 'This agent has no tools.'}`,
     };
   }
   try {
-    const problem = argumentProblem(tool.inputSchema, call.arguments);
+    const problem = argumentProblem(tool.inputSchema, args);
     return problem
       ? {
           code: 'invalid_arguments',
@@ -83,31 +102,9 @@ function problemOf(
 
 /** Some providers number their calls anew in every answer; within a run the id is the key of the effect. */
 function uniqueId(given: string, step: number, used: Set<string>): string {
-  const base = (given || 'call').slice(0, 160);
+  const base = plainText((given || 'call').slice(0, 160));
   let id = base;
   for (let n = 0; used.has(id); n++) id = n === 0 ? `${base}_${step}` : `${base}_${step}_${n}`;
   used.add(id);
   return id;
 }
-
-/** How large a value is as JSON. Throws where it is not JSON at all. */
-export function jsonSize(value: unknown): { bytes: number; depth: number } {
-  if (typeof value === 'string') return { bytes: Buffer.byteLength(value) + 2, depth: 0 };
-  const text = JSON.stringify(value);
-  if (text === undefined) return { bytes: 4, depth: 0 };
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (inString) {
-      if (c === 92) i++;
-      else if (c === 34) inString = false;
-    } else if (c === 34) inString = true;
-    else if (c === 123 || c === 91) deepest = Math.max(deepest, ++depth);
-    else if (c === 125 || c === 93) depth--;
-  }
-  return { bytes: Buffer.byteLength(text), depth: deepest };
-}
-
-export const tooDeep = (depth: number): boolean => depth > DEEPEST;

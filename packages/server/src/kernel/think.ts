@@ -4,6 +4,7 @@ import type { StepRow } from '../store/index.ts';
 import { orAborted } from './abort.ts';
 import type { Budgets, Denied } from './budget.ts';
 import type { Door, Meaning, RunView } from './door.ts';
+import { plainText } from './plain-json.ts';
 import type { ModelAnswer, ModelDelta, ModelRequest, Models } from './ports.ts';
 
 export interface Thought {
@@ -137,16 +138,40 @@ export function failureOf(error: unknown): ThoughtFailed {
   }
   if (error instanceof TroupeError)
     return { code: error.code, message: error.message, retryable: false, retryAfterMs: 0 };
-  return { code: 'model_error', message: messageOf(error), retryable: true, retryAfterMs: 0 };
+  return {
+    code: 'model_error',
+    message: messageOf(error) || 'The model failed without saying why.',
+    retryable: true,
+    retryAfterMs: 0,
+  };
 }
 
+/** Models come from anywhere: what is not an answer at all is refused here, what is slightly odd is put right. */
 function checked(answer: ModelAnswer, snapshot: AgentSnapshot): ModelAnswer {
+  const usable =
+    typeof answer?.text === 'string' &&
+    Array.isArray(answer.calls) &&
+    answer.calls.every((call) => typeof call?.name === 'string');
+  if (!usable) throw new RetryableError('invalid_answer', 'The model answered in a form that is no answer.');
   const bytes = Buffer.byteLength(answer.text);
-  if (bytes <= snapshot.limits.messageBytes) return answer;
-  throw new TroupeError(
-    'answer_too_large',
-    `The model's answer takes ${bytes} bytes; a message may take ${snapshot.limits.messageBytes}.`,
-  );
+  if (bytes > snapshot.limits.messageBytes) {
+    throw new TroupeError(
+      'answer_too_large',
+      `The model's answer takes ${bytes} bytes; a message may take ${snapshot.limits.messageBytes}.`,
+    );
+  }
+  return {
+    ...answer,
+    text: plainText(answer.text),
+    finishReason: answer.finishReason ?? 'other',
+    usage: { inputTokens: count(answer.usage?.inputTokens), outputTokens: count(answer.usage?.outputTokens) },
+  };
+}
+
+function count(tokens: unknown): number {
+  return typeof tokens === 'number' && Number.isFinite(tokens)
+    ? Math.min(Math.max(0, Math.ceil(tokens)), 1e9)
+    : 0;
 }
 
 /** What is left of the run's own token limit bounds the answer as well. */

@@ -42,6 +42,7 @@ export interface WorkerOptions {
 const POLL_MS = 250;
 const MOST_PER_CLAIM = 32;
 const CHECK_HELD_MS = 1_000;
+const STRANGER_MS = 900;
 
 /** Takes runs from the queue and works on them, as many at once as it has places for. */
 export class Worker {
@@ -59,11 +60,14 @@ export class Worker {
   readonly #budgets: Budgets;
   readonly #sweeper: Sweeper;
   readonly #dependencies: LoopDependencies;
-  #strangers = new Map<string, number>();
+  /** Runs that the database says are held here and nobody works on, and since when. */
+  #strangers = new Map<string, { epoch: number; since: number }>();
   #claiming: Promise<void> | null = null;
   #hinted = false;
   #pollTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
+  /** Places that runs are about to take which start here. */
+  #promised = 0;
   /** A hint came while there was no place. */
   #missed = false;
   #draining = false;
@@ -143,7 +147,36 @@ export class Worker {
   }
 
   #free(): number {
-    return this.#draining ? 0 : this.#capacity - this.#loops.size;
+    return this.#draining ? 0 : this.#capacity - this.#loops.size - this.#promised;
+  }
+
+  /**
+   * A place for a run that is about to start, unless others wait for one already. Null where there is none; otherwise
+   * the run must be brought or the place given back.
+   */
+  promise(door: string): { worker: string; events: string[] } | null {
+    if (this.#missed || this.#free() <= 0 || !Object.hasOwn(this.#doors, door)) return null;
+    this.#promised++;
+    return { worker: this.incarnation, events: this.#startEvents[door]! };
+  }
+
+  /** Brings the run that the place was promised to; null gives the place back. */
+  async bring(run: ClaimedRun | null): Promise<void> {
+    try {
+      if (!run) return;
+      const snapshots = await this.#snapshots.load([run.snapshotId]);
+      this.#take(run, snapshots.get(run.snapshotId)!);
+    } catch (error) {
+      // It is held here and nobody works on it: the next look finds it and gives it back.
+      this.#logger.debug(
+        { run: run?.id, error: messageOf(error) },
+        'a run that started here could not be taken',
+      );
+    } finally {
+      this.#promised--;
+      if (this.#loops.size + this.#promised === 0) this.#onIdle?.();
+      if (this.#missed) this.wake();
+    }
   }
 
   #hear(hints: Hints): void {
@@ -191,8 +224,12 @@ export class Worker {
   }
 
   #take(run: ClaimedRun, snapshot: AgentSnapshot): void {
-    const loop = new RunLoop(run, snapshot, this.#doors[run.door]!, this.#dependencies, (how, ended) =>
-      this.#gone(run.id, how, ended, run.serial),
+    const loop = new RunLoop(
+      run,
+      snapshot,
+      this.#doors[run.door]!,
+      this.#dependencies,
+      (how, ended, promoted) => this.#gone(run.id, how, ended, promoted),
     );
     // What is claimed here again was taken away before, even if nobody has noticed yet.
     this.#loops.get(run.id)?.dispatch({ type: 'lost' });
@@ -213,11 +250,11 @@ export class Worker {
     }
   }
 
-  #gone(run: string, how: GoneHow, ended: Ended | null, serial: boolean): void {
+  #gone(run: string, how: GoneHow, ended: Ended | null, promoted: boolean): void {
     this.#loops.delete(run);
     if (ended) this.#options.onEnded?.(run, ended);
-    if (this.#loops.size === 0) this.#onIdle?.();
-    if (how === 'released' || this.#missed || (how === 'ended' && serial)) this.wake();
+    if (this.#loops.size + this.#promised === 0) this.#onIdle?.();
+    if (how === 'released' || this.#missed || promoted) this.wake();
   }
 
   /**
@@ -234,15 +271,18 @@ export class Worker {
       if (loop.committing) loop.doubted = true;
       else loop.dispatch({ type: 'lost' });
     }
-    const strangers = new Map<string, number>();
+    const now = performance.now();
+    const strangers = new Map<string, { epoch: number; since: number }>();
     for (const [id, epoch] of held) {
-      if (this.#loops.get(id)?.run.epoch !== epoch && !claimingBefore && this.#claiming === null)
-        strangers.set(id, epoch);
+      if (this.#loops.get(id)?.run.epoch === epoch) continue;
+      const known = this.#strangers.get(id);
+      if (known?.epoch === epoch) strangers.set(id, known);
+      else if (!claimingBefore && this.#claiming === null) strangers.set(id, { epoch, since: now });
     }
-    // Twice in a row, so that a claim whose answer is on its way is not mistaken for a lost one.
+    // For a while, so that a claim or a start whose answer is on its way is not mistaken for a lost one.
     const lost = [...strangers]
-      .filter(([id, epoch]) => this.#strangers.get(id) === epoch)
-      .map(([id, epoch]) => ({ id, epoch }));
+      .filter(([, { since }]) => now - since >= STRANGER_MS)
+      .map(([id, { epoch }]) => ({ id, epoch }));
     this.#strangers = strangers;
     if (lost.length > 0) {
       await disown(this.#db, this.incarnation, lost);
@@ -271,7 +311,7 @@ export class Worker {
   }
 
   async #idleWithin(ms: number): Promise<void> {
-    if (this.#loops.size === 0) return;
+    if (this.#loops.size + this.#promised === 0) return;
     const controller = new AbortController();
     await Promise.race([
       new Promise<void>((resolve) => {

@@ -6,7 +6,10 @@ import type { DB } from './schema.gen.ts';
 
 export interface DatabaseOptions {
   url: string;
-  /** A connection that is not behind a transaction pooler: LISTEN and session locks need one. Default: `url`. */
+  /**
+   * Where `url` leads through a transaction pooler: the address of PostgreSQL itself. The kernel, the heartbeat, LISTEN
+   * and jobs use it; only the shared pool goes through the pooler. Default: `url`.
+   */
   directUrl?: string | undefined;
   applicationName: string;
   /** Connections for everything but the kernel. */
@@ -45,19 +48,21 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.pool = this.#createPool(options.poolSize ?? 10, options.applicationName);
+    this.pool = this.#createPool({
+      ...(options.directUrl ? this.#pooledConfig() : this.#config(options.applicationName)),
+      max: options.poolSize ?? 10,
+    });
     // The kernel only ever looks rows up by their keys; plans made while tables were small must not say otherwise.
-    this.kernel = this.#createPool(options.kernelPoolSize ?? 6, `${options.applicationName}/kernel`, [
-      'enable_seqscan=off',
-      'plan_cache_mode=force_generic_plan',
-    ]);
-    this.liveness = this.#createPool(2, `${options.applicationName}/liveness`);
+    const kernel = this.#config(`${options.applicationName}/kernel`, ['enable_seqscan=off', 'plan_cache_mode=force_generic_plan']);
+    this.kernel = this.#createPool({ ...kernel, max: options.kernelPoolSize ?? 6 });
+    this.liveness = this.#createPool({ ...this.#config(`${options.applicationName}/liveness`), max: 2 });
     this.rows = new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
   }
 
+  /** Straight to PostgreSQL, with the settings of a session. */
   #config(applicationName: string, settings: string[] = []): pg.ClientConfig {
     return {
-      connectionString: this.#options.url,
+      connectionString: this.#options.directUrl ?? this.#options.url,
       application_name: applicationName,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
@@ -68,18 +73,20 @@ export class Database {
     };
   }
 
-  #createPool(max: number, applicationName: string, settings: string[] = []): pg.Pool {
-    const pool = new pg.Pool({ ...this.#config(applicationName, settings), max, idleTimeoutMillis: 60_000 });
+  /** Through a transaction pooler, which knows no sessions and refuses settings for one. */
+  #pooledConfig(): pg.ClientConfig {
+    return { connectionString: this.#options.url, connectionTimeoutMillis: 5_000, keepAlive: true, types };
+  }
+
+  #createPool(config: pg.PoolConfig): pg.Pool {
+    const pool = new pg.Pool({ ...config, idleTimeoutMillis: 60_000 });
     pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
     return pool;
   }
 
   /** A connection of one's own, outside every pool; the caller handles its errors and ends it. */
   async connectDirect(purpose: string): Promise<pg.Client> {
-    const client = new pg.Client({
-      ...this.#config(`${this.#options.applicationName}/${purpose}`),
-      connectionString: this.#options.directUrl ?? this.#options.url,
-    });
+    const client = new pg.Client(this.#config(`${this.#options.applicationName}/${purpose}`));
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -87,10 +94,8 @@ export class Database {
 
   /** Direct connections for Graphile Worker; the caller ends the pool. */
   createJobsPool(max: number): PatientPool {
-    const connectionString = this.#options.directUrl ?? this.#options.url;
     return new PatientPool({
       ...this.#config(`${this.#options.applicationName}/jobs`),
-      connectionString,
       max,
       idleTimeoutMillis: 60_000,
     });

@@ -68,7 +68,10 @@ describe('absorbing a run', () => {
       return new Promise(() => signal.addEventListener('abort', () => aborted.resolve()));
     };
     const snapshot = await scene.agent(
-      [{ calls: [call('note', { n: 1 }, 'one')] }, { calls: [call('note', { n: 2 }, 'two'), call('endless')] }],
+      [
+        { calls: [call('note', { n: 1 }, 'one')] },
+        { calls: [call('note', { n: 2 }, 'two'), call('endless')] },
+      ],
       { tools: [codeTool('note'), codeTool('endless')] },
     );
     const target = await scene.start(snapshot);
@@ -82,7 +85,14 @@ describe('absorbing a run', () => {
       ok: true,
       status: 'running',
       actions: [
-        { id: 'one', step: 1, tool: 'note', args: { n: 1 }, status: 'completed', output: { noted: { n: 1 } } },
+        {
+          id: 'one',
+          step: 1,
+          tool: 'note',
+          args: { n: 1 },
+          status: 'completed',
+          output: { noted: { n: 1 } },
+        },
         { id: 'two', step: 2, tool: 'note', status: 'completed', output: { noted: { n: 2 } } },
         { id: 'endless', step: 2, status: 'canceled', error: { code: 'canceled' } },
       ],
@@ -122,7 +132,9 @@ describe('absorbing a run', () => {
   });
 
   it('of a serial thread lets the next one in', async () => {
-    const head = await scene.start(await scene.agent([{ text: 'x' }]), { run: { serial: true, delayMs: 3_600_000 } });
+    const head = await scene.start(await scene.agent([{ text: 'x' }]), {
+      run: { serial: true, delayMs: 3_600_000 },
+    });
     const next = await scene.start(await scene.agent([{ text: 'next' }]), {
       thread: head.thread,
       run: { serial: true },

@@ -26,12 +26,17 @@ afterAll(async () => {
 });
 
 const nested = (depth: number): Json => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
-const deepObject = (depth: number): Json => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth));
+const deepObject = (depth: number): Json => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 
 describe('a call', () => {
   const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
   const evil = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } };
   const lookahead = { type: 'object', properties: { s: { type: 'string', pattern: '(?=a)b' } } };
+  const costly = { type: 'object', properties: { s: { type: 'string', pattern: '^(?:a?){500}a{500}$' } } };
+  const two = {
+    type: 'object',
+    properties: { s: { type: 'string', pattern: '^[a-z]+$' }, t: { type: 'string', pattern: '^[0-9]+$' } },
+  };
   const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', $id: 'tool', ...schema };
   const remote = { $ref: 'https://example.com/schema.json' };
   const cases: [string, object, string | null][] = [
@@ -40,14 +45,28 @@ describe('a call', () => {
     ['without the arguments that it needs', call('strict'), 'invalid_arguments'],
     ['with arguments that are no object', call('strict', [1, 2]), 'invalid_arguments'],
     ['with arguments that are null', call('strict', null), 'invalid_arguments'],
-    ['with arguments that are no JSON', { id: 'x', name: 'strict', invalid: '{"n": 1' }, 'invalid_arguments'],
+    ['with arguments that are no JSON', { ...call('strict', null), invalid: '{"n": 1' }, 'invalid_arguments'],
+    ['with arguments in a circle', circularCall(), 'invalid_arguments'],
+    ['without any arguments', { id: 'x', name: 'any' }, null],
     ['of a tool whose schema is broken', call('broken', {}), 'broken_schema'],
     ['of a tool whose schema is somewhere else', call('remote', {}), 'broken_schema'],
     ['of a tool whose pattern nobody can run safely', call('lookahead', { s: 'b' }), 'broken_schema'],
     ['against a pattern made to hang', call('evil', { s: `${'a'.repeat(50_000)}!` }), 'invalid_arguments'],
+    [
+      'against a pattern that takes long for so much',
+      call('costly', { s: 'a'.repeat(900_000) }),
+      'broken_schema',
+    ],
+    ['against the second of two patterns', call('two', { s: 'ab', t: 'ab' }), 'invalid_arguments'],
+    ['that fits two patterns', call('two', { s: 'ab', t: '12' }), null],
+    ['against the same pattern with less', call('costly', { s: 'a'.repeat(600) }), null],
     ['of a tool with a schema of an older draft', call('draft7', { n: 1 }), null],
     ['with arguments of 5 MB', call('any', { text: 'x'.repeat(5_000_000) }), 'arguments_too_large'],
-    ['of no tool with arguments of 5 MB', call('nobody', { text: 'x'.repeat(5_000_000) }), 'arguments_too_large'],
+    [
+      'of no tool with arguments of 5 MB',
+      call('nobody', { text: 'x'.repeat(5_000_000) }),
+      'arguments_too_large',
+    ],
     ['with arguments nested 100 deep', call('any', nested(100)), 'arguments_too_large'],
     ['with arguments nested 10,000 deep', call('any', deepObject(10_000)), 'arguments_too_large'],
     ['with arguments nested 200,000 deep', call('any', nested(200_000)), 'arguments_too_large'],
@@ -65,6 +84,8 @@ describe('a call', () => {
     codeTool('strict', { inputSchema: schema }),
     codeTool('broken', { inputSchema: { type: 'nonsense' } }),
     codeTool('evil', { inputSchema: evil }),
+    codeTool('costly', { inputSchema: costly }),
+    codeTool('two', { inputSchema: two }),
     codeTool('lookahead', { inputSchema: lookahead }),
     codeTool('draft7', { inputSchema: draft7 }),
     codeTool('remote', { inputSchema: remote }),
@@ -89,7 +110,11 @@ describe('a call', () => {
   it('repeated with the same id ten times in one answer is ten calls', async () => {
     scene.tools.any = (args) => args;
     scene.others.careless = answering(
-      Array.from({ length: 10 }, (_, n) => ({ id: n % 2 ? '\ud800' : '\udc00', name: 'any', arguments: { n } })),
+      Array.from({ length: 10 }, (_, n) => ({
+        id: n % 2 ? '\ud800' : '\udc00',
+        name: 'any',
+        arguments: { n },
+      })),
     );
     const snapshot = await scene.stage.snapshot({ models: [scene.model('other:careless')], tools });
     const ended = await scene.play(snapshot);
@@ -110,7 +135,9 @@ describe('a call', () => {
     expect(ended.status).toBe('completed');
     expect(made).toBe(32);
     const ledger = await scene.stage.calls(ended.run);
-    expect(ledger.filter((each) => (each.error as { code: string } | null)?.code === 'too_many_calls')).toHaveLength(468);
+    expect(
+      ledger.filter((each) => (each.error as { code: string } | null)?.code === 'too_many_calls'),
+    ).toHaveLength(468);
   });
 });
 
@@ -119,7 +146,12 @@ describe('a tool that', () => {
   circular.self = circular;
   const fails: [string, () => unknown, string, RegExp][] = [
     ['throws an error', () => boom(new Error('out of paper')), 'tool_error', /out of paper/],
-    ['throws an error with a code of its own', () => boom(new TroupeError('jammed', 'It is jammed.')), 'jammed', /jammed/],
+    [
+      'throws an error with a code of its own',
+      () => boom(new TroupeError('jammed', 'It is jammed.')),
+      'jammed',
+      /jammed/,
+    ],
     ['throws a string', () => boom('no'), 'tool_error', /no/],
     ['throws undefined', () => boom(undefined), 'tool_error', /undefined|without saying why/],
     ['throws null', () => boom(null), 'tool_error', /null|without saying why/],
@@ -127,7 +159,12 @@ describe('a tool that', () => {
     ['throws an object without a prototype', () => boom(Object.create(null)), 'tool_error', /./],
     ['throws a symbol', () => boom(Symbol('s')), 'tool_error', /./],
     ['throws an error whose message throws', () => boom(hostileError()), 'tool_error', /./],
-    ['throws an error whose message is no text', () => boom(Object.assign(new Error(), { message: { a: 1 } })), 'tool_error', /./],
+    [
+      'throws an error whose message is no text',
+      () => boom(Object.assign(new Error(), { message: { a: 1 } })),
+      'tool_error',
+      /./,
+    ],
     ['throws 1 MB', () => boom(new Error('x'.repeat(1_000_000))), 'tool_error', /^x{4000}$/],
     ['rejects', () => Promise.reject(new Error('later')), 'tool_error', /later/],
     ['never ends', () => new Promise(() => {}), 'tool_timeout', /300 ms/],
@@ -137,7 +174,12 @@ describe('a tool that', () => {
     ['returns a BigInt', () => 10n, 'tool_error', /BigInt/],
     ['returns a nest of 10,000', () => nested(10_000), 'output_too_deep', /deep/],
     ['returns a nest of 200,000', () => nested(200_000), 'output_too_deep', /deep/],
-    ['returns an object that cannot be written', () => ({ toJSON: () => boom(new Error('no JSON')) }), 'tool_error', /no JSON/],
+    [
+      'returns an object that cannot be written',
+      () => ({ toJSON: () => boom(new Error('no JSON')) }),
+      'tool_error',
+      /no JSON/,
+    ],
   ];
 
   it.each(fails)('%s', async (_what, act, code, message) => {
@@ -153,13 +195,21 @@ describe('a tool that', () => {
     ['returns infinity in a list', () => [1, Number.POSITIVE_INFINITY], [1, null]],
     ['returns a function', () => () => 1, null],
     ['returns a symbol', () => Symbol('s'), null],
-    ['returns an object with functions', () => ({ a: 1, b: () => 2, c: undefined, d: Symbol('s') }), { a: 1 }],
+    [
+      'returns an object with functions',
+      () => ({ a: 1, b: () => 2, c: undefined, d: Symbol('s') }),
+      { a: 1 },
+    ],
     ['returns a date', () => ({ at: new Date(0) }), { at: '1970-01-01T00:00:00.000Z' }],
     ['returns a map', () => new Map([[1, 2]]), {}],
     ['returns an error', () => ({ error: new Error('x') }), { error: {} }],
     ['returns NUL', () => 'a\u0000b', 'a\ufffdb'],
     ['returns half a character', () => ({ 'k\ud800': ['\udc00', '😀'] }), { 'k\ufffd': ['\ufffd', '😀'] }],
-    ['returns a key called __proto__', () => JSON.parse('{"__proto__": 1, "a": 2}'), JSON.parse('{"__proto__": 1, "a": 2}')],
+    [
+      'returns a key called __proto__',
+      () => JSON.parse('{"__proto__": 1, "a": 2}'),
+      JSON.parse('{"__proto__": 1, "a": 2}'),
+    ],
     ['returns a nest of 50', () => nested(50), nested(50)],
     ['returns a promise of a value', () => Promise.resolve({ late: true }), { late: true }],
   ];
@@ -207,7 +257,13 @@ describe('a tool that', () => {
 describe('a model that', () => {
   const limits = { modelTries: 2, retryBackoffMs: 1, modelStallMs: 100, modelTimeoutMs: 200, steps: 5 };
   const answer = (more: object): ModelAnswer =>
-    ({ text: 'x', calls: [], finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 }, ...more }) as ModelAnswer;
+    ({
+      text: 'x',
+      calls: [],
+      finishReason: 'stop',
+      usage: { inputTokens: 1, outputTokens: 1 },
+      ...more,
+    }) as ModelAnswer;
   const fails: [string, () => unknown, string][] = [
     ['throws', () => boom(new Error('no network')), 'model_error'],
     ['throws undefined', () => boom(undefined), 'model_error'],
@@ -218,8 +274,11 @@ describe('a model that', () => {
     ['answers undefined', () => undefined, 'invalid_answer'],
     ['answers without calls or text', () => ({ finishReason: 'stop', usage: {} }), 'invalid_answer'],
     ['answers with calls that are no list', () => answer({ calls: 'none' }), 'invalid_answer'],
-    ['answers with a call without a name', () => answer({ calls: [{ id: 'x', arguments: {} }] }), 'invalid_answer'],
-    ['answers with a call without arguments that is circular', () => answer({ calls: [circularCall()] }), 'invalid_answer'],
+    [
+      'answers with a call without a name',
+      () => answer({ calls: [{ id: 'x', arguments: {} }] }),
+      'invalid_answer',
+    ],
   ];
 
   it.each(fails)('%s', async (_what, generate, code) => {
@@ -245,16 +304,22 @@ describe('a model that', () => {
           });
         }),
     };
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:slow')], limits: { ...limits, modelTries: 1 } });
+    const snapshot = await scene.stage.snapshot({
+      models: [scene.model('other:slow')],
+      limits: { ...limits, modelTries: 1 },
+    });
     expect(await scene.play(snapshot)).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
   });
 
   it('never stops calling tools', async () => {
     scene.tools.again = () => 'again';
-    const snapshot = await scene.agent((request) => ({ calls: [call('again', {}, `again ${request.step}`)] }), {
-      tools: [codeTool('again')],
-      limits,
-    });
+    const snapshot = await scene.agent(
+      (request) => ({ calls: [call('again', {}, `again ${request.step}`)] }),
+      {
+        tools: [codeTool('again')],
+        limits,
+      },
+    );
     const ended = await scene.play(snapshot);
     expect(ended).toMatchObject({ status: 'failed', error: { code: 'step_limit' } });
     expect(await scene.stage.calls(ended.run)).toHaveLength(5);

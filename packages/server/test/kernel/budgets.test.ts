@@ -93,7 +93,6 @@ describe('a budget', () => {
     await settled(id);
     expect(await row(id)).toEqual({ amount: 100_000, spent: 8 * 40, leased: 0 });
   });
-
 });
 
 // Beside each other: most of their time goes by until idle shares are given back.
@@ -104,7 +103,11 @@ describe.concurrent('a budget', () => {
     const ends = [];
     for (let n = 0; n < 4; n++) ends.push(await scene.play(snapshot, { run: { budgets: [id] } }));
     expect(ends.map((end) => end.status)).toEqual(['completed', 'completed', 'canceled', 'canceled']);
-    expect(await scene.stage.row(ends[3]!.run)).toMatchObject({ status: 'canceled', cancel_reason: 'budget', step: 0 });
+    expect(await scene.stage.row(ends[3]!.run)).toMatchObject({
+      status: 'canceled',
+      cancel_reason: 'budget',
+      step: 0,
+    });
     expect(scene.requests(ends[3]!.run)).toEqual([]);
     expect(await scene.types(ends[3]!.thread)).toContain('budget.exhausted');
     await settled(id);
@@ -180,7 +183,9 @@ describe.concurrent('a budget', () => {
   it('gets back what a failed try had reserved', async () => {
     const id = await budget(60);
     const error = { code: 'busy', message: 'busy', retryable: true };
-    const snapshot = await agent([{ text: 'ok', usage, error, faultTimes: 2 }], { limits: { retryBackoffMs: 1 } });
+    const snapshot = await agent([{ text: 'ok', usage, error, faultTimes: 2 }], {
+      limits: { retryBackoffMs: 1 },
+    });
     expect(await scene.play(snapshot, { run: { budgets: [id] } })).toMatchObject({ status: 'completed' });
     await settled(id);
     expect(await row(id)).toMatchObject({ spent: 40 });
@@ -216,7 +221,11 @@ describe.concurrent('at the end of a budget', () => {
     const id = await budget(50, 'wait');
     const { run, thread } = await scene.start(await agent(answers(3), { tools }), { run: { budgets: [id] } });
     await scene.becomes(run, 'waiting_tool');
-    expect(await scene.stage.row(run)).toMatchObject({ step: 1, open_calls: 0, wait_state: { kind: 'budget', budget: id } });
+    expect(await scene.stage.row(run)).toMatchObject({
+      step: 1,
+      open_calls: 0,
+      wait_state: { kind: 'budget', budget: id },
+    });
     expect(await scene.types(thread)).toContain('budget.exhausted');
     expect(await scene.kernel.raiseBudget(id, 500)).toEqual([run]);
     expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
@@ -262,7 +271,9 @@ describe('a worker that dies', () => {
     const { pool } = scene.stage.db;
     // A worker that leased 1,000, reported 40 of the 80 that its two steps used, and is gone.
     expect(await leaseBudget(scene.stage.db, id, worker, 0, 1_000)).toMatchObject({ granted: 1_000 });
-    const { run } = await scene.start(await agent(answers(1)), { run: { budgets: [id], delayMs: 3_600_000 } });
+    const { run } = await scene.start(await agent(answers(1)), {
+      run: { budgets: [id], delayMs: 3_600_000 },
+    });
     for (const step of [1, 2]) {
       await pool.query(
         `insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, finished_at,

@@ -40,7 +40,9 @@ describe('canceling a run', () => {
 
   it('that thinks: the model call is aborted within a second', async () => {
     const model = endlessModel('thinking');
-    const { run } = await scene.start(await scene.stage.snapshot({ models: [scene.model('other:thinking')] }));
+    const { run } = await scene.start(
+      await scene.stage.snapshot({ models: [scene.model('other:thinking')] }),
+    );
     await model.asked;
     const began = performance.now();
     await scene.kernel.cancel(run);
@@ -72,7 +74,10 @@ describe('canceling a run', () => {
     expect(performance.now() - sent).toBeLessThan(1_000);
     await until('the worker has let go of it', () => scene.kernel.worker!.load === 0);
     const results = (await scene.stage.messages(thread)).filter((message) => message.role === 'tool_result');
-    expect(results.map((result) => result.content.error)).toMatchObject([{ code: 'canceled' }, { code: 'canceled' }]);
+    expect(results.map((result) => result.content.error)).toMatchObject([
+      { code: 'canceled' },
+      { code: 'canceled' },
+    ]);
     expect((await scene.stage.calls(run)).map((each) => each.status)).toEqual(['canceled', 'canceled']);
   });
 
@@ -98,7 +103,11 @@ describe('canceling a run', () => {
 
   it('that has ended, or is not there, is refused with how it stands', async () => {
     const { run } = await scene.play(await scene.agent([{ text: 'done' }]));
-    expect(await scene.kernel.cancel(run)).toMatchObject({ ok: false, code: 'run_ended', status: 'completed' });
+    expect(await scene.kernel.cancel(run)).toMatchObject({
+      ok: false,
+      code: 'run_ended',
+      status: 'completed',
+    });
     const second = await scene.start(await scene.agent([{ text: 'x' }]), { run: { delayMs: 3_600_000 } });
     await scene.kernel.cancel(second.run, 'timeout');
     expect(await scene.kernel.cancel(second.run)).toMatchObject({ code: 'run_ended', reason: 'timeout' });

@@ -31,7 +31,10 @@ function ids(forked: Forked) {
 }
 
 const texts = async (thread: string) =>
-  (await scene.stage.messages(thread)).map(({ role, content }) => [role, content.text ?? content.result ?? content.name]);
+  (await scene.stage.messages(thread)).map(({ role, content }) => [
+    role,
+    content.text ?? content.result ?? content.name,
+  ]);
 
 describe('a fork', () => {
   it.each([
@@ -41,7 +44,11 @@ describe('a fork', () => {
     [3, 6],
   ])('from step %i takes the first %i messages along and goes on from there', async (step, messages) => {
     const { run, thread } = await source();
-    const before = [await scene.stage.row(run), await scene.stage.messages(thread), await scene.stage.events(thread)];
+    const before = [
+      await scene.stage.row(run),
+      await scene.stage.messages(thread),
+      await scene.stage.events(thread),
+    ];
     const forked = ids(await scene.kernel.fork(run, step));
     expect(forked.messages).toBe(messages);
     expect(await scene.ended(forked.run)).toMatchObject({ status: 'completed' });
@@ -55,16 +62,21 @@ describe('a fork', () => {
       trigger: { forkedFrom: run, forkedAtStep: step },
       step: Math.max(3, step + 1),
     });
-    expect([await scene.stage.row(run), await scene.stage.messages(thread), await scene.stage.events(thread)]).toEqual(
-      before,
-    );
+    expect([
+      await scene.stage.row(run),
+      await scene.stage.messages(thread),
+      await scene.stage.events(thread),
+    ]).toEqual(before);
   });
 
   it('keeps the calls that it took along apart from new ones with the same ids', async () => {
     const { run } = await source();
     const forked = ids(await scene.kernel.fork(run, 1));
     await scene.ended(forked.run);
-    const results = scene.requests(forked.run).at(-1)!.messages.filter((message) => message.role === 'tool');
+    const results = scene
+      .requests(forked.run)
+      .at(-1)!
+      .messages.filter((message) => message.role === 'tool');
     expect(results.map((result) => ('output' in result ? result.output : null))).toEqual([
       { step: 1, by: 'source' },
       { step: 2, by: 'source' },
@@ -99,7 +111,10 @@ describe('a fork', () => {
     const { run } = await scene.startWaiting(snapshot);
     const other = await scene.agent([{ text: '1' }, { text: 'went on' }]);
     const forked = ids(await scene.kernel.fork(run, 1, { snapshot: other }));
-    expect(await scene.ended(forked.run)).toMatchObject({ status: 'completed', outcome: { text: 'went on' } });
+    expect(await scene.ended(forked.run)).toMatchObject({
+      status: 'completed',
+      outcome: { text: 'went on' },
+    });
     expect((await scene.stage.row(run)).status).toBe('waiting_tool');
     await scene.kernel.cancel(run);
   });
@@ -109,7 +124,10 @@ describe('a fork', () => {
     const first = ids(await scene.kernel.fork(run, 1));
     await scene.ended(first.run);
     const second = ids(await scene.kernel.fork(first.run, 2));
-    expect(await scene.ended(second.run)).toMatchObject({ status: 'completed', outcome: { text: 'source after 5' } });
+    expect(await scene.ended(second.run)).toMatchObject({
+      status: 'completed',
+      outcome: { text: 'source after 5' },
+    });
   });
 
   it('is refused from a step that was not taken, or is not settled, and of a run that is not there', async () => {

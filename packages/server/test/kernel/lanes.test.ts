@@ -52,7 +52,9 @@ describe('a lane', () => {
     // Others pass by: without a lane, and in another one.
     const wide = await Promise.all([
       ...Array.from({ length: 4 }, () => scene.start(snapshot, { text: 'none' })),
-      ...Array.from({ length: 4 }, () => scene.start(snapshot, { run: { lane: 'other', laneLimit: 4 }, text: 'other' })),
+      ...Array.from({ length: 4 }, () =>
+        scene.start(snapshot, { run: { lane: 'other', laneLimit: 4 }, text: 'other' }),
+      ),
     ]);
     await until('the others are at work', () => thinking.get('none') === 4 && thinking.get('other') === 4);
     expect(await running('narrow')).toBe(3);

@@ -21,7 +21,10 @@ describe('a run may', () => {
       limits: { steps: 4 },
     });
     const ended = await scene.play(snapshot);
-    expect(ended).toMatchObject({ status: 'failed', error: { code: 'step_limit', message: expect.stringContaining('4') } });
+    expect(ended).toMatchObject({
+      status: 'failed',
+      error: { code: 'step_limit', message: expect.stringContaining('4') },
+    });
     expect(scene.requests(ended.run)).toHaveLength(4);
     expect(await codes(ended.run)).toEqual(Array(4).fill('completed'));
     expect(await scene.types(ended.thread)).toContain('run.failed');
@@ -50,7 +53,11 @@ describe('a run may', () => {
     );
     const ended = await scene.play(snapshot);
     expect(ended.status).toBe('completed');
-    expect(await codes(ended.run)).toEqual([...Array(4).fill('completed'), 'too_many_calls', 'too_many_calls']);
+    expect(await codes(ended.run)).toEqual([
+      ...Array(4).fill('completed'),
+      'too_many_calls',
+      'too_many_calls',
+    ]);
     expect(scene.shown(ended.run)).toMatchObject({ 'call 5': { code: 'too_many_calls' } });
   });
 
@@ -108,9 +115,7 @@ describe('a run may', () => {
     expect(ended.status).toBe('completed');
     const ledger = await scene.stage.calls(ended.run);
     expect(new Set(ledger.map((each) => each.call_id)).size).toBe(12);
-    expect(ledger.map((each) => each.output)).toEqual(
-      [1, 2, 3, 4, 5, 6].flatMap((n) => [{ n }, { n: -n }]),
-    );
+    expect(ledger.map((each) => each.output)).toEqual([1, 2, 3, 4, 5, 6].flatMap((n) => [{ n }, { n: -n }]));
     // Each call was shown with its own result.
     const last = scene.requests(ended.run).at(-1)!;
     const asked = last.messages.flatMap((message) => (message.role === 'assistant' ? message.calls : []));

@@ -51,7 +51,11 @@ describe('a message to a busy thread', () => {
 
   it('with policy steer is seen by the run at its next step', async () => {
     const { run, thread, snapshot, go } = await busy();
-    expect(await post(thread, snapshot, 'steer', 'look left')).toMatchObject({ ok: true, outcome: 'steered', run });
+    expect(await post(thread, snapshot, 'steer', 'look left')).toMatchObject({
+      ok: true,
+      outcome: 'steered',
+      run,
+    });
     go();
     expect(await scene.ended(run)).toMatchObject({ status: 'completed', outcome: { text: 're: look left' } });
     expect(scene.requests(run)).toHaveLength(2);
@@ -102,7 +106,9 @@ describe('a message to a busy thread', () => {
     expect(posted).toMatchObject({ ok: true, outcome: 'interrupted', canceled: run, ready: true });
     await aborted;
     expect(await scene.stage.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'superseded' });
-    expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({ outcome: { text: 're: stop that' } });
+    expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({
+      outcome: { text: 're: stop that' },
+    });
   });
 
   it('with policy reject is refused and leaves nothing behind', async () => {
@@ -112,7 +118,11 @@ describe('a message to a busy thread', () => {
     expect(await scene.stage.messages(thread)).toHaveLength(before);
     go();
     await scene.ended(run);
-    expect(await post(thread, snapshot, 'reject')).toMatchObject({ ok: true, outcome: 'started', ready: true });
+    expect(await post(thread, snapshot, 'reject')).toMatchObject({
+      ok: true,
+      outcome: 'started',
+      ready: true,
+    });
   });
 
   it('is told again what became of it, when it is sent again', async () => {
@@ -121,7 +131,10 @@ describe('a message to a busy thread', () => {
     await post(thread, snapshot, 'steer', 'a', steered);
     const next = await post(thread, snapshot, 'queue', 'b', queued);
     expect(await post(thread, snapshot, 'steer', 'a', steered)).toMatchObject({ outcome: 'duplicate', run });
-    expect(await post(thread, snapshot, 'interrupt', 'a', steered)).toMatchObject({ outcome: 'duplicate', run });
+    expect(await post(thread, snapshot, 'interrupt', 'a', steered)).toMatchObject({
+      outcome: 'duplicate',
+      run,
+    });
     expect(await post(thread, snapshot, 'reject', 'b', queued)).toMatchObject({
       outcome: 'duplicate',
       started: next.ok ? next.run : '',
@@ -133,13 +146,16 @@ describe('a message to a busy thread', () => {
 });
 
 describe('a message to an idle thread', () => {
-  it.each(['queue', 'steer', 'interrupt', 'reject'] as const)('with policy %s starts a run', async (policy) => {
-    const snapshot = await scene.agent([{ text: 'hello' }]);
-    const first = await scene.play(snapshot, { run: { serial: true } });
-    const posted = await post(first.thread, snapshot, policy);
-    expect(posted).toMatchObject({ ok: true, outcome: 'started', ready: true });
-    expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({ status: 'completed' });
-  });
+  it.each(['queue', 'steer', 'interrupt', 'reject'] as const)(
+    'with policy %s starts a run',
+    async (policy) => {
+      const snapshot = await scene.agent([{ text: 'hello' }]);
+      const first = await scene.play(snapshot, { run: { serial: true } });
+      const posted = await post(first.thread, snapshot, policy);
+      expect(posted).toMatchObject({ ok: true, outcome: 'started', ready: true });
+      expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({ status: 'completed' });
+    },
+  );
 
   it('that is not there is refused', async () => {
     const snapshot = await scene.agent([{ text: 'hello' }]);

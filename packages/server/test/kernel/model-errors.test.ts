@@ -1,4 +1,5 @@
 import { RetryableError, type Turn } from '@troupe/server';
+import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { call, codeTool, Scene } from './scene.ts';
 
@@ -18,7 +19,9 @@ const stepErrors = async (thread: string) =>
 
 describe('a model that fails', () => {
   it('is tried again after a growing pause, and the run goes on as if nothing had been', async () => {
-    const snapshot = await scene.agent((_request, attempt) => (attempt <= 2 ? busy() : { text: 'there' }), { limits });
+    const snapshot = await scene.agent((_request, attempt) => (attempt <= 2 ? busy() : { text: 'there' }), {
+      limits,
+    });
     const { run, thread, ...ended } = await scene.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'there' } });
     expect(await stepErrors(thread)).toMatchObject([
@@ -30,25 +33,28 @@ describe('a model that fails', () => {
   });
 
   it('waits as long as the provider asks; no place is held meanwhile', async () => {
-    const snapshot = await scene.agent((_request, attempt) => (attempt === 1 ? busy({ retryAfterMs: 300 }) : { text: 'ok' }), {
-      limits,
-    });
-    const { run, thread } = await scene.start(snapshot);
     const asked: number[] = [];
-    const { requests } = scene.scripted;
-    for (let seen = 0; asked.length < 2; ) {
-      for (; seen < requests.length; seen++) if (requests[seen]!.runId === run) asked.push(performance.now());
-      if (asked.length === 1 && (await scene.stage.row(run)).status === 'queued') expect(scene.kernel.worker!.load).toBe(0);
-      await new Promise(setImmediate);
-    }
-    expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(295);
+    const snapshot = await scene.agent(
+      () => {
+        asked.push(performance.now());
+        return asked.length === 1 ? busy({ retryAfterMs: 400 }) : { text: 'ok' };
+      },
+      { limits },
+    );
+    const { run, thread } = await scene.start(snapshot);
+    await until('the worker has let go of it', () => asked.length === 1 && scene.kernel.worker!.load === 0);
+    expect((await scene.stage.row(run)).status).toBe('queued');
     await scene.ended(run);
-    expect(await stepErrors(thread)).toMatchObject([{ retryInMs: 300 }]);
+    expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(395);
+    expect(await stepErrors(thread)).toMatchObject([{ retryInMs: 400 }]);
   });
 
   it('is left for the next of the list when its tries are used up, then the run fails readably', async () => {
     for (const name of ['second', 'third']) scene.scripted.add(name, () => busy({ code: `${name}_down` }));
-    const snapshot = await scene.agent(() => busy(), { models: ['second', 'third'], limits: { ...limits, modelTries: 2 } });
+    const snapshot = await scene.agent(() => busy(), {
+      models: ['second', 'third'],
+      limits: { ...limits, modelTries: 2 },
+    });
     const { run, thread, ...ended } = await scene.play(snapshot);
     expect(ended).toMatchObject({
       status: 'failed',
@@ -64,20 +70,28 @@ describe('a model that fails', () => {
 
   it('that cannot be helped by another try is left at once; the fallback answers', async () => {
     scene.scripted.add('backup', [{ text: 'backup' }]);
-    const snapshot = await scene.agent([{ error: { code: 'no_key', message: 'No key.', retryable: false } }], {
-      models: ['backup'],
-      limits,
-    });
+    const snapshot = await scene.agent(
+      [{ error: { code: 'no_key', message: 'No key.', retryable: false } }],
+      {
+        models: ['backup'],
+        limits,
+      },
+    );
     const { run, ...ended } = await scene.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'backup' } });
     expect(scene.requests(run)).toHaveLength(2);
-    const { rows } = await scene.stage.db.pool.query('select model from troupe.run_steps where run_id = $1', [run]);
+    const { rows } = await scene.stage.db.pool.query('select model from troupe.run_steps where run_id = $1', [
+      run,
+    ]);
     expect(rows).toEqual([{ model: 'backup' }]);
   });
 
   it('that asks for more patience than there is, is left for the next of the list', async () => {
     scene.scripted.add('patient', [{ text: 'at once' }]);
-    const snapshot = await scene.agent(() => busy({ retryAfterMs: 3_600_000 }), { models: ['patient'], limits });
+    const snapshot = await scene.agent(() => busy({ retryAfterMs: 3_600_000 }), {
+      models: ['patient'],
+      limits,
+    });
     expect(await scene.play(snapshot)).toMatchObject({ status: 'completed', outcome: { text: 'at once' } });
   });
 
@@ -92,7 +106,11 @@ describe('a model that fails', () => {
     });
     const { run, ...ended } = await scene.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'step 2' } });
-    expect(scene.requests(run).map((request) => request.model)).toEqual([expect.any(String), 'fallback', 'fallback']);
+    expect(scene.requests(run).map((request) => request.model)).toEqual([
+      expect.any(String),
+      'fallback',
+      'fallback',
+    ]);
   });
 
   it('in any other way counts as one that may be tried again', async () => {
@@ -103,7 +121,12 @@ describe('a model that fails', () => {
         if (tries === 1) throw new TypeError('fetch failed');
         if (tries === 2) throw 'a string';
         if (tries === 3) throw new RetryableError('slow_down', 'Slow down.', { retryAfterMs: 1 });
-        return { text: 'at last', calls: [], finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } };
+        return {
+          text: 'at last',
+          calls: [],
+          finishReason: 'stop',
+          usage: { inputTokens: 1, outputTokens: 1 },
+        };
       },
     };
     const snapshot = await scene.stage.snapshot({

@@ -68,7 +68,9 @@ describe('a failed run that is tried again', () => {
     const fails = await scene.agent([{ error: { code: 'x', message: 'x', retryable: false } }]);
     const first = await scene.start(fails, { run: { serial: true } });
     await scene.ended(first.run);
-    const waits = await scene.agent([{ calls: [call('pick')] }, { text: 'second' }], { tools: [clientTool('pick')] });
+    const waits = await scene.agent([{ calls: [call('pick')] }, { text: 'second' }], {
+      tools: [clientTool('pick')],
+    });
     const second = await scene.startWaiting(waits, { thread: first.thread, run: { serial: true } });
     expect(await scene.kernel.retry(first.run)).toMatchObject({ ok: true, ready: false });
     expect(await scene.stage.row(first.run)).toMatchObject({ status: 'queued', ready: false });
@@ -80,9 +82,16 @@ describe('a failed run that is tried again', () => {
 
   it('is refused where the run has not failed, or is not there', async () => {
     const { run } = await scene.play(await scene.agent([{ text: 'fine' }]));
-    expect(await scene.kernel.retry(run)).toMatchObject({ ok: false, code: 'run_not_retryable', status: 'completed' });
+    expect(await scene.kernel.retry(run)).toMatchObject({
+      ok: false,
+      code: 'run_not_retryable',
+      status: 'completed',
+    });
     expect(await scene.kernel.retry(scene.stage.cast.agent)).toEqual({ ok: false, code: 'run_not_found' });
     const queued = await scene.start(await scene.agent([{ text: 'x' }]), { run: { delayMs: 3_600_000 } });
-    expect(await scene.kernel.retry(queued.run)).toMatchObject({ code: 'run_not_retryable', status: 'queued' });
+    expect(await scene.kernel.retry(queued.run)).toMatchObject({
+      code: 'run_not_retryable',
+      status: 'queued',
+    });
   });
 });

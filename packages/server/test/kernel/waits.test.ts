@@ -20,10 +20,15 @@ describe('a call that somebody outside settles', () => {
     expect(scene.kernel.worker!.load).toBe(0);
     expect(await scene.stage.calls(run)).toMatchObject([{ status: 'requested', waits_for: 'client' }]);
 
-    expect(await scene.kernel.settle(run, 'pick', done(42), 'anna')).toMatchObject({ ok: true, queued: true });
+    expect(await scene.kernel.settle(run, 'pick', done(42), 'anna')).toMatchObject({
+      ok: true,
+      queued: true,
+    });
     expect(await scene.ended(run)).toMatchObject({ status: 'completed', outcome: { text: 'thanks' } });
     expect(scene.shown(run)).toEqual({ pick: 42 });
-    expect(await scene.stage.calls(run)).toMatchObject([{ status: 'completed', output: 42, settled_by: 'anna' }]);
+    expect(await scene.stage.calls(run)).toMatchObject([
+      { status: 'completed', output: 42, settled_by: 'anna' },
+    ]);
     const types = await scene.types(thread);
     expect(types.slice(types.indexOf('step.generated'))).toEqual([
       ...['step.generated', 'tool.waiting', 'run.waiting_tool', 'tool.completed', 'run.resumed'],
@@ -43,9 +48,12 @@ describe('a call that somebody outside settles', () => {
   });
 
   it('is one of several: the run goes on when the last is settled', async () => {
-    const snapshot = await scene.agent([{ calls: ['a', 'b', 'c'].map((name) => call(name)) }, { text: 'all' }], {
-      tools: ['a', 'b', 'c'].map((name) => clientTool(name)),
-    });
+    const snapshot = await scene.agent(
+      [{ calls: ['a', 'b', 'c'].map((name) => call(name)) }, { text: 'all' }],
+      {
+        tools: ['a', 'b', 'c'].map((name) => clientTool(name)),
+      },
+    );
     const { run } = await scene.startWaiting(snapshot);
     expect(await scene.kernel.settle(run, 'b', done(2))).toMatchObject({ queued: false, openCalls: 2 });
     expect(await scene.kernel.settle(run, 'a', done(1))).toMatchObject({ queued: false, openCalls: 1 });
@@ -90,7 +98,10 @@ describe('a call that somebody outside settles', () => {
     expect(await scene.stage.calls(run)).toMatchObject([{ status: 'expired', error: { code: 'expired' } }]);
     const event = (await scene.stage.events(thread)).find(({ type }) => type === 'tool.failed');
     expect(event?.data).toMatchObject({ id: 'slow', status: 'expired' });
-    expect(await scene.kernel.settle(run, 'slow', done(1))).toMatchObject({ code: 'call_not_open', status: 'expired' });
+    expect(await scene.kernel.settle(run, 'slow', done(1))).toMatchObject({
+      code: 'call_not_open',
+      status: 'expired',
+    });
   });
 
   it('expires alone where another of the step has more time', async () => {
@@ -114,7 +125,9 @@ describe('calls of both kinds in one step', () => {
 
   it('wait for the one outside where the worker was done first', async () => {
     scene.tools.work = () => 'worked';
-    const snapshot = await scene.agent([{ calls: [call('work'), call('pick')] }, { text: 'both' }], { tools });
+    const snapshot = await scene.agent([{ calls: [call('work'), call('pick')] }, { text: 'both' }], {
+      tools,
+    });
     const { run } = await scene.startWaiting(snapshot);
     expect(await scene.stage.calls(run)).toMatchObject([{ status: 'completed' }, { status: 'requested' }]);
     await scene.kernel.settle(run, 'pick', done('picked'));
@@ -128,7 +141,9 @@ describe('calls of both kinds in one step', () => {
       began.resolve();
       return finish.promise;
     };
-    const snapshot = await scene.agent([{ calls: [call('work'), call('pick')] }, { text: 'both' }], { tools });
+    const snapshot = await scene.agent([{ calls: [call('work'), call('pick')] }, { text: 'both' }], {
+      tools,
+    });
     const { run, thread } = await scene.start(snapshot);
     await began.promise;
     expect(await scene.kernel.settle(run, 'pick', done('picked'))).toMatchObject({
@@ -156,7 +171,9 @@ describe('a call that needs approval', () => {
 
   it('is executed once with the arguments that were approved', async () => {
     sends();
-    const snapshot = await scene.agent([{ calls: [call('send', { to: 'all' })] }, { text: 'ok' }], { tools: [send] });
+    const snapshot = await scene.agent([{ calls: [call('send', { to: 'all' })] }, { text: 'ok' }], {
+      tools: [send],
+    });
     const { run, thread } = await scene.startWaiting(snapshot);
     expect(sent).toEqual([]);
     await scene.kernel.settle(run, 'send', { status: 'proceed', args: { to: 'anna' } }, 'boss');
@@ -165,7 +182,9 @@ describe('a call that needs approval', () => {
     expect(await scene.stage.calls(run)).toMatchObject([
       { status: 'completed', args: { to: 'anna' }, output: 'sent', attempt: 1, settled_by: 'boss' },
     ]);
-    expect(await scene.types(thread)).toEqual(expect.arrayContaining(['tool.waiting', 'tool.approved', 'tool.completed']));
+    expect(await scene.types(thread)).toEqual(
+      expect.arrayContaining(['tool.waiting', 'tool.approved', 'tool.completed']),
+    );
   });
 
   it('is not executed where it was refused', async () => {
@@ -184,19 +203,23 @@ describe('a call that needs approval', () => {
     const [one, two] = [gate<string>(), gate<string>()];
     scene.tools.one = () => one.promise;
     scene.tools.two = () => two.promise;
-    const snapshot = await scene.agent([{ calls: [call('one'), call('two'), call('send')] }, { text: 'ok' }], {
-      tools: [codeTool('one'), codeTool('two'), send],
+    const calls = [call('one'), call('two'), call('send'), call('pick')];
+    const snapshot = await scene.agent([{ calls }, { text: 'ok' }], {
+      tools: [codeTool('one'), codeTool('two'), send, clientTool('pick')],
     });
     const { run } = await scene.start(snapshot);
-    await scene.becomes(run, 'running');
-    await until('it waits for approval', async () => (await scene.stage.calls(run)).length === 3);
+    await until('it waits for approval', async () => (await scene.stage.calls(run)).length === 4);
     await scene.kernel.settle(run, 'send', { status: 'proceed' });
+    await scene.kernel.settle(run, 'pick', done('picked'));
     one.resolve('1');
-    await until('the first is recorded', async () => (await scene.stage.calls(run))[0]!.status === 'completed');
+    await until(
+      'the first is recorded',
+      async () => (await scene.stage.calls(run))[0]!.status === 'completed',
+    );
     two.resolve('2');
     expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
     expect(sent).toHaveLength(1);
-    expect(scene.shown(run)).toEqual({ one: '1', two: '2', send: 'sent' });
+    expect(scene.shown(run)).toEqual({ one: '1', two: '2', send: 'sent', pick: 'picked' });
   });
 
   it('expires like any other, and is then not executed', async () => {

@@ -13,7 +13,11 @@ const short = { run: { wallMs: 150 } };
 
 async function timedOut(run: string): Promise<void> {
   expect(await scene.ended(run)).toMatchObject({ status: 'canceled' });
-  expect(await scene.stage.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'timeout', open_calls: 0 });
+  expect(await scene.stage.row(run)).toMatchObject({
+    status: 'canceled',
+    cancel_reason: 'timeout',
+    open_calls: 0,
+  });
 }
 
 it('ends a run that thinks: the model call is aborted', async () => {
@@ -48,7 +52,11 @@ it('ends a run that acts: the tool is aborted, and its call shows that it may ha
   await aborted.promise;
   expect(await scene.stage.calls(run)).toMatchObject([
     { call_id: 'quick', status: 'completed', output: 'done' },
-    { call_id: 'endless', status: 'canceled', error: { message: expect.stringContaining('may have taken effect') } },
+    {
+      call_id: 'endless',
+      status: 'canceled',
+      error: { message: expect.stringContaining('may have taken effect') },
+    },
   ]);
 });
 

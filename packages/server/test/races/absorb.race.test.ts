@@ -36,7 +36,10 @@ describe('two runs that absorb', () => {
   it('each other at once: exactly one wins, and nobody sees a deadlock', async () => {
     for (let trial = 0; trial < 60; trial++) {
       const [a, b] = await arena.hold(2);
-      const answers = await atOnce([() => absorb(b!, a!, 0), () => absorb(a!, b!, 1)], [trial % 2, (trial >> 1) % 2]);
+      const answers = await atOnce(
+        [() => absorb(b!, a!, 0), () => absorb(a!, b!, 1)],
+        [trial % 2, (trial >> 1) % 2],
+      );
       expect(answers.map(code).sort()).toEqual(['absorber_lost', 'ok']);
       const statuses = [await arena.status(a!.run), await arena.status(b!.run)];
       expect(statuses).toEqual(answers[0]!.ok ? ['running', 'canceled'] : ['canceled', 'running']);
@@ -95,11 +98,16 @@ describe('absorbing a run', () => {
             async () => {
               absorbed = await absorb(target!, absorber!, 1);
             },
-            ...actors.map(({ rival }, n) => () => act(rival, n)),
+            ...actors.map(
+              ({ rival }, n) =>
+                () =>
+                  act(rival, n),
+            ),
           ],
           [turns, ...actors.map((actor) => actor.turns)],
         );
-        const won = (rival: Rival) => actors.some((actor, n) => actor.rival === rival && done[n + 1] === true);
+        const won = (rival: Rival) =>
+          actors.some((actor, n) => actor.rival === rival && done[n + 1] === true);
 
         const row = await arena.stage.row(target!.run);
         expect(Number(absorbed!.ok) + Number(won('finish')) + Number(won('cancel'))).toBe(1);

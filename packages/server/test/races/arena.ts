@@ -73,7 +73,9 @@ export class Arena {
   /** Starts runs and has a worker played by hand hold them. */
   async hold(count: number, options: StartOptions = {}): Promise<Held[]> {
     const door = `door ${newId()}`;
-    const items = Array.from({ length: count }, () => this.item({ ...options, run: { door, ...options.run } }));
+    const items = Array.from({ length: count }, () =>
+      this.item({ ...options, run: { door, ...options.run } }),
+    );
     await Promise.all(items.map((item, n) => this.process(n).kernel.start(item)));
     return this.claim(options.run?.door ?? door, count);
   }
@@ -152,7 +154,9 @@ export class Arena {
     await client.connect();
     try {
       await client.query('begin');
-      await client.query('select from troupe.runs where id = any($1) order by id for update', [lock.runs ?? []]);
+      await client.query('select from troupe.runs where id = any($1) order by id for update', [
+        lock.runs ?? [],
+      ]);
       await client.query('select from troupe.run_heads where run_id = any($1) order by run_id for update', [
         lock.runs ?? [],
       ]);

@@ -27,7 +27,10 @@ async function crowd(threads: number, runsEach: number, worker: string): Promise
 
 function shuffled<Item>(items: Item[], seed: number): Item[] {
   const key = (n: number) => ((n + 1) * 2_654_435_761 * (seed + 1)) % 4_294_967_296;
-  return items.map((item, n) => ({ item, key: key(n) })).sort((a, b) => a.key - b.key).map(({ item }) => item);
+  return items
+    .map((item, n) => ({ item, key: key(n) }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
 }
 
 describe('batches of commits', () => {
@@ -67,7 +70,9 @@ describe('batches of commits', () => {
       await arena.process(0).kernel.start(first);
       threads.push(first.thread);
     }
-    const starts = Array.from({ length: 90 }, (_, n) => arena.item({ thread: threads[n % 6]!, run: { door } }));
+    const starts = Array.from({ length: 90 }, (_, n) =>
+      arena.item({ thread: threads[n % 6]!, run: { door } }),
+    );
     await Promise.all(starts.map((item) => arena.process(0).kernel.start(item)));
     const halves = [await arena.claim(door, 48, newId(), 0), await arena.claim(door, 48, newId(), 1)];
     const commits = arena.processes.map(({ db }) => createCommits(db, { mostItems: 8, mostInFlight: 4 }));
@@ -100,7 +105,12 @@ describe('batches of commits', () => {
     ]);
     await Promise.all([
       ...parents.map(async (run) => {
-        for (const make of [() => run.asks(2), () => run.results(2), () => run.asks(1), () => run.results(1)]) {
+        for (const make of [
+          () => run.asks(2),
+          () => run.results(2),
+          () => run.asks(1),
+          () => run.results(1),
+        ]) {
           const item = make();
           run.learn(item, await commits.advance.submit(item));
         }
@@ -181,8 +191,14 @@ describe('one message for several agents', () => {
       const { thread } = (await arena.hold(1))[0]!;
       const message = newId();
       const one = (n: number): StartItem =>
-        arena.item({ thread, message, run: { entity: cast[n % 6]!.entity, agent: cast[n % 6]!.agent } });
-      const starts = await Promise.all(Array.from({ length: 24 }, (_, n) => arena.process(n).kernel.start(one(n))));
+        arena.item({
+          thread,
+          message,
+          run: { entity: cast[n % 6]!.entity, agent: cast[n % 6]!.agent },
+        });
+      const starts = await Promise.all(
+        Array.from({ length: 24 }, (_, n) => arena.process(n).kernel.start(one(n))),
+      );
       expect(starts.filter((start) => start.ok && !start.duplicate)).toHaveLength(6);
       const runs = await arena.rows<{ n: number; entities: number }>(
         'select count(*)::int as n, count(distinct entity_id)::int as entities from troupe.runs where trigger_message_id = $1',

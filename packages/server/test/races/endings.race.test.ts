@@ -79,7 +79,9 @@ describe('a run', () => {
       const starts = Array.from({ length: 4 }, () => arena.item({ run: { door } }));
       await Promise.all(starts.map((item) => arena.process(0).kernel.start(item)));
       const held = await arena.claim(door, 4, worker);
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [worker]);
+      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
+        worker,
+      ]);
       const [reaped, again, ...verdicts] = await atOnce<unknown>(
         [
           () => reap(arena.process(0).db, worker, 7, false),
@@ -95,7 +97,9 @@ describe('a run', () => {
         'select status, takeovers from troupe.runs where id = any($1)',
         [held.map((run) => run.run)],
       );
-      expect(rows.filter((row) => row.status === 'queued' && row.takeovers === 1)).toHaveLength(4 - completed);
+      expect(rows.filter((row) => row.status === 'queued' && row.takeovers === 1)).toHaveLength(
+        4 - completed,
+      );
       expect(rows.filter((row) => row.status === 'completed')).toHaveLength(completed);
     }
   });
@@ -107,7 +111,9 @@ describe('a run', () => {
       const items = Array.from({ length: 24 }, () => arena.item({ run: { door } }));
       await Promise.all(items.map((item) => arena.process(0).kernel.start(item)));
       const held = await arena.claim(door, 24, worker);
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [worker]);
+      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
+        worker,
+      ]);
       const batch = (n: number) => held.filter((_, k) => k % 2 === n).map((run) => run.asks(1));
       const [reaped, ...verdicts] = await atOnce<unknown>(
         [
@@ -122,6 +128,22 @@ describe('a run', () => {
       const steps = (verdicts as { ok: boolean }[][]).flat().filter((verdict) => verdict.ok).length;
       const next = await arena.claim(door, 24);
       expect(next.reduce((sum, run) => sum + run.step, 0)).toBe(steps);
+    }
+  });
+
+  it('of a lane is claimed only while the lane has room, by eight claimers at once', async () => {
+    for (let trial = 0; trial < 15; trial++) {
+      const door = `door ${newId()}`;
+      const lane = { door, lane: door, laneLimit: 3 };
+      const items = Array.from({ length: 10 }, () => arena.item({ run: lane }));
+      await Promise.all(items.map((item, n) => arena.process(n).kernel.start(item)));
+      const claimers = () =>
+        atOnce(Array.from({ length: 8 }, (_, n) => () => arena.claim(door, 10, newId(), n)));
+      const held = (await claimers()).flat();
+      expect(held).toHaveLength(3);
+      await advance(arena.process(0).db, [held[0]!.finishes()]);
+      await advance(arena.process(1).db, [held[1]!.asks(1, 'client')]);
+      expect((await claimers()).flat()).toHaveLength(2);
     }
   });
 
@@ -161,11 +183,19 @@ describe('a serial thread', () => {
             started.push(item.run.id);
             return kernel.start(item);
           }
-          const target = { 'cancel active': active.run, 'cancel next': next[0]!, 'cancel last': next.at(-1)! };
+          const target = {
+            'cancel active': active.run,
+            'cancel next': next[0]!,
+            'cancel last': next.at(-1)!,
+          };
           return kernel.cancel(target[move]);
         };
         await atOnce(
-          actors.map(({ move }, n) => () => act(move, n)),
+          actors.map(
+            ({ move }, n) =>
+              () =>
+                act(move, n),
+          ),
           actors.map(({ turns }) => turns),
         );
         await notBlocked(active.thread);
@@ -191,15 +221,24 @@ describe('a serial thread', () => {
   // Each of these looks at a waiting run under a lock and leaves it as it is. The end of the run before it must
   // not pass it over for that.
   const lookers: [string, (run: string, other: Held) => Promise<unknown>][] = [
-    ['a settlement of a call that it does not have', (run) =>
-      settle(arena.process(1).db, run, 'nobody', { status: 'completed', output: 1 }, null, newId())],
+    [
+      'a settlement of a call that it does not have',
+      (run) => settle(arena.process(1).db, run, 'nobody', { status: 'completed', output: 1 }, null, newId()),
+    ],
     ['a retry that is refused', (run) => retry(arena.process(1).db, run)],
-    ['a fork', (run) =>
-      fork(arena.process(1).db, run, 0, { thread: newId(), run: newId(), snapshot: null, edits: [] })],
-    ['an absorption by a run that was lost', (run, other) =>
-      arena.process(1).kernel.absorb(run, { ...other.by, epoch: other.by.epoch + 1 })],
-    ['a run of its own that it starts', (run) =>
-      arena.process(1).kernel.start(arena.item({ run: { parent: run } }))],
+    [
+      'a fork',
+      (run) =>
+        fork(arena.process(1).db, run, 0, { thread: newId(), run: newId(), snapshot: null, edits: [] }),
+    ],
+    [
+      'an absorption by a run that was lost',
+      (run, other) => arena.process(1).kernel.absorb(run, { ...other.by, epoch: other.by.epoch + 1 }),
+    ],
+    [
+      'a run of its own that it starts',
+      (run) => arena.process(1).kernel.start(arena.item({ run: { parent: run } })),
+    ],
   ];
 
   it.each(lookers)('is not blocked by %s', async (_what, look) => {

@@ -6,7 +6,19 @@ import { Arena, type Held } from './arena.ts';
 // Everything that can happen to runs, at random, from eight connections of two processes at once. Afterwards nothing
 // that must always hold is broken, and every run can still be brought to its end.
 
-const KINDS = ['settle', 'expire', 'cancel', 'absorb', 'post', 'start', 'advance', 'claim', 'reap', 'retry', 'fork'];
+const KINDS = [
+  'settle',
+  'expire',
+  'cancel',
+  'absorb',
+  'post',
+  'start',
+  'advance',
+  'claim',
+  'reap',
+  'retry',
+  'fork',
+];
 const POLICIES = ['queue', 'steer', 'interrupt', 'reject'] as const;
 
 const move = fc.record({
@@ -49,9 +61,12 @@ class Scene {
       this.runs.push(item.run.id);
     }
     await this.claim(0, 2);
-    for (const { held } of [...this.held.values()].slice(0, 1)) await this.commit(held, held.asks(2, 'client', 0));
+    for (const { held } of [...this.held.values()].slice(0, 1))
+      await this.commit(held, held.asks(2, 'client', 0));
     for (const worker of this.workers) {
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 1)`, [worker]);
+      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 1)`, [
+        worker,
+      ]);
     }
   }
 
@@ -117,7 +132,10 @@ class Scene {
   async claim(lane: number, most: number): Promise<void> {
     for (const held of await arena.claim(this.door, most, this.pick(this.workers, lane), lane)) {
       // A call that was under way with another worker is in doubt; these workers simply count on from there.
-      this.held.set(held.run, { held, open: held.claimed.calls.filter((call) => call.status === 'running').length });
+      this.held.set(held.run, {
+        held,
+        open: held.claimed.calls.filter((call) => call.status === 'running').length,
+      });
     }
   }
 
@@ -130,7 +148,12 @@ class Scene {
       if (await this.commit(held, item, lane)) known.open = 0;
     } else if (b % 3 === 0) {
       if (await this.commit(held, held.asks(1), lane)) known.open = 1;
-    } else await this.commit(held, b % 3 === 1 ? held.asks(2, 'client', b % 2 ? 0 : 60_000) : held.finishes(), lane);
+    } else
+      await this.commit(
+        held,
+        b % 3 === 1 ? held.asks(2, 'client', b % 2 ? 0 : 60_000) : held.finishes(),
+        lane,
+      );
   }
 
   async commit(held: Held, item: AdvanceItem, lane = 0): Promise<boolean> {

@@ -22,9 +22,10 @@ const runsOf = (message: string) =>
     [message],
   );
 const inThread = async (message: string) =>
-  arena.rows<{ seq: number; run_id: string | null }>('select seq, run_id from troupe.messages where id = $1', [
-    message,
-  ]);
+  arena.rows<{ seq: number; run_id: string | null }>(
+    'select seq, run_id from troupe.messages where id = $1',
+    [message],
+  );
 
 describe('the same message', () => {
   it('makes one run, started twenty times at once by two processes', async () => {
@@ -32,7 +33,10 @@ describe('the same message', () => {
       const { thread } = (await arena.hold(1))[0]!;
       const message = newId();
       const starts = await atOnce(
-        Array.from({ length: 20 }, (_, n) => () => arena.process(n).kernel.start(arena.item({ thread, message }))),
+        Array.from(
+          { length: 20 },
+          (_, n) => () => arena.process(n).kernel.start(arena.item({ thread, message })),
+        ),
       );
       const [run, ...more] = await runsOf(message);
       expect(more).toEqual([]);
@@ -55,44 +59,52 @@ describe('the same message', () => {
     }
   });
 
-  it.each(POLICIES)('posted eight times at once with policy %s to an idle thread counts once', async (policy) => {
-    for (let trial = 0; trial < 10; trial++) {
-      const { thread } = await idleThread();
-      const message = newId();
-      const posts = await atOnce(
-        Array.from({ length: 8 }, (_, n) => () =>
-          arena.process(n).kernel.post(arena.post(thread, policy, { message })),
-        ),
-        Array.from({ length: 8 }, (_, n) => n % 3),
-      );
-      await countsOnce(message, posts);
-      const [run] = await runsOf(message);
-      expect(run).toMatchObject({ status: 'queued', ready: true });
-    }
-  });
-
-  it.each(POLICIES)('posted eight times at once with policy %s to a busy thread counts once', async (policy) => {
-    for (let trial = 0; trial < 10; trial++) {
-      const [busy] = await arena.hold(1, serial);
-      const message = newId();
-      const posts = await atOnce(
-        Array.from({ length: 8 }, (_, n) => () =>
-          arena.process(n).kernel.post(arena.post(busy!.thread, policy, { message })),
-        ),
-        Array.from({ length: 8 }, (_, n) => n % 3),
-      );
-      if (policy === 'reject') {
-        expect(posts.map((post) => !post.ok && post.code)).toEqual(posts.map(() => 'busy'));
-        expect(await inThread(message)).toEqual([]);
-        continue;
+  it.each(POLICIES)(
+    'posted eight times at once with policy %s to an idle thread counts once',
+    async (policy) => {
+      for (let trial = 0; trial < 10; trial++) {
+        const { thread } = await idleThread();
+        const message = newId();
+        const posts = await atOnce(
+          Array.from(
+            { length: 8 },
+            (_, n) => () => arena.process(n).kernel.post(arena.post(thread, policy, { message })),
+          ),
+          Array.from({ length: 8 }, (_, n) => n % 3),
+        );
+        await countsOnce(message, posts);
+        const [run] = await runsOf(message);
+        expect(run).toMatchObject({ status: 'queued', ready: true });
       }
-      await countsOnce(message, posts);
-      const [run] = await runsOf(message);
-      if (policy === 'steer') expect(run).toBeUndefined();
-      else expect(run).toMatchObject({ status: 'queued', ready: policy === 'interrupt' });
-      expect(await arena.status(busy!.run)).toBe(policy === 'interrupt' ? 'canceled' : 'running');
-    }
-  });
+    },
+  );
+
+  it.each(POLICIES)(
+    'posted eight times at once with policy %s to a busy thread counts once',
+    async (policy) => {
+      for (let trial = 0; trial < 10; trial++) {
+        const [busy] = await arena.hold(1, serial);
+        const message = newId();
+        const posts = await atOnce(
+          Array.from(
+            { length: 8 },
+            (_, n) => () => arena.process(n).kernel.post(arena.post(busy!.thread, policy, { message })),
+          ),
+          Array.from({ length: 8 }, (_, n) => n % 3),
+        );
+        if (policy === 'reject') {
+          expect(posts.map((post) => !post.ok && post.code)).toEqual(posts.map(() => 'busy'));
+          expect(await inThread(message)).toEqual([]);
+          continue;
+        }
+        await countsOnce(message, posts);
+        const [run] = await runsOf(message);
+        if (policy === 'steer') expect(run).toBeUndefined();
+        else expect(run).toMatchObject({ status: 'queued', ready: policy === 'interrupt' });
+        expect(await arena.status(busy!.run)).toBe(policy === 'interrupt' ? 'canceled' : 'running');
+      }
+    },
+  );
 
   async function countsOnce(message: string, posts: Posted[]): Promise<void> {
     expect(posts.filter((post) => !post.ok)).toEqual([]);
@@ -133,7 +145,8 @@ describe('a message to a busy serial thread', () => {
       const [run] = await arena.hold(1, serial);
       const message = newId();
       const finish = () => advance(arena.process(0).db, [run!.finishes()]);
-      const start = () => arena.process(1).kernel.start(arena.item({ thread: run!.thread, message, ...serial }));
+      const start = () =>
+        arena.process(1).kernel.start(arena.item({ thread: run!.thread, message, ...serial }));
       await arena.behindLock<unknown>(
         { threads: [run!.thread] },
         trial % 2 === 0 ? [finish, start] : [start, finish],
@@ -190,10 +203,10 @@ describe('a message to a busy serial thread', () => {
 
 describe('messages with different policies at once', () => {
   it('never leave the thread blocked, and each has exactly one fate', async () => {
-    const actors = fc.array(
-      fc.record({ policy: fc.constantFrom<Policy>(...POLICIES), turns: fc.nat(4) }),
-      { minLength: 4, maxLength: 8 },
-    );
+    const actors = fc.array(fc.record({ policy: fc.constantFrom<Policy>(...POLICIES), turns: fc.nat(4) }), {
+      minLength: 4,
+      maxLength: 8,
+    });
     await fc.assert(
       fc.asyncProperty(actors, fc.constantFrom('idle', 'busy', 'finishing'), async (posts, scene) => {
         const run = scene === 'idle' ? await idleThread() : (await arena.hold(1, serial))[0]!;
@@ -204,8 +217,10 @@ describe('messages with different policies at once', () => {
         };
         const answers = await atOnce<Posted | null>(
           [
-            ...posts.map(({ policy }, n) => () =>
-              arena.process(n).kernel.post(arena.post(run.thread, policy, { message: messages[n]! })),
+            ...posts.map(
+              ({ policy }, n) =>
+                () =>
+                  arena.process(n).kernel.post(arena.post(run.thread, policy, { message: messages[n]! })),
             ),
             finish,
           ],

@@ -18,7 +18,9 @@ beforeAll(async () => {
   const script = fileURLToPath(new URL('second-process.ts', import.meta.url));
   child = fork(script, [arena.stage.url], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   await once(child, 'message');
-  child.on('message', (message: { id: number }) => answers.get(message.id)?.(message));
+  child.on('message', (message: { id: number; answer?: unknown; error?: string }) =>
+    answers.get(message.id)?.(message),
+  );
 });
 afterEach(() => arena.sound());
 afterAll(async () => {
@@ -73,9 +75,35 @@ describe('two processes', () => {
       expect(posts.filter((post) => !post.ok)).toEqual([]);
     }
   });
+});
 
-  it('that both work and both get messages answer each exactly once, in order', async () => {
+describe('two processes that work', () => {
+  beforeAll(async () => {
     await Promise.all([work(here()), theOther({ do: 'work' })]);
+  });
+
+  it('and start the same message answer it once', async () => {
+    for (let trial = 0; trial < 10; trial++) {
+      const first = arena.item({ run: { serial: true } });
+      await here().start(first);
+      await here().ended(first.run.id);
+      const message = newId();
+      // A run may be taken in the same breath as it starts: then the one that is answered is the one that was taken.
+      const items = () =>
+        Array.from({ length: 8 }, () => arena.item({ thread: first.thread, message, ...serial }));
+      const there = theOther<Started[]>({ do: 'start', items: items() });
+      const starts = [...(await Promise.all(items().map((item) => here().start(item)))), ...(await there)];
+      expect(starts.filter((start) => start.ok && !start.duplicate)).toHaveLength(1);
+      const [run, ...others] = new Set(starts.map((start) => (start.ok ? start.run! : '')));
+      expect(others).toEqual([]);
+      expect(await here().ended(run!)).toMatchObject({ status: 'completed' });
+      const said = (await arena.stage.messages(first.thread)).filter(({ role }) => role === 'assistant');
+      expect(said).toHaveLength(2);
+      expect(await arena.stage.row(run!)).toMatchObject({ takeovers: 0, step: 1 });
+    }
+  });
+
+  it('and get messages for the same threads answer each exactly once, in order', async () => {
     const threads = await Promise.all(
       Array.from({ length: 15 }, async () => {
         const item = arena.item(serial, 'first');
@@ -84,7 +112,10 @@ describe('two processes', () => {
       }),
     );
     const posts = threads.flatMap((thread) =>
-      Array.from({ length: 6 }, (_, n) => ({ ...arena.item({ thread, ...serial }, `message ${n}`), policy: 'queue' as const })),
+      Array.from({ length: 6 }, (_, n) => ({
+        ...arena.item({ thread, ...serial }, `message ${n}`),
+        policy: 'queue' as const,
+      })),
     );
     const half = posts.length / 2;
     const there = theOther<Posted[]>({ do: 'post', items: posts.slice(half) });
@@ -99,7 +130,13 @@ describe('two processes', () => {
       );
     await until('all messages answered', async () => (await open()).length === 0);
 
-    const rows = await arena.rows<{ id: string; status: string; trigger_seq: number; answers: number; began: Date }>(
+    const rows = await arena.rows<{
+      id: string;
+      status: string;
+      trigger_seq: number;
+      answers: number;
+      began: Date;
+    }>(
       `select r.id, r.status, r.trigger_seq, r.thread_id, r.started_at as began,
         (select count(*)::int from troupe.messages m where m.thread_id = r.thread_id and m.run_id = r.id and m.role = 'assistant') as answers
        from troupe.runs r where r.thread_id = any($1) order by r.thread_id, r.trigger_seq`,
@@ -117,7 +154,10 @@ describe('two processes', () => {
       [threads],
     );
     expect(overlaps).toEqual([]);
-    const workers = await arena.rows('select distinct s.worker_id from troupe.run_steps s join troupe.runs r on r.id = s.run_id where r.thread_id = any($1)', [threads]);
+    const workers = await arena.rows(
+      'select distinct s.worker_id from troupe.run_steps s join troupe.runs r on r.id = s.run_id where r.thread_id = any($1)',
+      [threads],
+    );
     expect(workers.length).toBe(2);
   });
 });

@@ -20,8 +20,10 @@ describe('the last settled call of a step', () => {
     const answers = await Promise.all(
       held.map((run) =>
         atOnce(
-          Array.from({ length: SETTLERS }, (_, n) => () =>
-            arena.process(n).kernel.settle(run.run, callId(1, n), { status: 'completed', output: n }),
+          Array.from(
+            { length: SETTLERS },
+            (_, n) => () =>
+              arena.process(n).kernel.settle(run.run, callId(1, n), { status: 'completed', output: n }),
           ),
         ),
       ),
@@ -42,8 +44,10 @@ describe('the last settled call of a step', () => {
       const [run] = await arena.park(1, SETTLERS);
       const verdicts = await arena.behindLock(
         { runs: [run!.run] },
-        Array.from({ length: SETTLERS }, (_, n) => () =>
-          arena.process(n).kernel.settle(run!.run, callId(1, n), { status: 'completed', output: n }),
+        Array.from(
+          { length: SETTLERS },
+          (_, n) => () =>
+            arena.process(n).kernel.settle(run!.run, callId(1, n), { status: 'completed', output: n }),
         ),
       );
       expect(verdicts.filter((verdict) => verdict.ok && verdict.queued)).toHaveLength(1);
@@ -79,7 +83,11 @@ describe('a call', () => {
           return (await kernel.settle(run!.run, call, outcome, `actor ${n}`)).ok;
         };
         const done = await atOnce(
-          actors.map(({ move }, n) => () => act(move, n)),
+          actors.map(
+            ({ move }, n) =>
+              () =>
+                act(move, n),
+          ),
           actors.map(({ turns }) => turns),
         );
 
@@ -111,8 +119,17 @@ describe('a call', () => {
       const [run] = await arena.park(1, 1);
       const message = newId();
       const verdicts = await atOnce(
-        Array.from({ length: SETTLERS }, (_, n) => () =>
-          settle(arena.process(n).db, run!.run, callId(1, 0), { status: 'completed', output: n }, null, message),
+        Array.from(
+          { length: SETTLERS },
+          (_, n) => () =>
+            settle(
+              arena.process(n).db,
+              run!.run,
+              callId(1, 0),
+              { status: 'completed', output: n },
+              null,
+              message,
+            ),
         ),
       );
       const winner = verdicts.findIndex((verdict) => verdict.ok);

@@ -100,19 +100,10 @@ export function buildManner(random: Random): Manner {
 
 export function answer(random: Random, manner: Manner): Answer {
   if (random.chance(manner.denied))
-    return {
-      type: 'denied',
-      budget: PURSE,
-      policy: random.pick(['stop', 'fallback', 'wait']),
-    };
+    return { type: 'denied', budget: PURSE, policy: random.pick(['stop', 'fallback', 'wait']) };
   if (random.chance(manner.failing)) {
     const retryAfterMs = random.pick([0, 0, 300, 70_000]);
-    return {
-      type: 'failed',
-      code: 'model_error',
-      retryable: random.chance(0.8),
-      retryAfterMs,
-    };
+    return { type: 'failed', code: 'model_error', retryable: random.chance(0.8), retryAfterMs };
   }
   const tokens = random.int(1, 60);
   if (!random.chance(manner.calling))
@@ -129,11 +120,5 @@ export function answer(random: Random, manner: Manner): Answer {
     const call = { id: `call_${index}`, name, arguments: {} };
     return random.chance(0.03) ? { ...call, arguments: null, invalid: '{' } : call;
   });
-  return {
-    type: 'answer',
-    text: random.chance(0.3) ? 'Wait.' : '',
-    calls,
-    end: true,
-    tokens,
-  };
+  return { type: 'answer', text: random.chance(0.3) ? 'Wait.' : '', calls, end: true, tokens };
 }

@@ -45,12 +45,7 @@ export class EffectLog {
     const row = this.#store.runs.get(run);
     const record = row?.calls.get(call);
     const { worker } = by;
-    if (!record)
-      throw new Violation('an effect began before its call was on disk', {
-        run,
-        call,
-        worker,
-      });
+    if (!record) throw new Violation('an effect began before its call was on disk', { run, call, worker });
     if (record.waitsFor !== null)
       throw new Violation('a worker executed a call that waits for somebody outside', { run, call, worker });
     // A cancel may be on its way to a worker that still holds the run in good faith; its result says so.
@@ -62,11 +57,7 @@ export class EffectLog {
     executions.push({ worker, began: now });
     this.#executions.set(`${run}/${call}`, executions);
     if (record.effect === 'once' && executions.length > this.allowed(run, call))
-      throw new Violation('a once effect was executed again', {
-        run,
-        call,
-        executions: executions.length,
-      });
+      throw new Violation('a once effect was executed again', { run, call, executions: executions.length });
     return executions.length;
   }
 }

@@ -2,6 +2,9 @@ import type { SimWorker } from './sim-worker.ts';
 import { run } from './timeline.ts';
 import type { World } from './world.ts';
 
+const ODDS = { kill: 3, pause: 4, cut: 2, drain: 2, jump: 1 };
+export type Odds = typeof ODDS;
+
 /** What goes wrong with machines: processes die, stand still and are drained, connections and Postgres break, clocks jump. */
 export class Faults {
   readonly #world: World;
@@ -29,15 +32,9 @@ export class Faults {
   }
 
   /** Answers for how long the process stands still. */
-  strike(worker: SimWorker): number {
+  strike(worker: SimWorker, odds: Partial<Odds> = {}): number {
     const { random } = this.#world;
-    const fault = random.weighted({
-      kill: 3,
-      pause: 4,
-      cut: 2,
-      drain: 2,
-      jump: 1,
-    });
+    const fault = random.weighted({ ...ODDS, ...odds });
     this.#world.note(() => `FAULT ${fault} ${worker.name}`);
     this.#world.count(`fault:${fault}`);
     switch (fault) {
@@ -82,7 +79,7 @@ export class Faults {
       worker.resume();
     };
     worker.paused = true;
-    if (random.chance(0.3)) this.#resumeWhenRobbed(worker, resume);
+    if (random.chance(0.4)) this.#resumeWhenRobbed(worker, resume);
     else timeline.after(ms, null, resume);
     return ms;
   }

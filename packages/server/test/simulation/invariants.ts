@@ -2,13 +2,8 @@ import type { ClaimedRun, StepRow, StoredMessage } from '../../src/index.ts';
 import type { Held } from '../../src/kernel/fence.ts';
 import type { RunState } from '../../src/kernel/state.ts';
 import type { EffectLog } from './effects.ts';
-import {
-  type CallRecord,
-  isOver,
-  type ModelStore,
-  type RunRecord,
-  type ThreadRecord,
-} from './model-store.ts';
+import type { ModelStore } from './model-store.ts';
+import { type CallRecord, isOver, type RunRecord, type ThreadRecord } from './records.ts';
 
 export class Violation extends Error {
   constructor(what: string, facts: Record<string, unknown> = {}) {
@@ -27,6 +22,13 @@ interface Shadow {
   closings: number;
 }
 
+/** What the logs say of a run, counted. */
+interface Entries {
+  requests: Map<string, number>;
+  results: Map<string, number>;
+  closings: number;
+}
+
 const CLOSING = new Set(['run.completed', 'run.failed', 'run.canceled', 'run.absorbed']);
 
 /** What must be true after every call of the store, when a model is asked, and when all is quiet. */
@@ -34,7 +36,8 @@ export class Invariants {
   readonly #store: ModelStore;
   readonly #effects: EffectLog;
   readonly #shadows = new Map<string, Shadow>();
-  readonly #messages = new Map<string, StoredMessage[]>();
+  readonly #threads = new Map<string, { messages: StoredMessage[]; events: number }>();
+  readonly #entries = new Map<string, Entries>();
   readonly #holders = new Map<string, { worker: string; epoch: number }>();
 
   constructor(store: ModelStore, effects: EffectLog) {
@@ -46,11 +49,12 @@ export class Invariants {
 
   afterCall(): void {
     for (const run of this.#store.touched) {
-      this.#row(run);
-      this.#history(run);
-      this.#calls(run);
       const thread = this.#store.threads.get(run.thread)!;
       this.#sequences(thread);
+      const entries = this.#entriesOf(run.id);
+      this.#row(run);
+      this.#history(run, entries);
+      this.#calls(run, entries);
       if (run.serial) this.#serial(thread);
       if (run.lane !== null) this.#lane(run);
     }
@@ -77,7 +81,7 @@ export class Invariants {
   }
 
   /** What was once on disk stays as it was. */
-  #history(run: RunRecord): void {
+  #history(run: RunRecord, { closings }: Entries): void {
     const shadow = this.#shadows.get(run.id) ?? newShadow();
     this.#shadows.set(run.id, shadow);
     const fails = (what: string, facts: object = {}): never => {
@@ -93,21 +97,12 @@ export class Invariants {
     for (const call of run.calls.values()) {
       const before = shadow.settled.get(call.id);
       if (before && (before.status !== call.status || before.output !== call.output))
-        fails('a settled call changed', {
-          call: call.id,
-          from: before.status,
-          to: call.status,
-        });
+        fails('a settled call changed', { call: call.id, from: before.status, to: call.status });
       if (!before && isSettled(call))
-        shadow.settled.set(call.id, {
-          status: call.status,
-          output: call.output,
-        });
+        shadow.settled.set(call.id, { status: call.status, output: call.output });
     }
     if (isOver(run.status) && !isOver(shadow.status as RunRecord['status'])) shadow.closings += 1;
-    const thread = this.#store.threads.get(run.thread)!;
-    const closed = thread.events.filter((event) => event.run === run.id && CLOSING.has(event.type)).length;
-    if (closed !== shadow.closings) fails(`${closed} closing events for ${shadow.closings} ends`);
+    if (closings !== shadow.closings) fails(`${closings} closing events for ${shadow.closings} ends`);
     if (shadow.status === 'waiting_tool' && run.status === 'queued' && run.openCalls > 0)
       fails('a run was queued while calls are open');
     shadow.status = run.status;
@@ -116,26 +111,19 @@ export class Invariants {
     shadow.absorbedBy = run.absorbedBy;
   }
 
-  #calls(run: RunRecord): void {
-    const requests = new Map<string, number>();
-    const results = new Map<string, number>();
-    for (const { runId, role, callId } of this.#store.threads.get(run.thread)!.messages) {
-      if (runId !== run.id || callId === null) continue;
-      const counts = role === 'tool_call' ? requests : results;
-      counts.set(callId, (counts.get(callId) ?? 0) + 1);
-    }
+  #calls(run: RunRecord, { requests, results }: Entries): void {
     let outside = 0;
     for (const call of run.calls.values()) {
       if (call.waitsFor !== null) outside += 1;
-      const facts = { run: run.id, call: call.id, status: call.status };
-      if (requests.get(call.id) !== 1) throw new Violation('a call has not exactly one request', facts);
-      if ((results.get(call.id) ?? 0) !== (isSettled(call) ? 1 : 0))
-        throw new Violation(
-          `${isSettled(call) ? 'a settled' : 'an open'} call has ${results.get(call.id) ?? 0} results`,
-          facts,
-        );
-      if (isOver(run.status) && !isSettled(call))
-        throw new Violation('a call of an ended run is open', facts);
+      const settled = isSettled(call);
+      const answered = results.get(call.id) ?? 0;
+      const fails = (what: string): never => {
+        throw new Violation(what, { run: run.id, call: call.id, status: call.status });
+      };
+      if (requests.get(call.id) !== 1) fails('a call has not exactly one request');
+      if (answered !== (settled ? 1 : 0))
+        fails(`${settled ? 'a settled' : 'an open'} call has ${answered} results`);
+      if (!settled && isOver(run.status)) fails('a call of an ended run is open');
     }
     if (outside !== run.openCalls)
       throw new Violation('open_calls is not the number of calls that wait outside', {
@@ -145,44 +133,46 @@ export class Invariants {
       });
   }
 
+  /** Looks at what is new in a thread: its place, and what it says of which run. */
   #sequences(thread: ThreadRecord): void {
     const { messages, events, lastMessageSeq, lastEventSeq } = thread;
-    const shadow = this.#messages.get(thread.id) ?? [];
-    this.#messages.set(thread.id, shadow);
-    if (messages.length !== lastMessageSeq || (messages.at(-1)?.seq ?? 0) !== lastMessageSeq)
-      throw new Violation('messages have a gap or do not reach the counter', {
-        thread: thread.id,
-      });
-    if (events.length !== lastEventSeq || (events.at(-1)?.seq ?? 0) !== lastEventSeq)
-      throw new Violation('events have a gap or do not reach the counter', {
-        thread: thread.id,
-      });
-    if (messages.length < shadow.length) throw new Violation('messages went away', { thread: thread.id });
-    for (let i = shadow.length; i < messages.length; i++) {
-      if (messages[i]!.seq !== i + 1)
-        throw new Violation('messages have a gap', {
-          thread: thread.id,
-          seq: i + 1,
-        });
-      shadow.push(messages[i]!);
+    const seen = this.#threads.get(thread.id) ?? { messages: [], events: 0 };
+    this.#threads.set(thread.id, seen);
+    if (messages.length !== lastMessageSeq || messages.length < seen.messages.length)
+      throw new Violation('messages have a gap or do not reach the counter', { thread: thread.id });
+    if (events.length !== lastEventSeq || events.length < seen.events)
+      throw new Violation('events have a gap or do not reach the counter', { thread: thread.id });
+    for (let i = seen.messages.length; i < messages.length; i++) {
+      const message = messages[i]!;
+      if (message.seq !== i + 1)
+        throw new Violation('messages have a gap', { thread: thread.id, seq: i + 1 });
+      seen.messages.push(message);
+      if (message.runId === null || message.callId === null) continue;
+      const { requests, results } = this.#entriesOf(message.runId);
+      countUp(message.role === 'tool_call' ? requests : results, message.callId);
     }
+    for (; seen.events < events.length; seen.events++) {
+      const { seq, run, type } = events[seen.events]!;
+      if (seq !== seen.events + 1) throw new Violation('events have a gap', { thread: thread.id, seq });
+      if (run !== null && CLOSING.has(type)) this.#entriesOf(run).closings += 1;
+    }
+  }
+
+  #entriesOf(run: string): Entries {
+    const entries = this.#entries.get(run) ?? { requests: new Map(), results: new Map(), closings: 0 };
+    this.#entries.set(run, entries);
+    return entries;
   }
 
   #serial(thread: ThreadRecord): void {
     const serial = [...this.#store.runs.values()].filter((run) => run.serial && run.thread === thread.id);
     const atWork = serial.filter((run) => run.ready && !isOver(run.status));
     if (atWork.length > 1)
-      throw new Violation('two serial runs of a thread are at work', {
-        runs: atWork.map((run) => run.id),
-      });
+      throw new Violation('two serial runs of a thread are at work', { runs: atWork.map((run) => run.id) });
     if ((atWork[0]?.id ?? null) !== thread.activeRun)
-      throw new Violation('the active run of a thread is not the one at work', {
-        thread: thread.id,
-      });
+      throw new Violation('the active run of a thread is not the one at work', { thread: thread.id });
     if (thread.activeRun === null && serial.some((run) => !isOver(run.status)))
-      throw new Violation('a serial run is blocked by nobody', {
-        thread: thread.id,
-      });
+      throw new Violation('a serial run is blocked by nobody', { thread: thread.id });
   }
 
   #lane({ lane, laneLimit }: RunRecord): void {
@@ -207,12 +197,7 @@ export class Invariants {
   advanced(run: string, worker: string, epoch: number): void {
     const holder = this.#holders.get(run);
     if (holder?.worker !== worker || holder.epoch !== epoch)
-      throw new Violation('a commit of a former holder was taken', {
-        run,
-        worker,
-        epoch,
-        holder,
-      });
+      throw new Violation('a commit of a former holder was taken', { run, worker, epoch, holder });
   }
 
   /** The one that settles the last open call queues the run, and nobody else. */
@@ -226,7 +211,7 @@ export class Invariants {
       });
   }
 
-  /** What a model is shown is what is on disk, without a hole, and every call in it has its result. */
+  /** What a model is shown is what is on disk, without a hole; and every call in it has its result, unless the run was canceled. */
   thinks(held: Held): void {
     const { messages } = this.#store.threads.get(held.thread)!;
     const open = new Set<string>();
@@ -242,7 +227,8 @@ export class Invariants {
       if (message.role === 'tool_call') open.add(message.callId);
       else open.delete(message.callId);
     });
-    if (open.size > 0)
+    const run = this.#store.runs.get(held.run)!;
+    if (open.size > 0 && run.worker === held.worker && run.epoch === held.epoch)
       throw new Violation('a model was asked before all results were on disk', {
         run: held.run,
         open: [...open],
@@ -253,11 +239,7 @@ export class Invariants {
   active(
     run: string,
     { phase, executing }: RunState,
-    doing: {
-      thinking: boolean;
-      committing: boolean;
-      executing: ReadonlySet<string>;
-    },
+    doing: { thinking: boolean; committing: boolean; executing: ReadonlySet<string> },
   ): void {
     const goesOn =
       phase === 'gone' ||
@@ -295,9 +277,9 @@ export class Invariants {
         });
       for (const call of run.calls.values()) this.#executed(run, call);
     }
-    for (const [id, shadow] of this.#messages) {
+    for (const [id, seen] of this.#threads) {
       const { messages } = this.#store.threads.get(id)!;
-      if (shadow.some((message, index) => messages[index] !== message))
+      if (seen.messages.some((message, index) => messages[index] !== message))
         throw new Violation('a message changed', { thread: id });
     }
   }
@@ -319,13 +301,7 @@ export class Invariants {
 
   #executed(run: RunRecord, call: CallRecord): void {
     const times = this.#effects.of(run.id, call.id).length;
-    const facts = {
-      run: run.id,
-      call: call.id,
-      effect: call.effect,
-      status: call.status,
-      times,
-    };
+    const facts = { run: run.id, call: call.id, effect: call.effect, status: call.status, times };
     if (!isSettled(call)) throw new Violation('a call was never settled', facts);
     if (call.status !== 'completed' && call.status !== 'failed') return;
     if (this.#effects.wasSettled(run.id, call.id) || isRefusal(call)) return;
@@ -347,6 +323,10 @@ function newShadow(): Shadow {
     settled: new Map(),
     closings: 0,
   };
+}
+
+function countUp(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 function isSettled(call: CallRecord): boolean {

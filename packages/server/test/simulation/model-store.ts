@@ -1,4 +1,4 @@
-import type { CancelReason, Json, JsonObject, RunError, RunStatus } from '@troupe/protocol';
+import type { CancelReason, JsonObject } from '@troupe/protocol';
 import type {
   Absorbed,
   Advanced,
@@ -10,97 +10,32 @@ import type {
   NewEvent,
   NewMessage,
   Posted,
-  PostPolicy,
   Resync,
   Retried,
   Settled,
   SettleOutcome,
   Started,
   StartItem,
-  StepRow,
-  StoredCall,
-  StoredMessage,
 } from '../../src/index.ts';
+import {
+  type CallRecord,
+  claimedRun,
+  emptyThread,
+  isOpen,
+  isOver,
+  isReady,
+  newRun,
+  type PostItem,
+  type RunRecord,
+  storedCall,
+  type ThreadRecord,
+} from './records.ts';
 
 // What the functions of 0002_advance.sql, 0003_queue.sql and 0004_outside.sql do, without the database: every method is
-// one atomic call. conformance.test.ts holds the two to each other.
-
-export const PROJECT = '00000000-0000-7000-8000-100000000000';
-
-export interface RunRecord {
-  id: string;
-  thread: string;
-  entity: string | null;
-  snapshot: string;
-  triggerMessage: string | null;
-  triggerSeq: number | null;
-  status: RunStatus;
-  serial: boolean;
-  ready: boolean;
-  lane: string | null;
-  laneLimit: number | null;
-  runAt: number;
-  step: number;
-  epoch: number;
-  worker: string | null;
-  version: number;
-  attempt: number;
-  modelIndex: number;
-  takeovers: number;
-  openCalls: number;
-  steers: number;
-  waitState: JsonObject | null;
-  waitDeadline: number | null;
-  wallMs: number;
-  startedAt: number | null;
-  deadlineAt: number | null;
-  inputTokens: number;
-  outputTokens: number;
-  cost: number;
-  outcome: Json;
-  error: RunError | null;
-  cancelReason: CancelReason | null;
-  absorbedBy: string | null;
-  calls: Map<string, CallRecord>;
-  steps: Map<number, StepRow>;
-}
-
-export interface CallRecord extends StoredCall {
-  deadline: number | null;
-  settledBy: string | null;
-}
-
-export interface EventRecord {
-  seq: number;
-  type: string;
-  run: string | null;
-  messageSeq: number | null;
-}
-
-export interface ThreadRecord {
-  id: string;
-  lastMessageSeq: number;
-  lastEventSeq: number;
-  activeRun: string | null;
-  messages: StoredMessage[];
-  events: EventRecord[];
-}
-
-export type PostItem = StartItem & {
-  message: NewMessage;
-  run: NonNullable<StartItem['run']>;
-  policy: PostPolicy;
-  by?: string;
-};
+// one atomic call. conformance.test.ts holds the two to each other. Long, but in the order of those files and read beside them.
 
 /** Something that the database would refuse with an error: a constraint, or a `raise`. */
 export class Refused extends Error {}
-
-export const isOver = (status: RunStatus): boolean =>
-  status === 'completed' || status === 'failed' || status === 'canceled';
-const isOpen = (call: CallRecord): boolean =>
-  call.status === 'requested' || call.status === 'running' || call.waitsFor !== null;
-const isReady = (call: CallRecord): boolean => call.status === 'requested' && call.waitsFor === null;
 
 export class ModelStore {
   readonly runs = new Map<string, RunRecord>();
@@ -134,14 +69,7 @@ export class ModelStore {
     let ready = true;
     if (run) {
       const existing = this.runs.get(run.id) ?? this.#startedBy(run.entity, message?.id);
-      if (existing)
-        return {
-          ok: true,
-          run: existing.id,
-          thread: thread.id,
-          seq,
-          duplicate: true,
-        };
+      if (existing) return { ok: true, run: existing.id, thread: thread.id, seq, duplicate: true };
       ready = !run.serial || thread.activeRun === null;
       if (run.serial && ready) thread.activeRun = run.id;
       this.runs.set(run.id, newRun(run, thread.id, message?.id ?? null, seq, ready, this.now()));
@@ -161,13 +89,7 @@ export class ModelStore {
     const known = this.#messageSeqs.get(item.message.id);
     if (known) {
       const run = known.thread.messages[known.seq - 1]!.runId;
-      return {
-        ok: true,
-        outcome: 'duplicate',
-        thread: item.thread,
-        seq: known.seq,
-        run,
-      };
+      return { ok: true, outcome: 'duplicate', thread: item.thread, seq: known.seq, run };
     }
     const active = item.policy === 'queue' ? null : thread?.activeRun;
     if (!active) return { ...this.start(item), outcome: 'started' } as Posted;
@@ -177,20 +99,10 @@ export class ModelStore {
       const seq = 1 + this.append(thread!, active, [item.message], [{ type: 'message.created', message: 0 }]);
       run.steers += 1;
       this.touched.add(run);
-      return {
-        ok: true,
-        outcome: 'steered',
-        thread: item.thread,
-        seq,
-        run: active,
-      };
+      return { ok: true, outcome: 'steered', thread: item.thread, seq, run: active };
     }
     this.endRun(run, 'superseded', null, 'run.canceled');
-    return {
-      ...this.start(item),
-      outcome: 'interrupted',
-      canceled: active,
-    } as Posted;
+    return { ...this.start(item), outcome: 'interrupted', canceled: active } as Posted;
   }
 
   #startedBy(entity: string | undefined, message: string | undefined): RunRecord | undefined {
@@ -227,7 +139,7 @@ export class ModelStore {
       [],
       [{ type: first ? 'run.started' : 'run.resumed' }, ...(acting ? [] : [{ type: 'step.started' }])],
     );
-    return this.#claimed(run);
+    return claimedRun(run, this.threads.get(run.thread)!, this.now());
   }
 
   protected laneHasPlace({ lane, laneLimit }: RunRecord): boolean {
@@ -243,46 +155,6 @@ export class ModelStore {
     run.worker = worker;
     run.waitState = null;
     this.touched.add(run);
-  }
-
-  #claimed(run: RunRecord): ClaimedRun {
-    const thread = this.threads.get(run.thread)!;
-    return {
-      id: run.id,
-      projectId: PROJECT,
-      door: 'plain',
-      agentId: null,
-      entityId: run.entity,
-      snapshotId: run.snapshot,
-      threadId: run.thread,
-      parentRunId: null,
-      rootRunId: run.id,
-      triggerType: 'message',
-      triggerMessageId: run.triggerMessage,
-      triggerSeq: run.triggerSeq,
-      trigger: {},
-      chainDepth: 0,
-      serial: run.serial,
-      status: run.status,
-      step: run.step,
-      epoch: run.epoch,
-      version: run.version,
-      attempt: run.attempt,
-      modelIndex: run.modelIndex,
-      takeovers: run.takeovers,
-      openCalls: run.openCalls,
-      steers: run.steers,
-      waitState: run.waitState,
-      remainingMs: run.deadlineAt! - this.now(),
-      inputTokens: run.inputTokens,
-      outputTokens: run.outputTokens,
-      cost: run.cost,
-      budgetIds: null,
-      metadata: {},
-      messages: [...thread.messages],
-      lastSeq: thread.lastMessageSeq,
-      calls: [...run.calls.values()].map(storedCall),
-    };
   }
 
   // ---- what their worker writes
@@ -428,14 +300,7 @@ export class ModelStore {
     if (!call) return { ok: false, code: 'call_not_found' };
     if (call.waitsFor === null || isOver(run.status)) {
       const { status, output, error, settledBy } = call;
-      return {
-        ok: false,
-        code: 'call_not_open',
-        status,
-        output,
-        error,
-        settledBy,
-      };
+      return { ok: false, code: 'call_not_open', status, output, error, settledBy };
     }
     const thread = this.threads.get(run.thread)!;
     this.touched.add(run);
@@ -456,13 +321,7 @@ export class ModelStore {
       this.#appendResult(run, call, message);
     }
     const queued = this.settled(run);
-    return {
-      ok: true,
-      queued,
-      status: run.status,
-      openCalls: run.openCalls,
-      thread: run.thread,
-    };
+    return { ok: true, queued, status: run.status, openCalls: run.openCalls, thread: run.thread };
   }
 
   /** One call fewer is open; answers whether that queued the run. */
@@ -503,10 +362,7 @@ export class ModelStore {
         call.status = 'expired';
         call.waitsFor = null;
         call.deadline = null;
-        call.error = {
-          code: 'expired',
-          message: 'Nobody settled this call before its deadline.',
-        };
+        call.error = { code: 'expired', message: 'Nobody settled this call before its deadline.' };
         this.#appendResult(run, call, this.#newId());
         expired += 1;
       }
@@ -523,12 +379,7 @@ export class ModelStore {
     const run = this.runs.get(id);
     if (!run) return { ok: false, code: 'run_not_found' };
     if (isOver(run.status))
-      return {
-        ok: false,
-        code: 'run_ended',
-        status: run.status,
-        reason: run.cancelReason,
-      };
+      return { ok: false, code: 'run_ended', status: run.status, reason: run.cancelReason };
     const { worker } = run;
     this.endRun(run, reason, by, 'run.canceled');
     return { ok: true, status: 'canceled', worker, thread: run.thread };
@@ -551,15 +402,7 @@ export class ModelStore {
       target.absorbedBy = by.run;
     }
     const actions = [...target.calls.values()].map(storedCall);
-    return {
-      ok: true,
-      run: targetId,
-      status,
-      worker,
-      thread,
-      trigger: {},
-      actions,
-    };
+    return { ok: true, run: targetId, status, worker, thread, trigger: {}, actions };
   }
 
   protected absorbedByAnother(target: RunRecord, by: string): boolean {
@@ -571,12 +414,7 @@ export class ModelStore {
     const run = this.runs.get(id);
     if (!run) return { ok: false, code: 'run_not_found' };
     if ((run.status !== 'failed' && run.status !== 'canceled') || run.cancelReason === 'absorbed')
-      return {
-        ok: false,
-        code: 'run_not_retryable',
-        status: run.status,
-        reason: run.cancelReason,
-      };
+      return { ok: false, code: 'run_not_retryable', status: run.status, reason: run.cancelReason };
     const thread = this.threads.get(run.thread)!;
     run.status = 'queued';
     run.ready = !run.serial || thread.activeRun === null;
@@ -704,10 +542,7 @@ export class ModelStore {
   }
 
   #appendResult(run: RunRecord, call: CallRecord, id: string): void {
-    const content = {
-      result: call.output,
-      error: call.error as CallError & JsonObject,
-    };
+    const content = { result: call.output, error: call.error as CallError & JsonObject };
     this.append(
       this.threads.get(run.thread)!,
       run.id,
@@ -726,10 +561,7 @@ export class ModelStore {
     for (const call of run.calls.values()) {
       if (!isOpen(call)) continue;
       call.status = status;
-      call.error = {
-        code: 'canceled',
-        message: 'The run ended before this call did.',
-      };
+      call.error = { code: 'canceled', message: 'The run ended before this call did.' };
       call.waitsFor = null;
       call.deadline = null;
       call.settledBy = by;
@@ -766,67 +598,4 @@ export class ModelStore {
     next.runAt = Math.max(next.runAt, this.now());
     this.touched.add(next);
   }
-}
-
-function emptyThread(id: string): ThreadRecord {
-  return {
-    id,
-    lastMessageSeq: 0,
-    lastEventSeq: 0,
-    activeRun: null,
-    messages: [],
-    events: [],
-  };
-}
-
-function newRun(
-  run: NonNullable<StartItem['run']>,
-  thread: string,
-  triggerMessage: string | null,
-  triggerSeq: number | null,
-  ready: boolean,
-  now: number,
-): RunRecord {
-  return {
-    id: run.id,
-    thread,
-    entity: run.entity ?? null,
-    snapshot: run.snapshot,
-    triggerMessage,
-    triggerSeq,
-    status: 'queued',
-    serial: run.serial ?? false,
-    ready,
-    lane: run.lane ?? null,
-    laneLimit: run.laneLimit ?? null,
-    runAt: now + (run.delayMs ?? 0),
-    step: 0,
-    epoch: 0,
-    worker: null,
-    version: 0,
-    attempt: 0,
-    modelIndex: 0,
-    takeovers: 0,
-    openCalls: 0,
-    steers: 0,
-    waitState: null,
-    waitDeadline: null,
-    wallMs: run.wallMs,
-    startedAt: null,
-    deadlineAt: null,
-    inputTokens: 0,
-    outputTokens: 0,
-    cost: 0,
-    outcome: null,
-    error: null,
-    cancelReason: null,
-    absorbedBy: null,
-    calls: new Map(),
-    steps: new Map(),
-  };
-}
-
-function storedCall(call: CallRecord): StoredCall {
-  const { deadline: _, settledBy: __, ...stored } = call;
-  return stored;
 }

@@ -2,7 +2,8 @@ import type { Advanced, AdvanceItem } from '../../src/index.ts';
 import { decide } from '../../src/kernel/decide.ts';
 import { lostVerdict } from '../../src/kernel/fence.ts';
 import type { Commit, Decision, RunEffect, RunInput, RunState } from '../../src/kernel/state.ts';
-import { ModelStore, type RunRecord, type ThreadRecord } from './model-store.ts';
+import { ModelStore } from './model-store.ts';
+import type { RunRecord, ThreadRecord } from './records.ts';
 import { RULES, type Rules } from './world.ts';
 
 // Known mistakes, one each. The simulation must notice every one of them: where it does not, it has gone blind.

@@ -19,6 +19,8 @@ export interface Weather {
   poison: number;
   /** Something befalls the process at the very moment when its call is carried out. */
   struck: number;
+  /** Somebody speaks at the very moment when a commit is carried out. */
+  heckled: number;
 }
 
 export const CALM: Weather = {
@@ -29,6 +31,7 @@ export const CALM: Weather = {
   deaf: 0,
   poison: 0,
   struck: 0,
+  heckled: 0,
 };
 
 export function buildWeather(random: Random): Weather {
@@ -42,6 +45,7 @@ export function buildWeather(random: Random): Weather {
     deaf: random.pick([0, 0.3, 1]),
     poison: random.pick([0, 0, 0.01]),
     struck: random.pick([0, 0.01, 0.05]),
+    heckled: random.pick([0, 0.1, 0.5]),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { PostPolicy, SettleOutcome, StartItem } from '../../src/index.ts';
 import { PURSE } from './cast.ts';
-import { isOver, type PostItem, PROJECT } from './model-store.ts';
 import { ConnectionLost } from './network.ts';
+import { isOver, type PostItem, PROJECT } from './records.ts';
 import { type Course, run } from './timeline.ts';
 import type { World } from './world.ts';
 
@@ -26,11 +26,7 @@ export class Outside {
       entity: random.pick(entities),
     }));
     for (const { thread } of this.#places)
-      world.store.start({
-        project: PROJECT,
-        thread,
-        createThread: 'session',
-      });
+      world.store.start({ project: PROJECT, thread, createThread: 'session' });
   }
 
   /** They do things until that time. */
@@ -65,10 +61,16 @@ export class Outside {
     const place = this.#places.find(({ serial }) => serial);
     if (!place) return;
     const every = random.pick([20, 60, 200]);
-    for (let i = random.int(5, 40); i > 0; i--) {
+    for (let i = random.int(5, 25); i > 0; i--) {
       yield (resume) => timeline.after(every * random.next(), null, () => resume(undefined));
       yield* this.#speak(place, 'steer');
     }
+  }
+
+  /** Somebody speaks this very moment. */
+  heckle(): void {
+    const place = this.#places.find(({ serial }) => serial);
+    if (place) run(this.#speak(place, 'steer'));
   }
 
   *#speak(place?: Place, manner?: PostPolicy): Course {
@@ -104,7 +106,8 @@ export class Outside {
     if (!answered.ok) return;
     this.#world.hint({
       ...(answered.ready ? { queued: true } : {}),
-      ...('canceled' in answered ? { runs: [answered.canceled!] } : {}),
+      ...(outcome === 'interrupted' && 'canceled' in answered ? { runs: [answered.canceled!] } : {}),
+      ...(outcome === 'steered' ? { runs: [answered.run!] } : {}),
     });
     // The same once more: an impatient user, or a proxy that tried again.
     if (random.chance(0.1)) {

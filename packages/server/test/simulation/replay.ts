@@ -25,8 +25,8 @@ import {
   startMany,
 } from '../../src/index.ts';
 import { PURSE } from './cast.ts';
-import { type PostItem, PROJECT } from './model-store.ts';
 import type { Method, Recorded } from './recorder.ts';
+import { type PostItem, PROJECT } from './records.ts';
 
 /** A date that the virtual clock counts from. */
 const EPOCH_MS = 1_900_000_000_000;

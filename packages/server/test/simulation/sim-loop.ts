@@ -52,6 +52,9 @@ export class SimLoop {
       steers: run.steers,
       transcript: run.messages,
     };
+    for (const { role, runId, callId } of run.messages) {
+      if (role === 'tool_call' && runId === run.id && callId !== null) this.#callIds.add(callId);
+    }
     for (const call of run.calls) {
       this.#callIds.add(call.id);
       if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);
@@ -72,14 +75,7 @@ export class SimLoop {
     this.#world.timeline.after(Math.max(remainingMs, 1), this.#worker, () => {
       if (!this.gone) this.dispatch({ type: 'wall_time_over' });
     });
-    this.dispatch({
-      type: 'claimed',
-      calls,
-      epoch,
-      openCalls,
-      takeovers,
-      remainingMs,
-    });
+    this.dispatch({ type: 'claimed', calls, epoch, openCalls, takeovers, remainingMs });
   }
 
   dispatch(input: RunInput): void {
@@ -145,11 +141,7 @@ export class SimLoop {
         retryAfterMs,
       });
     } else if (result.type === 'denied') {
-      this.dispatch({
-        type: 'budget_denied',
-        budget: result.budget,
-        policy: result.policy,
-      });
+      this.dispatch({ type: 'budget_denied', budget: result.budget, policy: result.policy });
     } else {
       const calls = resolveCalls(this.#snapshot, effect.step, result.calls, this.#callIds);
       for (const call of calls) this.#calls.set(call.id, call);
@@ -194,11 +186,7 @@ export class SimLoop {
     if (signal !== this.#signal || this.gone) return;
     const finished: FinishedCall = random.chance(0.85)
       ? { id, status: 'completed', output: { execution } }
-      : {
-          id,
-          status: 'failed',
-          error: { code: 'tool_error', message: 'It did not work.' },
-        };
+      : { id, status: 'failed', error: { code: 'tool_error', message: 'It did not work.' } };
     this.#calls.delete(id);
     this.#doing.executing.delete(id);
     this.dispatch({ type: 'tool_finished', call: finished });
@@ -265,12 +253,7 @@ export class SimLoop {
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
     this.#world.count(`mode:${verdict.mode}`);
     const { mode, openCalls, ready } = verdict;
-    this.dispatch({
-      type: 'committed',
-      mode,
-      openCalls,
-      ready: ready === undefined ? null : (ready ?? []),
-    });
+    this.dispatch({ type: 'committed', mode, openCalls, ready: ready === undefined ? null : (ready ?? []) });
   }
 
   #committed(): void {
@@ -281,7 +264,7 @@ export class SimLoop {
   /** Sends until there is an answer: whether a broken call was carried out is not known, and the fence makes it safe. */
   *#send(item: AdvanceItem, poisoned: boolean): Course<Advanced> {
     const { store, invariants } = this.#world;
-    return yield* this.#untilAnswered('advance', () => {
+    return yield* this.#untilAnswered(this.#moment(item), () => {
       if (poisoned) throw new Poisoned('item');
       const verdict = store.advance(item);
       this.#world.note(
@@ -292,6 +275,12 @@ export class SimLoop {
       else this.#world.count('refused');
       return verdict;
     });
+  }
+
+  /** What kind of commit it is, for those who like to disturb. */
+  #moment(item: AdvanceItem): string {
+    if (item.begun?.length || item.calls?.some(({ status }) => status === 'running')) return 'advance:begins';
+    return this.#state.executing.length > 0 ? 'advance:busy' : 'advance';
   }
 
   *#untilAnswered<Answer>(name: string, call: () => Answer): Course<Answer> {
@@ -321,7 +310,7 @@ function detail(input: RunInput): string {
     case 'answered':
       return ` ${input.settlement.calls.map((call) => `${call.id}=${call.tool}`).join(' ') || (input.settlement.end ? 'end' : 'not yet')}`;
     case 'committed':
-      return ` ${input.mode} open ${input.openCalls} ready ${input.ready?.map((call) => call.id).join(' ')}`;
+      return ` ${input.mode} open ${input.openCalls ?? '?'} ready ${input.ready?.map((call) => call.id).join(' ') ?? '?'}`;
     case 'tool_finished':
       return ` ${input.call.id} ${input.call.status}`;
     default:

@@ -3,12 +3,13 @@ import { decide } from '../../src/kernel/decide.ts';
 import { doneBefore, lostVerdict } from '../../src/kernel/fence.ts';
 import { buildManner, buildSnapshot, type Manner } from './cast.ts';
 import { EffectLog } from './effects.ts';
-import { Faults } from './faults.ts';
+import { Faults, type Odds } from './faults.ts';
 import { Invariants, Violation } from './invariants.ts';
-import { isOver, ModelStore } from './model-store.ts';
+import { ModelStore } from './model-store.ts';
 import { buildWeather, CALM, Network } from './network.ts';
 import { Outside } from './outside.ts';
 import { Random } from './random.ts';
+import { isOver } from './records.ts';
 import { type Hints, SimWorker } from './sim-worker.ts';
 import { type Process, Timeline } from './timeline.ts';
 
@@ -22,12 +23,14 @@ export interface Rules {
   Store: typeof ModelStore;
 }
 
-export const RULES: Rules = {
-  decide,
-  doneBefore,
-  lostVerdict,
-  trusts: (fresh) => fresh,
-  Store: ModelStore,
+export const RULES: Rules = { decide, doneBefore, lostVerdict, trusts: (fresh) => fresh, Store: ModelStore };
+
+/** How likely something befalls a process at which call, and what: there are many claims, and some moments are worse than others. */
+const STRIKES: Record<string, { times: number; odds: Partial<Odds> }> = {
+  claim: { times: 0.1, odds: {} },
+  advance: { times: 1, odds: {} },
+  'advance:begins': { times: 3, odds: { pause: 10 } },
+  'advance:busy': { times: 3, odds: { drain: 10 } },
 };
 
 /** After the faults have stopped, everything must come to an end within so long. */
@@ -44,6 +47,7 @@ export class World {
   readonly invariants: Invariants;
   readonly snapshots = new Map<string, AgentSnapshot>();
   readonly manner: Manner;
+  readonly outside: Outside;
   readonly faults = new Faults(this);
   readonly workers: SimWorker[] = [];
   readonly counts = new Map<string, number>();
@@ -68,14 +72,14 @@ export class World {
     for (let i = this.random.int(1, 2); i > 0; i--)
       this.snapshots.set(this.newId(), buildSnapshot(this.random));
     this.manner = buildManner(this.random);
+    this.outside = new Outside(this);
   }
 
   play(): void {
-    const outside = new Outside(this);
     for (let i = this.random.int(1, 4); i > 0; i--) this.addWorker();
     const trouble = this.random.between(3_000, 15_000);
     this.network.weather = buildWeather(this.random);
-    outside.begin(trouble);
+    this.outside.begin(trouble);
     this.faults.begin(trouble);
     while (this.timeline.step(trouble));
 
@@ -83,7 +87,8 @@ export class World {
     this.network.weather = CALM;
     this.faults.end();
     const until = this.timeline.now + QUIET_MS;
-    while (!this.#quiet() && this.timeline.step(until));
+    // To ask after every entry whether all is quiet would take longer than the entry.
+    for (let i = 1; (i % 16 !== 0 || !this.#quiet()) && this.timeline.step(until); i++);
     this.over = true;
     this.invariants.atEnd();
   }
@@ -110,10 +115,12 @@ export class World {
 
   readonly afterCall = (name: string, process: Process | null): number => {
     this.invariants.afterCall();
-    const atRisk = process instanceof SimWorker && (name === 'advance' || name === 'claim');
-    if (!atRisk || !this.random.chance(this.network.weather.struck)) return 0;
+    const { struck, heckled } = this.network.weather;
+    if (name.startsWith('advance') && this.random.chance(heckled)) this.outside.heckle();
+    const strike = STRIKES[name];
+    if (!strike || !(process instanceof SimWorker) || !this.random.chance(struck * strike.times)) return 0;
     // Where a process stands still, the answer may come when it has just woken up.
-    const stillMs = this.faults.strike(process);
+    const stillMs = this.faults.strike(process, strike.odds);
     return stillMs > 0 && this.random.chance(0.5) ? stillMs + this.random.between(0, 100) : 0;
   };
 

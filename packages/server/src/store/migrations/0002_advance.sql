@@ -72,14 +72,14 @@ $$;
 -- Ends a serial run's turn in its thread and lets the next one in. The caller holds the thread's lock.
 -- A successor whose row is locked is being canceled or absorbed; whoever does that waits for this thread and
 -- then promotes in our place, so skipping it loses nobody.
-create function troupe.promote(thread uuid, ended uuid) returns void language plpgsql
+create function troupe.promote(thread uuid, ended uuid) returns boolean language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   next uuid;
 begin
   update troupe.threads t set active_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
   if not found then
-    return;
+    return false;
   end if;
   select r.id into next from troupe.runs r
     where r.thread_id = thread and r.status = 'queued' and not r.ready
@@ -87,12 +87,14 @@ begin
   if found then
     update troupe.threads t set active_run_id = next where t.id = thread;
     update troupe.runs r set ready = true, run_at = greatest(r.run_at, now()) where r.id = next;
+    return true;
   end if;
+  return false;
 end $$;
 
 -- Writes the row of a run that ends, waits, goes back to the queue, or stays although it might have left. The caller holds all locks.
 create function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_attempt int, p_model int, p_outside int, p_target text,
-  p_extra jsonb) returns void
+  p_extra jsonb) returns boolean
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
@@ -125,10 +127,8 @@ begin
     canceled_at = case when p_mode = 'ended' and p_target = 'canceled' then now() end,
     updated_at = now()
   from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
-  -- Let the next run of a serial thread in.
-  if is_serial and p_mode = 'ended' then
-    perform troupe.promote(p_thread, p_run);
-  end if;
+  -- Let the next run of a serial thread in; true where there was one.
+  return is_serial and p_mode = 'ended' and troupe.promote(p_thread, p_run);
 end $$;
 
 -- One call carries the commits of many runs, all of one worker, as one typed array per column: the same as JSON cost several times

@@ -1,7 +1,9 @@
 -- breaking: true
 -- How runs begin, are taken, and are taken over.
 
--- item: { project, thread, createThread?: kind, message?: { id, role, content, sender?, metadata? }, run?: { id, door, agent?, entity?,
+-- A process that has a place free may ask for the run in the same breath (claim): then it starts as taken, and the round trip
+-- and the writes of a claim are saved. It is reaped like any other if that process dies.
+-- item: { claim?: { worker, events }, project, thread, createThread?: kind, message?: { id, role, content, sender?, metadata? }, run?: { id, door, agent?, entity?,
 --         snapshot, parent?, root?, triggerType, trigger?, chainDepth?, serial?, lane?, laneLimit?, wallMs, historyLimit?, budgets?,
 --         metadata?, delayMs? } }
 -- The message and the run that it starts are one. Safe to repeat: ids come from the caller, and one message starts
@@ -16,7 +18,7 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0;
+  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint;
 begin
   -- 1. The thread, and its lock.
   if item ? 'createThread' then
@@ -45,15 +47,22 @@ begin
   if run is not null then
     serial := coalesce((run->>'serial')::boolean, false);
     is_ready := not serial or active is null;
+    if item ? 'claim' and is_ready and not run ? 'lane' and not run ? 'delayMs' then
+      taker := (item->'claim'->>'worker')::uuid; started := item->'claim'->'events';
+    end if;
     insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id,
-      trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata)
+      trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata,
+      status, epoch, worker_id, started_at, deadline_at)
     values (new_run, (item->>'project')::uuid, run->>'door', (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, thread,
       (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', message_id, message_seq,
       coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), serial, is_ready, run->>'lane', (run->>'laneLimit')::int,
       now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000), (run->>'wallMs')::bigint,
       coalesce((run->>'historyLimit')::int, 50),
       case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
-      coalesce(run->'metadata', '{}'))
+      coalesce(run->'metadata', '{}'),
+      case when taker is null then 'queued'::troupe.run_status else 'running' end, case when taker is null then 0 else 1 end, taker,
+      case when taker is not null then now() end,
+      case when taker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end)
     on conflict do nothing;
     if not found then
       -- The same start again, or the same message for the same entity by another way.
@@ -66,7 +75,7 @@ begin
       end if;
       return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
     end if;
-    events := events + 1;
+    events := events + case when taker is null then 1 else 3 + jsonb_array_length(started) end;
   end if;
   -- 4. What is said and told.
   update troupe.threads t set last_message_seq = message_base + messages, last_event_seq = event_base + events,
@@ -79,7 +88,20 @@ begin
       values (thread, event_base + 1, 'message.created', jsonb_build_object('id', message_id, 'role', message->'role'), message_seq, new_run);
   end if;
   if run is not null then
-    insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + events, 'run.queued', new_run);
+    event_base := event_base + messages;
+    insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 1, 'run.queued', new_run);
+  end if;
+  if taker is not null then
+    insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost) values (new_run, taker, 1, 1, 0, 0, 0, 0);
+    insert into troupe.events (thread_id, seq, type, run_id, step) values
+      (thread, event_base + 2, 'run.started', new_run, null), (thread, event_base + 3 + jsonb_array_length(started), 'step.started', new_run, 1);
+    for k in 1 .. jsonb_array_length(started) loop
+      insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 2 + k, started->>(k - 1), new_run);
+    end loop;
+    window_from := coalesce(message_seq, message_base) - coalesce((run->>'historyLimit')::int, 50);
+    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'lastSeq', message_base + messages,
+      'claimed', case when made and messages = 1 then null else (
+        select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = thread and m.seq > window_from) end);
   end if;
   return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
     'duplicate', run is null and messages = 0);

@@ -150,6 +150,8 @@ export type Advanced =
       openCalls?: number;
       /** What others appended since `known`. */
       foreign?: StoredMessage[];
+      /** The end of this run let the next one of its thread in. */
+      promoted?: boolean;
       /** Calls that somebody let through. */
       ready?: StoredCall[] | null;
     }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import type { NewMessage } from './advance.ts';
+import type { NewMessage, StoredMessage } from './advance.ts';
+import type { ClaimedRun } from './claim.ts';
 
 export interface NewRun {
   id: string;
@@ -26,6 +27,8 @@ export interface NewRun {
 }
 
 export interface StartItem {
+  /** Take the run at once, if it may start: for a process that has a place free. */
+  claim?: { worker: string; events: string[] };
   project: string;
   thread: string;
   createThread?: 'session' | 'space' | 'sub_agent' | 'run';
@@ -34,7 +37,17 @@ export interface StartItem {
 }
 
 export type Started =
-  | { ok: true; run: string | null; thread: string; seq: number | null; ready?: boolean; duplicate: boolean }
+  | {
+      ok: true;
+      run: string | null;
+      thread: string;
+      seq: number | null;
+      ready?: boolean;
+      duplicate: boolean;
+      /** Set where the run was taken at once: the thread's tail, or null where it holds nothing but the message. */
+      claimed?: StoredMessage[] | null;
+      lastSeq?: number;
+    }
   | { ok: false; code: 'thread_not_found' };
 
 export async function startMany(db: Database, items: StartItem[]): Promise<Started[]> {
@@ -44,6 +57,63 @@ export async function startMany(db: Database, items: StartItem[]): Promise<Start
     values: [toJsonText(items)],
   });
   return rows[0]!.verdicts;
+}
+
+/** The run as a worker takes it, where it was taken as it started. */
+export function claimedRun(item: StartItem, started: Started): ClaimedRun | null {
+  const { run, message } = item;
+  if (!run || !started.ok || started.claimed === undefined) return null;
+  const own: StoredMessage[] = message
+    ? [
+        {
+          id: message.id,
+          seq: started.seq!,
+          role: message.role,
+          content: message.content,
+          callId: message.callId ?? null,
+          sender: message.sender ?? null,
+          runId: null,
+          step: message.step ?? null,
+          metadata: message.metadata ?? null,
+        },
+      ]
+    : [];
+  return {
+    id: run.id,
+    projectId: item.project,
+    door: run.door,
+    agentId: run.agent ?? null,
+    entityId: run.entity ?? null,
+    snapshotId: run.snapshot,
+    threadId: item.thread,
+    parentRunId: run.parent ?? null,
+    rootRunId: run.root ?? run.id,
+    triggerType: run.triggerType,
+    triggerMessageId: message?.id ?? null,
+    triggerSeq: started.seq,
+    trigger: run.trigger ?? {},
+    chainDepth: run.chainDepth ?? 0,
+    serial: run.serial ?? false,
+    status: 'running',
+    step: 0,
+    epoch: 1,
+    version: 1,
+    attempt: 0,
+    modelIndex: 0,
+    takeovers: 0,
+    openCalls: 0,
+    steers: 0,
+    waitState: null,
+    remainingMs: run.wallMs,
+    inputTokens: 0,
+    outputTokens: 0,
+    cost: 0,
+    budgetIds: run.budgets ?? null,
+    metadata: run.metadata ?? {},
+    messages: started.claimed ?? own,
+    lastSeq: started.lastSeq!,
+    calls: [],
+  };
 }
 
 export type PostPolicy = 'queue' | 'steer' | 'interrupt' | 'reject';
