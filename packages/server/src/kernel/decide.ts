@@ -3,6 +3,7 @@ import type { CallChange, NewCall, NewEvent, NewMessage, StoredCall } from '../s
 import type {
   Commit,
   Decision,
+  Executing,
   FinishedCall,
   ResolvedCall,
   RunEffect,
@@ -453,7 +454,8 @@ function committed(state: RunState, input: RunInput & { type: 'committed' }): De
     executing: [...state.executing, ...begun.map((call) => call.id)],
     phase: 'acting',
   };
-  if (after.lettingGo && after.ending === null) return release(after);
+  // What this commit let begin has not begun: it goes back as asked for, or the next worker would have to doubt it.
+  if (after.lettingGo && after.ending === null) return release(after, begun);
   // A run that must end starts nothing more: its calls are closed by the commit that ends it.
   const started: RunEffect[] = after.ending ? [] : begun.map((call) => ({ type: 'execute', call }));
   if (input.ready && input.ready.length > 0 && after.ending === null) {
@@ -506,10 +508,15 @@ function end(state: RunState, events: NewEvent[] = []): Decision {
 }
 
 /** Lets the run go as it stands: whoever takes it next goes on from the rows. */
-function release(state: RunState): Decision {
+function release(state: RunState, notBegun: Executing[] = []): Decision {
   return commit(
     { ...state, executing: [], finished: [], starting: [] },
-    { ...resultsOf(state), name: 'release', target: 'queued' },
+    {
+      ...resultsOf(state),
+      name: 'release',
+      target: 'queued',
+      ...(notBegun.length > 0 ? { begun: notBegun.map(({ id }): CallChange => ({ id, status: 'requested' })) } : {}),
+    },
   );
 }
 

@@ -33,7 +33,7 @@ export interface LivenessOptions {
 export class Liveness {
   readonly #db: Database;
   readonly #options: LivenessOptions;
-  readonly #trust = new Trust();
+  readonly #trust = new Trust(performance.now());
   readonly #watch = new Watch();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;

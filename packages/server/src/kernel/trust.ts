@@ -15,14 +15,20 @@ export const AMNESTY_MS = 2_000;
 
 /** Whether others still believe this worker alive, and its runs are its own. */
 export class Trust {
-  #ackAt = Number.NEGATIVE_INFINITY;
+  /** When the last acknowledged beat was sent; before the first, when the worker began. */
+  #ackAt: number;
+  #acked = false;
   /** How often the heart stopped for too long, how many of these stops were looked into, and which one is being. */
   #stops = 0;
   #verified = 0;
   #verifying = 0;
 
+  constructor(startedAt: number) {
+    this.#ackAt = startedAt;
+  }
+
   fresh(now: number): boolean {
-    return now - this.#ackAt < TRUST_MS && !this.doubtful;
+    return this.#acked && now - this.#ackAt < TRUST_MS && !this.doubtful;
   }
 
   /** The heart beats again, but whose the runs are by now is not known. */
@@ -32,13 +38,14 @@ export class Trust {
 
   /** For how long the heart had stood still when this beat was sent. */
   stoodStill(sentAt: number): number {
-    return this.#ackAt === Number.NEGATIVE_INFINITY ? 0 : sentAt - this.#ackAt;
+    return sentAt - this.#ackAt;
   }
 
   /** A beat sent at that time was acknowledged. Answers with the stop that is to be looked into now, if there is one. */
   acknowledged(sentAt: number): number | null {
     if (this.stoodStill(sentAt) > TRUST_MS) this.#stops += 1;
     this.#ackAt = sentAt;
+    this.#acked = true;
     if (!this.doubtful || this.#verifying === this.#stops) return null;
     this.#verifying = this.#stops;
     return this.#stops;

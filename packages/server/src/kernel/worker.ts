@@ -195,7 +195,8 @@ export class Worker {
       .then(() => {
         this.#claiming = null;
         if (this.#stopped) return;
-        if (this.#hinted) this.#claimSoon();
+        // Places may have been promised meanwhile: then the poll goes on, or nobody would look again.
+        if (this.#hinted && this.#free() > 0) this.#claimSoon();
         else this.#pollTimer = setTimeout(() => this.wake(), POLL_MS);
       });
   }

@@ -3,7 +3,7 @@ import { Trust } from '../../src/kernel/trust.ts';
 
 describe('a worker trusts that its runs are its own', () => {
   it('from its first beat on, for as long as the next one comes in time', () => {
-    const trust = new Trust();
+    const trust = new Trust(0);
     expect(trust.fresh(0)).toBe(false);
     expect(trust.acknowledged(100)).toBe(null);
     expect(trust.fresh(699)).toBe(true);
@@ -11,7 +11,7 @@ describe('a worker trusts that its runs are its own', () => {
   });
 
   it('only after it has looked, where its heart had stopped; a look that fails is made again', () => {
-    const trust = new Trust();
+    const trust = new Trust(0);
     trust.acknowledged(0);
     const stop = trust.acknowledged(5_000)!;
     expect(stop).not.toBe(null);

@@ -53,6 +53,10 @@ export function told(method: Method, answer: unknown): unknown {
       const { worker: _, started: __, duplicate: ___, ...posted } = plain(answer);
       return posted;
     }
+    case 'advance': {
+      const { promoted: _, ...advanced } = plain(answer);
+      return advanced;
+    }
     case 'absorb': {
       const { trigger: _, ...absorbed } = plain(answer);
       return absorbed;

@@ -1,4 +1,4 @@
-import type { ClaimedRun, StepRow, StoredMessage } from '../../src/index.ts';
+import type { StepRow, StoredMessage } from '../../src/index.ts';
 import type { Held } from '../../src/kernel/fence.ts';
 import type { RunState } from '../../src/kernel/state.ts';
 import type { EffectLog } from './effects.ts';
@@ -184,7 +184,7 @@ export class Invariants {
 
   // ---- on the way
 
-  claimed(worker: string, runs: ClaimedRun[]): void {
+  claimed(worker: string, runs: { id: string; epoch: number }[]): void {
     for (const { id, epoch } of runs) {
       const holder = this.#holders.get(id);
       if (holder && epoch <= holder.epoch)

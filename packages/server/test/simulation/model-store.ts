@@ -19,7 +19,6 @@ import type {
 } from '../../src/index.ts';
 import {
   type CallRecord,
-  claimedRun,
   emptyThread,
   isOpen,
   isOver,
@@ -29,6 +28,7 @@ import {
   type RunRecord,
   storedCall,
   type ThreadRecord,
+  toClaimed,
 } from './records.ts';
 
 // What the functions of 0002_advance.sql, 0003_queue.sql and 0004_outside.sql do, without the database: every method is
@@ -80,7 +80,14 @@ export class ModelStore {
       ...(fresh ? [{ type: 'message.created', message: 0 }] : []),
       ...(run ? [{ type: 'run.queued' }] : []),
     ]);
-    return { ok: true, run: run?.id ?? null, thread: thread.id, seq, ready, duplicate: !run && !fresh };
+    const started = { ok: true as const, run: run?.id ?? null, thread: thread.id, seq, ready };
+    if (!run || !item.claim || !ready || run.lane || run.delayMs)
+      return { ...started, duplicate: !run && !fresh };
+    // Whoever starts it has a place for it: it is taken in the same breath.
+    const record = this.runs.get(run.id)!;
+    this.take(record, item.claim.worker);
+    this.#begin(record, item.claim.events);
+    return { ...started, duplicate: false, claimed: [...thread.messages], lastSeq: thread.lastMessageSeq };
   }
 
   /** A message to a serial thread that may be busy. */
@@ -126,7 +133,7 @@ export class ModelStore {
     return taken.map((run) => this.#begin(run));
   }
 
-  #begin(run: RunRecord): ClaimedRun {
+  #begin(run: RunRecord, startEvents: string[] = []): ClaimedRun {
     const first = run.startedAt === null;
     run.startedAt ??= this.now();
     run.deadlineAt ??= this.now() + run.wallMs;
@@ -137,9 +144,13 @@ export class ModelStore {
       this.threads.get(run.thread)!,
       run.id,
       [],
-      [{ type: first ? 'run.started' : 'run.resumed' }, ...(acting ? [] : [{ type: 'step.started' }])],
+      [
+        { type: first ? 'run.started' : 'run.resumed' },
+        ...(first ? startEvents.map((type) => ({ type })) : []),
+        ...(acting ? [] : [{ type: 'step.started' }]),
+      ],
     );
-    return claimedRun(run, this.threads.get(run.thread)!, this.now());
+    return toClaimed(run, this.threads.get(run.thread)!, this.now());
   }
 
   protected laneHasPlace({ lane, laneLimit }: RunRecord): boolean {
@@ -225,7 +236,7 @@ export class ModelStore {
     run.openCalls = mode === 'ended' ? 0 : run.openCalls + outside;
     if (item.error) run.error = item.error;
     else if (mode === 'ended') run.error = null;
-    if (mode !== 'go') this.#leave(run, mode, item);
+    const promoted = mode !== 'go' && this.#leave(run, mode, item);
 
     const ready = [...run.calls.values()].filter(isReady).map(storedCall);
     // A commit that just goes on reads nothing but its fence.
@@ -237,6 +248,7 @@ export class ModelStore {
       version: run.version,
       ...(looked || seq > item.known ? { steers: run.steers, openCalls: run.openCalls } : {}),
       ...(seq > item.known ? { foreign: thread.messages.slice(item.known, seq) } : {}),
+      ...(promoted ? { promoted } : {}),
       ...(mode === 'go' && item.park ? { ready: ready.length > 0 ? ready : null } : {}),
     };
   }
@@ -258,7 +270,8 @@ export class ModelStore {
     return item.park && run.openCalls + outside > 0 ? 'parked' : 'go';
   }
 
-  #leave(run: RunRecord, mode: 'parked' | 'ended' | 'released', item: AdvanceItem): void {
+  /** Answers whether the next run of a serial thread was let in. */
+  #leave(run: RunRecord, mode: 'parked' | 'ended' | 'released', item: AdvanceItem): boolean {
     run.status = mode === 'parked' ? 'waiting_tool' : item.target!;
     run.worker = null;
     if (mode === 'released') run.runAt = this.now() + (item.delayMs ?? 0);
@@ -270,8 +283,8 @@ export class ModelStore {
     if (mode === 'ended') {
       run.outcome = item.outcome ?? null;
       run.cancelReason = (item.cancelReason as CancelReason | undefined) ?? null;
-      if (run.serial) this.promote(run);
     }
+    return mode === 'ended' && run.serial && this.promote(run);
   }
 
   #firstDeadline(run: RunRecord): number {
@@ -585,17 +598,18 @@ export class ModelStore {
     if (run.serial) this.promote(run);
   }
 
-  /** Ends a serial run's turn in its thread and lets the next one in. */
-  protected promote(ended: RunRecord): void {
+  /** Ends a serial run's turn in its thread and lets the next one in; true where there was one. */
+  protected promote(ended: RunRecord): boolean {
     const thread = this.threads.get(ended.thread)!;
-    if (thread.activeRun !== null && thread.activeRun !== ended.id) return;
+    if (thread.activeRun !== null && thread.activeRun !== ended.id) return false;
     const next = [...this.runs.values()]
       .filter((run) => run.thread === thread.id && run.status === 'queued' && !run.ready)
       .sort((a, b) => a.triggerSeq! - b.triggerSeq! || (a.id < b.id ? -1 : 1))[0];
     thread.activeRun = next?.id ?? null;
-    if (!next) return;
+    if (!next) return false;
     next.ready = true;
     next.runAt = Math.max(next.runAt, this.now());
     this.touched.add(next);
+    return true;
   }
 }

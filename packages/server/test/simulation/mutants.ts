@@ -98,9 +98,10 @@ const mutants: Record<string, Partial<Rules>> = {
   },
   'the next run of a serial thread is forgotten': {
     Store: class extends ModelStore {
-      protected override promote(ended: RunRecord): void {
+      protected override promote(ended: RunRecord): boolean {
         const thread = this.threads.get(ended.thread)!;
         if (thread.activeRun === ended.id) thread.activeRun = null;
+        return false;
       }
     },
   },

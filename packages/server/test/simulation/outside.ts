@@ -1,4 +1,4 @@
-import type { PostPolicy, SettleOutcome, StartItem } from '../../src/index.ts';
+import type { PostPolicy, SettleOutcome, Started, StartItem } from '../../src/index.ts';
 import { PURSE } from './cast.ts';
 import { ConnectionLost } from './network.ts';
 import { isOver, type PostItem, PROJECT } from './records.ts';
@@ -96,7 +96,7 @@ export class Outside {
     const policy = manner ?? random.pick(['queue', 'steer', 'interrupt', 'reject']);
     const answered = serial
       ? yield* this.#persist('post', () => store.post({ ...item, policy }))
-      : yield* this.#persist('start', () => store.start(item));
+      : yield* this.#start(item);
     const outcome = 'outcome' in answered ? answered.outcome : answered.ok ? 'started' : answered.code;
     this.#world.note(
       () =>
@@ -115,6 +115,14 @@ export class Outside {
       yield* this.#persist('again', () => (serial ? store.post({ ...item, policy }) : store.start(item)));
       this.#world.must(store.runs.size >= runs, 'a repeated start lost a run');
     }
+  }
+
+  /** Through a process that also works, or through one that only serves. */
+  *#start(item: StartItem): Course<Started> {
+    const { random, store, workers } = this.#world;
+    const there = workers.filter((worker) => worker.started && !worker.dead && !worker.paused);
+    if (there.length > 0 && random.chance(0.5)) return yield* random.pick(there).begin(item);
+    return yield* this.#persist('start', () => store.start(item));
   }
 
   *#cancel(): Course {

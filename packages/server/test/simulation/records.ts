@@ -142,7 +142,7 @@ export function storedCall(call: CallRecord): StoredCall {
 }
 
 /** A run as it is handed to a worker. */
-export function claimedRun(run: RunRecord, thread: ThreadRecord, now: number): ClaimedRun {
+export function toClaimed(run: RunRecord, thread: ThreadRecord, now: number): ClaimedRun {
   return {
     id: run.id,
     projectId: PROJECT,

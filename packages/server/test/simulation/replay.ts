@@ -2,10 +2,10 @@ import pg from 'pg';
 import {
   type AdvanceItem,
   absorb,
-  advance,
   beat,
   cancel,
   claim,
+  commitMany,
   Database,
   disown,
   expire,
@@ -128,7 +128,7 @@ const CALLS: Record<Method, (db: Database, ...args: any[]) => Promise<unknown>> 
   start: async (db, item: StartItem) => (await startMany(db, [item]))[0],
   post: (db, item: PostItem) => post(db, item),
   claim: (db, worker: string, limit: number) => claim(db, worker, limit, ['plain'], {}),
-  advance: async (db, item: AdvanceItem) => (await advance(db, [item]))[0],
+  advance: async (db, item: AdvanceItem) => (await commitMany(db, [item]))[0],
   resync: (db, run: string, known: number) => resync(db, run, known),
   settle: (db, run: string, call: string, outcome: SettleOutcome, by: string, message: string) =>
     settle(db, run, call, outcome, by, message),

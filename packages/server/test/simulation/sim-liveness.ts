@@ -11,7 +11,7 @@ const ROWLESS_EVERY = 5;
 export class SimLiveness {
   readonly #world: World;
   readonly #worker: SimWorker;
-  readonly #trust = new Trust();
+  readonly #trust: Trust;
   readonly #watch = new Watch();
   #count = 0;
   #waiters: (() => void)[] = [];
@@ -21,6 +21,7 @@ export class SimLiveness {
   constructor(world: World, worker: SimWorker) {
     this.#world = world;
     this.#worker = worker;
+    this.#trust = new Trust(world.timeline.now);
   }
 
   *start(): Course {

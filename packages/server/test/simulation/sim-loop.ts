@@ -33,6 +33,7 @@ export class SimLoop {
   /** Changes with every abort; whatever was begun under another one no longer counts. */
   #signal = 0;
   #doing = { thinking: false, committing: false, executing: new Set<string>() };
+  #promoted = false;
   committing = false;
   doubted = false;
   gone = false;
@@ -117,7 +118,7 @@ export class SimLoop {
       case 'gone':
         this.gone = true;
         this.#world.count(`gone:${effect.how}`);
-        this.#worker.left(this, effect.how);
+        this.#worker.left(this.run.id, effect.how, this.#promoted);
         break;
     }
   }
@@ -250,6 +251,7 @@ export class SimLoop {
       return;
     }
     remember(this.#held, item, verdict);
+    this.#promoted = verdict.promoted ?? false;
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
     this.#world.count(`mode:${verdict.mode}`);
     const { mode, openCalls, ready } = verdict;

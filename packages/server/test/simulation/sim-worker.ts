@@ -1,4 +1,4 @@
-import type { ClaimedRun } from '../../src/index.ts';
+import { type ClaimedRun, claimedRun, type Started, type StartItem } from '../../src/index.ts';
 import { ConnectionLost } from './network.ts';
 import { SimLiveness } from './sim-liveness.ts';
 import { SimLoop } from './sim-loop.ts';
@@ -7,6 +7,7 @@ import type { World } from './world.ts';
 
 const POLL_MS = 250;
 const CHECK_HELD_MS = 1_000;
+const STRANGER_MS = 900;
 const SWEEP_MS = 500;
 const GRACE_MS = 3_000;
 
@@ -25,10 +26,12 @@ export class SimWorker implements Process {
   readonly #loops = new Map<string, SimLoop>();
   /** How far its own clock is off; it must not matter. */
   clockOff = 0;
+  started = false;
   dead = false;
   paused = false;
   backlog: (() => void)[] = [];
-  #strangers = new Map<string, number>();
+  #strangers = new Map<string, { epoch: number; since: number }>();
+  #promised = 0;
   #claiming = false;
   #hinted = false;
   #missed = false;
@@ -68,6 +71,7 @@ export class SimWorker implements Process {
   *#start(): Course {
     this.#world.store.locks.add(this.incarnation);
     yield* this.liveness.start();
+    this.started = true;
     run(this.#sweep());
     run(this.#checkOn());
     this.wake();
@@ -86,10 +90,11 @@ export class SimWorker implements Process {
   }
 
   #free(): number {
-    return this.draining ? 0 : this.#capacity - this.#loops.size;
+    return this.draining ? 0 : this.#capacity - this.#loops.size - this.#promised;
   }
 
   hear(hints: Hints): void {
+    if (!this.started) return;
     if (hints.queued) this.wake();
     if (hints.runs?.some((id) => this.#loops.has(id))) run(this.#checkQuietly());
   }
@@ -110,7 +115,7 @@ export class SimWorker implements Process {
     }
     this.#claiming = false;
     if (this.#stopped) return;
-    if (this.#hinted) this.#claimSoon();
+    if (this.#hinted && this.#free() > 0) this.#claimSoon();
     else {
       const poll = ++this.#poll;
       this.#world.timeline.after(POLL_MS, this, () => {
@@ -139,6 +144,38 @@ export class SimWorker implements Process {
     for (const one of runs) this.#take(one);
   }
 
+  /** As Kernel.start does in a process that also works: where there is a place, the run is taken as it starts. */
+  *begin(item: StartItem): Course<Started> {
+    const { store, invariants } = this.#world;
+    const promised = !this.#missed && this.#free() > 0;
+    if (promised) this.#promised++;
+    const whole = promised ? { ...item, claim: { worker: this.incarnation, events: [] } } : item;
+    for (;;) {
+      try {
+        const started = yield* this.ask('start', () => {
+          const answer = store.start(whole);
+          if (answer.ok && answer.claimed)
+            invariants.claimed(this.incarnation, [{ id: item.run!.id, epoch: 1 }]);
+          return answer;
+        });
+        if (promised) this.#bring(claimedRun(item, started));
+        return started;
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        yield* this.sleep(20);
+      }
+    }
+  }
+
+  #bring(run: ClaimedRun | null): void {
+    if (run) {
+      this.#world.count('started:taken');
+      this.#take(run);
+    }
+    this.#promised--;
+    if (this.#missed) this.wake();
+  }
+
   #take(claimed: ClaimedRun): void {
     const loop = new SimLoop(this.#world, this, claimed);
     this.#loops.get(claimed.id)?.dispatch({ type: 'lost' });
@@ -147,9 +184,9 @@ export class SimWorker implements Process {
     if (this.draining) loop.dispatch({ type: 'drain' });
   }
 
-  left(loop: SimLoop, how: string): void {
-    this.#loops.delete(loop.run.id);
-    if (how === 'released' || this.#missed || (how === 'ended' && loop.run.serial)) this.wake();
+  left(run: string, how: string, promoted: boolean): void {
+    this.#loops.delete(run);
+    if (how === 'released' || this.#missed || promoted) this.wake();
   }
 
   // ---- which runs are its own
@@ -180,14 +217,17 @@ export class SimWorker implements Process {
       if (loop.committing) loop.doubted = true;
       else loop.dispatch({ type: 'lost' });
     }
-    const strangers = new Map<string, number>();
+    const { now } = this.#world.timeline;
+    const strangers = new Map<string, { epoch: number; since: number }>();
     for (const [id, epoch] of held) {
-      if (this.#loops.get(id)?.run.epoch !== epoch && !claimingBefore && !this.#claiming)
-        strangers.set(id, epoch);
+      if (this.#loops.get(id)?.run.epoch === epoch) continue;
+      const known = this.#strangers.get(id);
+      if (known?.epoch === epoch) strangers.set(id, known);
+      else if (!claimingBefore && !this.#claiming) strangers.set(id, { epoch, since: now });
     }
     const lost = [...strangers]
-      .filter(([id, epoch]) => this.#strangers.get(id) === epoch)
-      .map(([id, epoch]) => ({ id, epoch }));
+      .filter(([, { since }]) => now - since >= STRANGER_MS)
+      .map(([id, { epoch }]) => ({ id, epoch }));
     this.#strangers = strangers;
     if (lost.length > 0) {
       this.#world.count('disown');
@@ -221,9 +261,12 @@ export class SimWorker implements Process {
     this.#poll += 1;
     yield* this.#waitFor(() => !this.#claiming, 1_000);
     for (const loop of [...this.#loops.values()]) loop.dispatch({ type: 'drain' });
-    yield* this.#waitFor(() => this.#loops.size === 0, this.#world.random.pick([0, 50, GRACE_MS]));
+    yield* this.#waitFor(
+      () => this.#loops.size + this.#promised === 0,
+      this.#world.random.pick([0, 50, GRACE_MS]),
+    );
     for (const loop of [...this.#loops.values()]) loop.dispatch({ type: 'let_go' });
-    yield* this.#waitFor(() => this.#loops.size === 0, 1_000);
+    yield* this.#waitFor(() => this.#loops.size + this.#promised === 0, 1_000);
     this.#stopped = true;
     yield* this.liveness.stop();
     this.#world.hint({ queued: true });
@@ -264,7 +307,7 @@ export class SimWorker implements Process {
     }
     this.#world.store.locks.add(this.incarnation);
     this.liveness.amnesty();
-    this.wake();
+    this.hear({ queued: true });
   }
 }
 

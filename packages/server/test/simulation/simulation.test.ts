@@ -95,6 +95,7 @@ describe.skipIf(only !== null)('the simulation', () => {
     'settle:proceed': 500,
     'settle:call_not_open': 200,
     'spoke:started': 5_000,
+    'started:taken': 1_000,
     'spoke:steered': 1_000,
     'spoke:interrupted': 200,
     'spoke:busy': 200,

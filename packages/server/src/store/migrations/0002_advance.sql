@@ -216,7 +216,7 @@ begin
             update troupe.tool_calls c set status = v_status, output = coalesce(v_json, c.output), error = coalesce(v_error, c.error), epoch = p_epoch[i],
               attempt = c.attempt + coalesce((v_extra->>'again')::int, 0),
               waits_for = (v_extra->>'waitsFor')::troupe.waits_for, deadline = now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000),
-              settled_at = case when v_status <> 'running' and v_extra->>'waitsFor' is null then now() end
+              settled_at = case when v_status not in ('requested', 'running') and v_extra->>'waitsFor' is null then now() end
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
