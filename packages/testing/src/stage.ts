@@ -124,9 +124,7 @@ export class Stage {
     return rows;
   }
 
-  async messages(
-    thread: string,
-  ): Promise<
+  async messages(thread: string): Promise<
     {
       seq: number;
       role: string;

@@ -515,7 +515,9 @@ function release(state: RunState, notBegun: Executing[] = []): Decision {
       ...resultsOf(state),
       name: 'release',
       target: 'queued',
-      ...(notBegun.length > 0 ? { begun: notBegun.map(({ id }): CallChange => ({ id, status: 'requested' })) } : {}),
+      ...(notBegun.length > 0
+        ? { begun: notBegun.map(({ id }): CallChange => ({ id, status: 'requested' })) }
+        : {}),
     },
   );
 }

@@ -391,7 +391,7 @@ begin
             update troupe.tool_calls c set status = v_status, output = coalesce(v_json, c.output), error = coalesce(v_error, c.error), epoch = p_epoch[i],
               attempt = c.attempt + coalesce((v_extra->>'again')::int, 0),
               waits_for = (v_extra->>'waitsFor')::troupe.waits_for, deadline = now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000),
-              settled_at = case when v_status <> 'running' and v_extra->>'waitsFor' is null then now() end
+              settled_at = case when v_status not in ('requested', 'running') and v_extra->>'waitsFor' is null then now() end
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
@@ -820,7 +820,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_attempt integer, p_model integer, p_outside integer, p_target text, p_extra jsonb)
- RETURNS void
+ RETURNS boolean
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -856,10 +856,8 @@ begin
     canceled_at = case when p_mode = 'ended' and p_target = 'canceled' then now() end,
     updated_at = now()
   from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
-  -- Let the next run of a serial thread in.
-  if is_serial and p_mode = 'ended' then
-    perform troupe.promote(p_thread, p_run);
-  end if;
+  -- Let the next run of a serial thread in; true where there was one.
+  return is_serial and p_mode = 'ended' and troupe.promote(p_thread, p_run);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
@@ -948,7 +946,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.promote(thread uuid, ended uuid)
- RETURNS void
+ RETURNS boolean
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -958,7 +956,7 @@ declare
 begin
   update troupe.threads t set active_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
   if not found then
-    return;
+    return false;
   end if;
   select r.id into next from troupe.runs r
     where r.thread_id = thread and r.status = 'queued' and not r.ready
@@ -966,7 +964,9 @@ begin
   if found then
     update troupe.threads t set active_run_id = next where t.id = thread;
     update troupe.runs r set ready = true, run_at = greatest(r.run_at, now()) where r.id = next;
+    return true;
   end if;
+  return false;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
@@ -1131,7 +1131,7 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0;
+  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint;
 begin
   -- 1. The thread, and its lock.
   if item ? 'createThread' then
@@ -1160,15 +1160,22 @@ begin
   if run is not null then
     serial := coalesce((run->>'serial')::boolean, false);
     is_ready := not serial or active is null;
+    if item ? 'claim' and is_ready and not run ? 'lane' and not run ? 'delayMs' then
+      taker := (item->'claim'->>'worker')::uuid; started := item->'claim'->'events';
+    end if;
     insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id,
-      trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata)
+      trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane, lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata,
+      status, epoch, worker_id, started_at, deadline_at)
     values (new_run, (item->>'project')::uuid, run->>'door', (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, thread,
       (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', message_id, message_seq,
       coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), serial, is_ready, run->>'lane', (run->>'laneLimit')::int,
       now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000), (run->>'wallMs')::bigint,
       coalesce((run->>'historyLimit')::int, 50),
       case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
-      coalesce(run->'metadata', '{}'))
+      coalesce(run->'metadata', '{}'),
+      case when taker is null then 'queued'::troupe.run_status else 'running' end, case when taker is null then 0 else 1 end, taker,
+      case when taker is not null then now() end,
+      case when taker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end)
     on conflict do nothing;
     if not found then
       -- The same start again, or the same message for the same entity by another way.
@@ -1181,7 +1188,7 @@ begin
       end if;
       return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
     end if;
-    events := events + 1;
+    events := events + case when taker is null then 1 else 3 + jsonb_array_length(started) end;
   end if;
   -- 4. What is said and told.
   update troupe.threads t set last_message_seq = message_base + messages, last_event_seq = event_base + events,
@@ -1194,7 +1201,20 @@ begin
       values (thread, event_base + 1, 'message.created', jsonb_build_object('id', message_id, 'role', message->'role'), message_seq, new_run);
   end if;
   if run is not null then
-    insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + events, 'run.queued', new_run);
+    event_base := event_base + messages;
+    insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 1, 'run.queued', new_run);
+  end if;
+  if taker is not null then
+    insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost) values (new_run, taker, 1, 1, 0, 0, 0, 0);
+    insert into troupe.events (thread_id, seq, type, run_id, step) values
+      (thread, event_base + 2, 'run.started', new_run, null), (thread, event_base + 3 + jsonb_array_length(started), 'step.started', new_run, 1);
+    for k in 1 .. jsonb_array_length(started) loop
+      insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 2 + k, started->>(k - 1), new_run);
+    end loop;
+    window_from := coalesce(message_seq, message_base) - coalesce((run->>'historyLimit')::int, 50);
+    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'lastSeq', message_base + messages,
+      'claimed', case when made and messages = 1 then null else (
+        select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = thread and m.seq > window_from) end);
   end if;
   return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
     'duplicate', run is null and messages = 0);
