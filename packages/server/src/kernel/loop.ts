@@ -96,10 +96,7 @@ export class RunLoop {
 
   start(): void {
     const { run } = this;
-    this.#wallTimer = setTimeout(
-      () => this.dispatch({ type: 'wall_time_over' }),
-      Math.min(Math.max(run.remainingMs, 1), LONGEST_TIMER_MS),
-    );
+    this.#armWallTimer(run.remainingMs);
     this.dispatch({
       type: 'claimed',
       calls: run.calls,
@@ -108,6 +105,14 @@ export class RunLoop {
       takeovers: run.takeovers,
       remainingMs: run.remainingMs,
     });
+  }
+
+  #armWallTimer(ms: number): void {
+    // A timer cannot run for longer than 24.8 days.
+    this.#wallTimer =
+      ms > LONGEST_TIMER_MS
+        ? setTimeout(() => this.#armWallTimer(ms - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
+        : setTimeout(() => this.dispatch({ type: 'wall_time_over' }), Math.max(ms, 1));
   }
 
   dispatch(input: RunInput): void {

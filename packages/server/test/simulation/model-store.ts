@@ -190,7 +190,7 @@ export class ModelStore {
       call.status = change.status;
       call.output = change.output ?? null;
       call.error = change.error ?? null;
-      if (change.status === 'running' || change.waitsFor) call.epoch = item.epoch;
+      if (item.begun?.includes(change) || change.waitsFor) call.epoch = item.epoch;
       call.attempt += change.again ?? 0;
       call.waitsFor = change.waitsFor ?? null;
       call.deadline = change.deadlineMs === undefined ? null : this.now() + change.deadlineMs;
