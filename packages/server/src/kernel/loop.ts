@@ -1,6 +1,12 @@
 import type { AgentSnapshot, Json, RunError } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
-import type { Advanced, AdvanceItem, ClaimedRun, Resync } from '../store/index.ts';
+import {
+  type Advanced,
+  type AdvanceItem,
+  type ClaimedRun,
+  isConnectionError,
+  type Resync,
+} from '../store/index.ts';
 import { act } from './act.ts';
 import type { Budgets } from './budget.ts';
 import { decide, initialState } from './decide.ts';
@@ -246,6 +252,12 @@ export class RunLoop {
       if (probe) await probe(name, 'after', [this.run.id]);
       if (!verdict.ok) verdict = await this.#ifDoneBefore(item, verdict);
     } catch (error) {
+      // The process ends while the database is away: whether it was written is for the next worker to see.
+      if (isConnectionError(error)) {
+        this.#committed(false);
+        this.dispatch({ type: 'lost' });
+        return;
+      }
       this.#dependencies.logger.error(
         { run: this.run.id, commit: name, error: messageOf(error) },
         'commit failed',

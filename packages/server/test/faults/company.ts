@@ -29,6 +29,7 @@ export class Company {
   readonly seen = new Map<string, number>();
   cast!: Cast;
   snapshot!: string;
+  #starters: Kernel[] = [];
   #drop: () => Promise<void>;
   #admin: pg.Pool;
 
@@ -42,7 +43,7 @@ export class Company {
   /** `via`: the address that the workers use instead of the database's own, for a proxy in between. */
   static async open(
     postgresUrl: string,
-    options: { workers: number; via?: (url: string) => string; tool?: ToolExecute },
+    options: { workers: number; apart?: boolean; via?: (url: string) => string; tool?: ToolExecute },
   ): Promise<Company> {
     const database = await createDatabase(postgresUrl);
     const company = new Company(options.via?.(database.url) ?? database.url, database.url, database.drop);
@@ -78,13 +79,20 @@ export class Company {
       });
       company.kernels.push(kernel);
     }
+    company.#starters = company.kernels;
+    if (options.apart) {
+      const db = new Database({ url: company.url, applicationName: 'starter', logger: silentLogger });
+      company.databases.push(db);
+      company.#starters = [new Kernel({ db, logger: silentLogger })];
+      await company.#starters[0]!.listen();
+    }
     return company;
   }
 
   /** Starts a run, again and again until it is known to be stored: a caller whose request fails sends it again. */
   async start(): Promise<string> {
     const item = buildStart(this.cast, this.snapshot, 'go');
-    const kernel = this.kernels[Math.floor(Math.random() * this.kernels.length)]!;
+    const kernel = this.#starters[Math.floor(Math.random() * this.#starters.length)]!;
     const started = await kernel.start(item);
     if (!started.ok) throw new Error(started.code);
     return item.run.id;
@@ -113,7 +121,7 @@ export class Company {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.kernels.map((kernel) => kernel.close()));
+    await Promise.all([...new Set([...this.kernels, ...this.#starters])].map((kernel) => kernel.close()));
     await Promise.all(this.databases.map((db) => db.close()));
     await this.#admin.end();
     await this.#drop();

@@ -57,7 +57,7 @@ test('a process stops in time where its database is away', async () => {
   expect(performance.now() - began).toBeLessThan(11_000);
 });
 
-test('locks, notices and jobs use DATABASE_DIRECT_URL; everything else DATABASE_URL', async () => {
+test('the kernel, heartbeats, notices and jobs use DATABASE_DIRECT_URL', async () => {
   const url = await database('template');
   const admin = await connect(url);
   await admin.query(`create role direct superuser login password 'direct'`);
@@ -74,9 +74,8 @@ test('locks, notices and jobs use DATABASE_DIRECT_URL; everything else DATABASE_
       where datname = current_database() and application_name like 'troupe/work%'`,
   );
   const users = new Map(rows.map((row) => [row.name, row.usename]));
-  for (const name of ['signals', 'jobs', 'jobs-keeper'])
+  for (const name of ['kernel', 'liveness', 'signals', 'jobs', 'jobs-keeper'])
     expect(users.get(`troupe/work/${name}`)).toBe('direct');
-  for (const name of ['kernel', 'liveness']) expect(users.get(`troupe/work/${name}`)).toBe('troupe');
 });
 
 test('a schema of a newer Troupe is refused where it breaks this one, and only there', async () => {

@@ -291,8 +291,8 @@ begin
     end if;
     verdict := jsonb_build_object('ok', true, 'mode', v_mode, 'seq', message_base, 'version', p_version[i] + 1);
     if rows_locked and p_row[i] then
-      perform troupe.leave(v_run, v_thread, v_mode, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]);
-      verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i]);
+      verdict := verdict || jsonb_build_object('openCalls', opened[i], 'steers', steered[i],
+        'promoted', troupe.leave(v_run, v_thread, v_mode, p_attempt[i], p_model[i], p_outside[i], p_target[i], p_extra[i]));
       if p_park[i] and v_mode = 'go' then
         verdict := verdict || jsonb_build_object('ready', (
           select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
