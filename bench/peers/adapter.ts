@@ -156,12 +156,7 @@ export function createAdapter(scenario: Scenario) {
           ],
         }),
       );
-      const kernel = new Kernel({
-        db,
-        logger: silentLogger,
-        mostInFlight: Number(process.env.LANES ?? 2),
-        mostItems: 32,
-      });
+      const kernel = new Kernel({ db, logger: silentLogger });
       await kernel.work({
         doors: [door],
         models: createModels({ fake: () => model }),
