@@ -21,9 +21,9 @@ describe('a commit whose answer is lost', () => {
         // In waves, so that there are statements enough of every kind.
         const runs: string[] = [];
         const wave = statement === 'step' ? 1 : 5; // a lone commit goes alone
-        while (runs.length < 40) {
+        while (runs.length < 40 || (proxy.lost <= 3 && runs.length < 1000)) {
           const started = await Promise.all(Array.from({ length: wave }, () => company.start()));
-          if (wave === 1) await company.kernels[0]!.ended(started[0]!);
+          if (wave === 1 || statement === 'claim') await company.kernels[0]!.ended(started[0]!);
           runs.push(...started);
         }
         await Promise.all(runs.map((run) => company.kernels[0]!.ended(run, { timeoutMs: 40_000 })));
