@@ -12,6 +12,8 @@ import type {
   RunState,
 } from './state.ts';
 
+// Long because it is one idea: every decision about a run in one place, to be read from top to bottom.
+//
 // What to do next: (state, input) → (state, effects). No clock, no database, no randomness, so that the same code
 // runs in production, in the property tests and in the simulation.
 
