@@ -174,7 +174,7 @@ export function createAdapter(scenario: Scenario) {
       await state.db.pool.query(
         `with t as (insert into troupe.threads (id, project_id, kind, last_message_seq) values ($1, $2, 'session', $4))
          insert into troupe.messages (thread_id, seq, id, role, content)
-         select $1, o, gen_random_uuid(), e->>'role', jsonb_build_object('text', e->>'text')
+         select $1, o, gen_random_uuid(), (e->>'role')::troupe.message_role, jsonb_build_object('text', e->>'text')
          from jsonb_array_elements($3::jsonb) with ordinality t(e, o)`,
         [thread, state.project, JSON.stringify(scenario.history(count)), count],
       );

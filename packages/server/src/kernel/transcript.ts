@@ -7,13 +7,11 @@ import type { ModelMessage } from './ports.ts';
  * followed by its result. A call without a result (the history was cut there) is left out together with it.
  */
 export function toModelMessages(transcript: readonly StoredMessage[]): ModelMessage[] {
-  const results = new Map<string, StoredMessage>();
-  for (const message of transcript) {
-    if (message.role === 'tool_result' && message.callId !== null) results.set(key(message), message);
-  }
+  const results = resultsOf(transcript);
   const out: ModelMessage[] = [];
   let current: (ModelMessage & { role: 'assistant' }) | null = null;
-  let currentOf = '';
+  let currentRun: string | null = null;
+  let currentStep: number | null = null;
   let pending: ModelMessage[] = [];
   const close = () => {
     if (current) out.push(current, ...pending);
@@ -29,17 +27,17 @@ export function toModelMessages(transcript: readonly StoredMessage[]): ModelMess
         break;
       case 'assistant':
       case 'tool_call': {
-        const of = `${message.runId}:${message.step}`;
-        if (!current || currentOf !== of) {
+        if (!current || currentRun !== message.runId || currentStep !== message.step) {
           close();
           current = { role: 'assistant', text: '', calls: [] };
-          currentOf = of;
+          currentRun = message.runId;
+          currentStep = message.step;
         }
         if (message.role === 'assistant') {
           current.text += (message.content as TextContent).text;
           break;
         }
-        const result = results.get(key(message));
+        const result = results(message);
         if (!result) break;
         const call = message.content as ToolCallContent;
         const { result: output, error } = result.content as ToolResultContent;
@@ -63,4 +61,18 @@ export function toModelMessages(transcript: readonly StoredMessage[]): ModelMess
   );
 }
 
-const key = (message: StoredMessage) => `${message.runId}:${message.callId}`;
+/** Finds the result of a call. Ids of calls are unique within a run only; two runs of a thread seldom share one. */
+function resultsOf(transcript: readonly StoredMessage[]): (call: StoredMessage) => StoredMessage | undefined {
+  const results = new Map<string, StoredMessage>();
+  const others = new Map<string, StoredMessage>();
+  for (const message of transcript) {
+    if (message.role !== 'tool_result' || message.callId === null) continue;
+    const before = results.get(message.callId);
+    if (before && before.runId !== message.runId) others.set(`${message.runId}:${message.callId}`, message);
+    else results.set(message.callId, message);
+  }
+  return (call) => {
+    const result = results.get(call.callId!);
+    return result?.runId === call.runId ? result : others.get(`${call.runId}:${call.callId}`);
+  };
+}

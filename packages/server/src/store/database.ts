@@ -53,8 +53,8 @@ export class Database {
       max: options.poolSize ?? 10,
     });
     // The kernel only ever looks rows up by their keys; plans made while tables were small must not say otherwise.
-    const kernel = this.#config(`${options.applicationName}/kernel`, ['enable_seqscan=off', 'plan_cache_mode=force_generic_plan']);
-    this.kernel = this.#createPool({ ...kernel, max: options.kernelPoolSize ?? 6 });
+    const kernel = this.#config(`${options.applicationName}/kernel`, ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan']);
+    this.kernel = this.#createPool({ ...kernel, max: options.kernelPoolSize ?? 6, idleTimeoutMillis: 0 });
     this.liveness = this.#createPool({ ...this.#config(`${options.applicationName}/liveness`), max: 2 });
     this.rows = new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
   }
@@ -79,7 +79,7 @@ export class Database {
   }
 
   #createPool(config: pg.PoolConfig): pg.Pool {
-    const pool = new pg.Pool({ ...config, idleTimeoutMillis: 60_000 });
+    const pool = new pg.Pool({ idleTimeoutMillis: 60_000, ...config });
     pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
     return pool;
   }

@@ -20,5 +20,6 @@ export * from './queries/runs.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
 export * from './queries/start.ts';
-export * from './queries/step.ts';
+export * from './queries/starts.ts';
+export * from './queries/steps.ts';
 export * from './queries/workers.ts';

@@ -261,13 +261,6 @@ alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (p
 alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
-alter table troupe.runs add constraint runs_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
-alter table troupe.runs add constraint runs_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
-alter table troupe.runs add constraint runs_parent_run_id_fkey FOREIGN KEY (parent_run_id) REFERENCES troupe.runs(id);
-alter table troupe.runs add constraint runs_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
-alter table troupe.runs add constraint runs_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
-alter table troupe.runs add constraint runs_thread_id_fkey FOREIGN KEY (thread_id) REFERENCES troupe.threads(id);
-alter table troupe.threads add constraint threads_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, lower(name));
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
@@ -793,6 +786,22 @@ begin
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.keep_used()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  used boolean;
+begin
+  lock table troupe.runs in share row exclusive mode;
+  execute format('select exists (select from troupe.runs r where r.project_id = $1 and r.%I = $2)', tg_argv[0])
+    into used using case when tg_table_name = 'projects' then old.id else (to_jsonb(old)->>'project_id')::uuid end, old.id;
+  if used then
+    raise exception 'runs still name this row of %', tg_table_name using errcode = 'foreign_key_violation';
+  end if;
+  return old;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.lease_budget(p_budget uuid, p_worker uuid, p_known bigint, p_want bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -867,6 +876,20 @@ CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
 AS $function$
   select jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
     'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.missing_for(p_project uuid, p_agent uuid, p_entity uuid, p_snapshot uuid, p_parent uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when not exists (select from troupe.projects p where p.id = p_project) then 'project'
+    when not exists (select from troupe.compiled_snapshots s where s.id = p_snapshot and s.project_id = p_project) then 'snapshot'
+    when p_agent is not null and not exists (select from troupe.agents a where a.id = p_agent and a.project_id = p_project) then 'agent'
+    when p_entity is not null and not exists (select from troupe.entities e where e.id = p_entity and e.project_id = p_project) then 'entity'
+    when p_parent is not null and not exists (select from troupe.runs r where r.id = p_parent and r.project_id = p_project) then 'parent run'
+  end
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.new_id()
@@ -1131,8 +1154,16 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint;
+  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
+  if run is not null then
+    absent := troupe.missing_for((item->>'project')::uuid, (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, (run->>'parent')::uuid);
+  elsif not exists (select from troupe.projects p where p.id = (item->>'project')::uuid) then
+    absent := 'project';
+  end if;
+  if absent is not null then
+    raise exception 'the project has no such %', absent using errcode = 'foreign_key_violation';
+  end if;
   -- 1. The thread, and its lock.
   if item ? 'createThread' then
     insert into troupe.threads as t (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind)
@@ -1142,7 +1173,8 @@ begin
   if made then
     message_base := 0; event_base := 0;
   else
-    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t where t.id = thread for update;
+    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t
+      where t.id = thread and t.project_id = (item->>'project')::uuid for update;
     if not found then
       return jsonb_build_object('ok', false, 'code', 'thread_not_found');
     end if;
@@ -1234,71 +1266,192 @@ begin
   return to_jsonb(verdicts);
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.step(p_worker uuid, p_run uuid, p_thread uuid, p_epoch integer, p_version integer, p_known bigint, p_step integer, p_input bigint, p_output bigint, p_cost bigint, p_settled text, p_status troupe.call_status, p_result jsonb, p_error jsonb, p_messages integer, p_at integer, m1_id uuid, m1_role troupe.message_role, m1_content jsonb, m1_call text, m2_id uuid, m2_role troupe.message_role, m2_content jsonb, m2_call text, p_events integer, e1_type text, e1_data jsonb, e1_message integer, e1_step integer, e2_type text, e2_data jsonb, e2_message integer, e2_step integer, e3_type text, e3_data jsonb, e3_message integer, e3_step integer, c_id text, c_tool text, c_args jsonb, c_effect troupe.tool_effect, s_provider text, s_model text, s_attempt integer, s_started double precision, s_first double precision, s_finished double precision, s_finish text, s_budgeted boolean)
+CREATE OR REPLACE FUNCTION troupe.starts(p_taker uuid, p_count integer[], p_project uuid[], p_thread uuid[], p_kind troupe.thread_kind[], p_takes boolean[], p_events integer[], m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_sender uuid[], m_metadata jsonb[], r_id uuid[], r_door text[], r_agent uuid[], r_entity uuid[], r_snapshot uuid[], r_parent uuid[], r_root uuid[], r_type text[], r_trigger jsonb[], r_depth integer[], r_serial boolean[], r_wall bigint[], r_history integer[], r_metadata jsonb[], e_item integer[], e_place integer[], e_type text[], e_step integer[])
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
 declare
-  mb bigint; eb bigint;
+  n constant int := cardinality(r_id);
+  made int := 0; done int; message_base bigint[]; event_base bigint[]; free boolean[];
 begin
-  if p_step is null then
-    update troupe.run_heads h set version = h.version + 1
-      where h.run_id = p_run and h.version = p_version and h.epoch = p_epoch and h.worker_id = p_worker;
+  -- 1. Threads, and their locks.
+  if p_kind is not null then
+    insert into troupe.threads (id, project_id, kind, last_message_seq, last_event_seq, active_run_id)
+      select p_thread[x.i], p_project[x.i], p_kind[x.i], 1, case when p_takes[x.i] then p_events[x.i] else 2 end, case when r_serial[x.i] then r_id[x.i] end
+      from generate_series(1, n) x(i) where p_kind[x.i] is not null on conflict do nothing;
+    get diagnostics made = row_count;
+  end if;
+  if made = n then
+    message_base := array_fill(0::bigint, array[n]); event_base := message_base; free := array_fill(true, array[n]);
   else
-    update troupe.run_heads h set version = h.version + 1, step = p_step,
-      input_tokens = h.input_tokens + p_input, output_tokens = h.output_tokens + p_output, cost = h.cost + p_cost
-      where h.run_id = p_run and h.version = p_version and h.epoch = p_epoch and h.worker_id = p_worker;
-  end if;
-  if not found then
-    return (select jsonb_build_object('ok', false, 'status', coalesce(x.status::text, 'missing'),
-        'epoch', x.epoch, 'version', h.version, 'step', h.step, 'worker', x.worker_id)
-      from (select p_run as id) i left join troupe.runs x on x.id = i.id left join troupe.run_heads h on h.run_id = i.id);
-  end if;
-  if p_settled is not null then
-    update troupe.tool_calls c set status = p_status, output = p_result, error = p_error, settled_at = now()
-      where c.run_id = p_run and c.call_id = p_settled and c.status = 'running';
-    if not found then
-      raise exception 'troupe.step: call % of run % is not open', p_settled, p_run;
+    with placed as (
+      update troupe.threads t set last_message_seq = t.last_message_seq + 1,
+          last_event_seq = t.last_event_seq + case when p_takes[x.i] and (t.active_run_id is null or not r_serial[x.i]) then p_events[x.i] else 2 end,
+          active_run_id = case when r_serial[x.i] then coalesce(t.active_run_id, r_id[x.i]) else t.active_run_id end
+        from unnest(p_count) x(i) where x.i between 1 and n and t.id = p_thread[x.i] and t.project_id = p_project[x.i] and p_kind[x.i] is null
+        returning x.i, t.last_message_seq - 1 as messages, t.last_event_seq as events, not r_serial[x.i] or t.active_run_id = r_id[x.i] as free)
+    select array_agg(coalesce(p.messages, 0) order by x.i), array_agg(coalesce(p.free, true) order by x.i), count(p.i),
+        array_agg(coalesce(p.events - case when p_takes[x.i] and p.free then p_events[x.i] else 2 end, 0) order by x.i)
+      into message_base, free, done, event_base from generate_series(1, n) x(i) left join placed p on p.i = x.i;
+    if made + done < n then
+      raise exception 'troupe.starts: a thread is there already, or is not' using errcode = 'TR001';
     end if;
   end if;
-  update troupe.threads t set last_message_seq = t.last_message_seq + p_messages, last_event_seq = t.last_event_seq + p_events
-    where t.id = p_thread returning t.last_message_seq - p_messages, t.last_event_seq - p_events into mb, eb;
-  if p_messages = 1 then
-    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step)
-      values (p_thread, mb + 1, m1_id, m1_role, m1_content, m1_call, p_run, p_at);
-  elsif p_messages = 2 then
-    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step)
-      values (p_thread, mb + 1, m1_id, m1_role, m1_content, m1_call, p_run, p_at), (p_thread, mb + 2, m2_id, m2_role, m2_content, m2_call, p_run, p_at);
+
+  -- 2. The message and the run. What is there already has been started before.
+  insert into troupe.messages (thread_id, seq, id, role, content, sender_id, metadata)
+    select p_thread[x.i], message_base[x.i] + 1, m_id[x.i], m_role[x.i], m_content->(x.i - 1), m_sender[x.i], m_metadata[x.i]
+    from generate_series(1, n) x(i) on conflict do nothing;
+  get diagnostics done = row_count;
+  if done < n then
+    raise exception 'troupe.starts: a message is there already' using errcode = 'TR001';
   end if;
-  if p_events = 2 then
-    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
-      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step), (p_thread, eb + 2, e2_type, e2_data, mb + e2_message, p_run, e2_step);
-  elsif p_events = 3 then
-    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
-      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step), (p_thread, eb + 2, e2_type, e2_data, mb + e2_message, p_run, e2_step),
-        (p_thread, eb + 3, e3_type, e3_data, mb + e3_message, p_run, e3_step);
-  elsif p_events = 1 then
-    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
-      values (p_thread, eb + 1, e1_type, e1_data, mb + e1_message, p_run, e1_step);
+  insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id,
+    trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, wall_ms, history_limit, metadata,
+    status, epoch, worker_id, started_at, deadline_at)
+    select r_id[x.i], p_project[x.i], r_door[x.i], r_agent[x.i], r_entity[x.i], r_snapshot[x.i], p_thread[x.i], r_parent[x.i], coalesce(r_root[x.i], r_id[x.i]),
+      r_type[x.i], m_id[x.i], message_base[x.i] + 1, coalesce(r_trigger[x.i], '{}'), r_depth[x.i], r_serial[x.i], free[x.i], r_wall[x.i], r_history[x.i],
+      coalesce(r_metadata[x.i], '{}'), case when y.taken then 'running'::troupe.run_status else 'queued' end, y.taken::int,
+      case when y.taken then p_taker end, case when y.taken then now() end, case when y.taken then now() + make_interval(secs => r_wall[x.i]::float8 / 1000) end
+    from generate_series(1, n) x(i), lateral (select p_takes[x.i] and free[x.i] as taken) y
+    where exists (select from troupe.projects p where p.id = p_project[x.i])
+      and exists (select from troupe.compiled_snapshots s where s.id = r_snapshot[x.i] and s.project_id = p_project[x.i])
+      and (r_agent[x.i] is null or exists (select from troupe.agents a where a.id = r_agent[x.i] and a.project_id = p_project[x.i]))
+      and (r_entity[x.i] is null or exists (select from troupe.entities e where e.id = r_entity[x.i] and e.project_id = p_project[x.i]))
+      and (r_parent[x.i] is null or exists (select from troupe.runs r where r.id = r_parent[x.i] and r.project_id = p_project[x.i]))
+    on conflict do nothing;
+  get diagnostics done = row_count;
+  if done < n then
+    raise exception 'troupe.starts: a run is there already, or names what is not' using errcode = 'TR001';
   end if;
-  if c_id is not null then
+
+  -- 3. What is told.
+  if p_taker is not null then
+    insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
+      select r_id[x.i], p_taker, 1, 1, 0, 0, 0, 0 from generate_series(1, n) x(i) where p_takes[x.i] and free[x.i];
+  end if;
+  insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+    select p_thread[e_item[k]], event_base[e_item[k]] + e_place[k], e_type[k],
+      case when e_place[k] = 1 then jsonb_build_object('id', m_id[e_item[k]], 'role', m_role[e_item[k]]) end,
+      case when e_place[k] = 1 then message_base[e_item[k]] + 1 end, r_id[e_item[k]], e_step[k]
+    from generate_series(1, cardinality(e_item)) k where e_place[k] <= 2 or free[e_item[k]];
+  return (select jsonb_agg(jsonb_build_array(message_base[x.i] + 1, free[x.i], case when p_takes[x.i] and free[x.i] and p_kind[x.i] is null then (
+      select jsonb_agg(troupe.message_json(m) order by m.seq) from troupe.messages m
+      where m.thread_id = p_thread[x.i] and m.seq > message_base[x.i] + 1 - r_history[x.i]) end) order by x.i)
+    from generate_series(1, n) x(i));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.steps(p_worker uuid, p_count integer[], p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_messages integer[], p_events integer[], p_ends boolean[], x_item integer[], x_id text[], x_status troupe.call_status[], x_output jsonb, x_error jsonb, m_item integer[], m_place integer[], m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_call text[], m_step integer[], e_item integer[], e_place integer[], e_type text[], e_data jsonb, e_message integer[], e_step integer[], c_item integer[], c_place integer[], c_id text[], c_tool text[], c_args jsonb, c_effect troupe.tool_effect[], s_step integer[], s_input bigint[], s_output bigint[], s_cost bigint[], s_provider text[], s_model text[], s_attempt integer[], s_started double precision[], s_first double precision[], s_finished double precision[], s_finish text[], s_budgeted boolean[], f_item integer[], f_steers integer[], f_outcome jsonb[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  n constant int := cardinality(p_run);
+  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int;
+begin
+  -- 1. Runs that end: their rows, with what might keep them going.
+  if f_item is not null then
+    select count(*) into done from (
+      select from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
+        where k between 1 and cardinality(f_item) and r.steers <= f_steers[k] for no key update of r) y;
+    if done < cardinality(f_item) then
+      raise exception 'troupe.steps: a run was steered' using errcode = 'TR001';
+    end if;
+  end if;
+
+  -- 2. Heads: the fence.
+  if s_step is null then
+    update troupe.run_heads h set version = h.version + 1
+      from unnest(p_order) x(i)
+      where x.i between 1 and n and h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i] and h.worker_id = p_worker;
+  else
+    update troupe.run_heads h set version = h.version + 1, worker_id = case when p_ends[x.i] then null else h.worker_id end, step = coalesce(s_step[x.i], h.step),
+      input_tokens = h.input_tokens + s_input[x.i], output_tokens = h.output_tokens + s_output[x.i], cost = h.cost + s_cost[x.i]
+      from unnest(p_order) x(i)
+      where x.i between 1 and n and h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i] and h.worker_id = p_worker;
+  end if;
+  get diagnostics done = row_count;
+  if done < n then
+    raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
+  end if;
+
+  -- 3. Calls that end. The fence makes a mismatch impossible; if it happens, stop.
+  if x_item is not null then
+    update troupe.tool_calls c set status = x_status[k], output = case when x_status[k] = 'completed' then x_output->(k - 1) end, error = nullif(x_error->(k - 1), 'null'), settled_at = now()
+      from unnest(p_count) k
+      where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k] and c.status = 'running';
+    get diagnostics done = row_count;
+    if done < cardinality(x_item) then
+      raise exception 'troupe.steps: a call is not open';
+    end if;
+  end if;
+
+  -- 4. Threads, in the order of their ids: place messages and events behind what is there.
+  with placed as (
+    update troupe.threads t set last_message_seq = t.last_message_seq + p_messages[x.i], last_event_seq = t.last_event_seq + p_events[x.i],
+        active_run_id = case when p_ends[x.i] and t.active_run_id = p_run[x.i] then null else t.active_run_id end
+      from unnest(p_count) x(i) where x.i between 1 and n and t.id = p_thread[x.i]
+      returning x.i, t.last_message_seq - p_messages[x.i] as messages, t.last_event_seq - p_events[x.i] as events)
+  select array_agg(p.messages), array_agg(p.events), bool_or(p.messages > p_known[p.i])
+    into message_base, event_base, foreigners from placed p;
+
+  -- 5. Everything that hangs on them.
+  if m_item is not null then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step)
+      select p_thread[m_item[k]], message_base[m_item[k]] + m_place[k], m_id[k], m_role[k], m_content->(k - 1), m_call[k], p_run[m_item[k]], m_step[k]
+      from generate_series(1, cardinality(m_item)) k;
+  end if;
+  if e_item is not null then
+    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
+      select p_thread[e_item[k]], event_base[e_item[k]] + e_place[k], e_type[k], nullif(e_data->(k - 1), 'null'), message_base[e_item[k]] + e_message[k], p_run[e_item[k]], e_step[k]
+      from generate_series(1, cardinality(e_item)) k;
+  end if;
+  if c_item is not null then
     insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
-      values (p_run, c_id, p_step, 1, c_tool, c_args, c_effect, 'running', p_epoch);
+      select p_run[c_item[k]], c_id[k], s_step[c_item[k]], c_place[k], c_tool[k], c_args->(k - 1), c_effect[k], 'running', p_epoch[c_item[k]]
+      from generate_series(1, cardinality(c_item)) k;
   end if;
-  if p_step is not null then
+  if s_step is not null then
     insert into troupe.run_steps (run_id, step, provider, model, worker_id, epoch, attempt, started_at, first_token_at, finished_at,
       input_tokens, output_tokens, cost, finish_reason, budgeted)
-      values (p_run, p_step, s_provider, s_model, p_worker, p_epoch, s_attempt, to_timestamp(s_started / 1000), to_timestamp(s_first / 1000),
-        to_timestamp(s_finished / 1000), p_input, p_output, p_cost, s_finish, s_budgeted);
+      select p_run[x.i], s_step[x.i], s_provider[x.i], s_model[x.i], p_worker, p_epoch[x.i], s_attempt[x.i], to_timestamp(s_started[x.i] / 1000),
+        to_timestamp(s_first[x.i] / 1000), to_timestamp(s_finished[x.i] / 1000), s_input[x.i], s_output[x.i], s_cost[x.i], s_finish[x.i], s_budgeted[x.i]
+      from generate_series(1, n) x(i) where s_step[x.i] is not null;
   end if;
-  -- Seldom: what others put into the thread meanwhile.
-  if mb > p_known then
-    return jsonb_build_object('ok', true, 'mode', 'go', 'seq', mb, 'version', p_version + 1,
-      'foreign', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
-        where m.thread_id = p_thread and m.seq > p_known and m.seq <= mb),
-      'steers', (select x.steers from troupe.runs x where x.id = p_run), 'openCalls', (select x.open_calls from troupe.runs x where x.id = p_run));
+
+  -- 6. Runs that end. A head that is ahead has taken a step since the row was written: both count from there.
+  if f_item is not null then
+    update troupe.runs r set status = 'completed', worker_id = null, step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens,
+      cost = h.cost, takeovers = case when h.step > r.step then 0 else r.takeovers end, attempt = case when h.step > r.step then 0 else r.attempt end,
+      open_calls = 0, wait_state = null, wait_deadline = null, outcome = f_outcome[k], error = null, cancel_reason = null,
+      completed_at = now(), canceled_at = null, updated_at = now()
+      from unnest(p_count) k, troupe.run_heads h
+      where k between 1 and cardinality(f_item) and r.id = p_run[f_item[k]] and h.run_id = p_run[f_item[k]];
   end if;
-  return to_jsonb(mb);
+
+  verdicts := to_jsonb(message_base);
+  -- Seldom: another run waits for its turn in the thread.
+  if f_item is not null then
+    for i in select f_item[k] from generate_series(1, cardinality(f_item)) k
+      where exists (select from troupe.runs w where w.thread_id = p_thread[f_item[k]] and w.status = 'queued' and not w.ready)
+        and (select r.serial from troupe.runs r where r.id = p_run[f_item[k]]) loop
+      verdicts := jsonb_set(verdicts, array[(i - 1)::text], jsonb_build_object('seq', message_base[i],
+        'promoted', troupe.promote(p_thread[i], p_run[i])));
+    end loop;
+  end if;
+  -- Seldom: what others put into the thread meanwhile. The count of steering messages is read under the thread's lock,
+  -- so that it fits the messages.
+  if foreigners then
+    for i in 1 .. n loop
+      continue when message_base[i] <= p_known[i];
+      verdicts := jsonb_set(verdicts, array[(i - 1)::text], jsonb_build_object('seq', message_base[i], 'promoted', verdicts->(i - 1)->'promoted',
+        'foreign', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+          where m.thread_id = p_thread[i] and m.seq > p_known[i] and m.seq <= message_base[i]),
+        'steers', (select r.steers from troupe.runs r where r.id = p_run[i]),
+        'openCalls', (select r.open_calls from troupe.runs r where r.id = p_run[i])));
+    end loop;
+  end if;
+  return verdicts;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
@@ -1308,5 +1461,13 @@ CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
 AS $function$
   select hashtextextended('troupe.worker:' || incarnation::text, 0)
 $function$;
+
+CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
+
+CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
+
+CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
+
+CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();

@@ -3,7 +3,9 @@ import {
   createModels,
   createScripted,
   Database,
+  type Door,
   Kernel,
+  type NewRun,
   saveSnapshot,
   silentLogger,
   type ToolExecute,
@@ -43,7 +45,13 @@ export class Company {
   /** `via`: the address that the workers use instead of the database's own, for a proxy in between. */
   static async open(
     postgresUrl: string,
-    options: { workers: number; apart?: boolean; via?: (url: string) => string; tool?: ToolExecute },
+    options: {
+      workers: number;
+      apart?: boolean;
+      via?: (url: string) => string;
+      tool?: ToolExecute;
+      door?: Door;
+    },
   ): Promise<Company> {
     const database = await createDatabase(postgresUrl);
     const company = new Company(options.via?.(database.url) ?? database.url, database.url, database.drop);
@@ -72,7 +80,7 @@ export class Company {
       }
       const kernel = new Kernel({ db, logger: silentLogger });
       await kernel.work({
-        doors: [plainDoor],
+        doors: [options.door ?? plainDoor],
         models: createModels({ scripted: scripted.provider }),
         tools: codeTools({ pay }),
         capacity: 40,
@@ -90,8 +98,8 @@ export class Company {
   }
 
   /** Starts a run, again and again until it is known to be stored: a caller whose request fails sends it again. */
-  async start(): Promise<string> {
-    const item = buildStart(this.cast, this.snapshot, 'go');
+  async start(run: Partial<NewRun> = {}): Promise<string> {
+    const item = buildStart(this.cast, this.snapshot, 'go', { run });
     const kernel = this.#starters[Math.floor(Math.random() * this.#starters.length)]!;
     const started = await kernel.start(item);
     if (!started.ok) throw new Error(started.code);

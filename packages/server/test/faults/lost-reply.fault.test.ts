@@ -1,17 +1,32 @@
+import type { Door } from '@troupe/server';
+import { plainDoor } from '@troupe/testing';
 import { describe, expect, inject, it } from 'vitest';
 import { Company } from './company.ts';
 import { openProxy } from './proxy.ts';
 
 const postgresUrl = inject('postgresUrl');
 
+const talkative: Door = {
+  ...plainDoor,
+  async settle(view, answer) {
+    const meaning = await plainDoor.settle(view, answer);
+    return {
+      ...meaning,
+      messages: meaning.messages.map((message) => ({ ...message, metadata: { mood: 'good' } })),
+    };
+  },
+};
+
 describe('a commit whose answer is lost', () => {
-  it.each([['step'], ['step_many'], ['advance'], ['start_many'], ['claim']])(
+  it.each([['steps'], ['advance'], ['starts'], ['start'], ['claim']])(
     'is not written twice: %s',
     async (statement) => {
       const proxy = await openProxy(postgresUrl);
       const company = await Company.open(postgresUrl, {
         workers: 2,
         apart: statement === 'claim',
+        // Messages with metadata, and starts with a delay, go through the general forms.
+        ...(statement === 'advance' ? { door: talkative } : {}),
         via: (url) => proxy.via(url),
       });
       try {
@@ -20,10 +35,12 @@ describe('a commit whose answer is lost', () => {
         proxy.loseAnswersTo((text) => text.includes(`${statement}\0`) && ++n % 3 === 0);
         // In waves, so that there are statements enough of every kind.
         const runs: string[] = [];
-        const wave = statement === 'step' ? 1 : 5; // a lone commit goes alone
+
         while (runs.length < 40 || (proxy.lost <= 3 && runs.length < 1000)) {
-          const started = await Promise.all(Array.from({ length: wave }, () => company.start()));
-          if (wave === 1 || statement === 'claim') await company.kernels[0]!.ended(started[0]!);
+          const started = await Promise.all(
+            Array.from({ length: 5 }, () => company.start(statement === 'start' ? { delayMs: 1 } : {})),
+          );
+          if (statement === 'claim') await company.kernels[0]!.ended(started[0]!);
           runs.push(...started);
         }
         await Promise.all(runs.map((run) => company.kernels[0]!.ended(run, { timeoutMs: 40_000 })));

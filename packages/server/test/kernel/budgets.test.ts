@@ -77,7 +77,7 @@ describe('a budget', () => {
     scene.tools.noop = () => null;
     scene.statements.length = 0;
     expect(await scene.play(await agent(answers(3), { tools }))).toMatchObject({ status: 'completed' });
-    expect(scene.statements).toContain('advance');
+    expect(scene.statements).toContain('steps');
     expect(scene.statements.filter((name) => name.includes('budget'))).toEqual([]);
     const { rows } = await scene.stage.db.pool.query('select from troupe.run_steps where budgeted');
     expect(rows).toEqual([]);

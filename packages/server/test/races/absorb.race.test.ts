@@ -1,7 +1,7 @@
-import { type Absorbed, advance, type Started } from '@troupe/server';
+import type { Absorbed, Started } from '@troupe/server';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, callId, type Held } from './arena.ts';
+import { Arena, atOnce, callId, type Held, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe('absorbing a run', () => {
         const [absorber] = await arena.hold(1);
         const [target] = await arena.hold(1, { run: { serial: true } });
         const first = waiting ? target!.asks(2, 'client') : target!.asks(1);
-        target!.learn(first, (await advance(arena.process(0).db, [first]))[0]!);
+        target!.learn(first, (await send(arena.process(0).db, [first]))[0]!);
         const act = async (rival: Rival, n: number): Promise<boolean> => {
           const { db, kernel } = arena.process(n);
           if (rival === 'cancel') return (await kernel.cancel(target!.run)).ok;
@@ -90,7 +90,7 @@ describe('absorbing a run', () => {
           if (rival === 'settle')
             return (await kernel.settle(target!.run, callId(1, 0), { status: 'completed', output: 1 })).ok;
           const item = rival === 'finish' ? { ...target!.finishes(), close: true } : target!.asks(1);
-          return (await advance(db, [item]))[0]!.ok;
+          return (await send(db, [item]))[0]!.ok;
         };
         let absorbed: Absorbed | undefined;
         const done = await atOnce<unknown>(

@@ -1,7 +1,7 @@
-import { type AdvanceItem, advance, createCommits, newId, type StartItem } from '@troupe/server';
+import { type AdvanceItem, createCommits, newId, type StartItem } from '@troupe/server';
 import { buildAgent } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, type Held } from './arena.ts';
+import { Arena, type Held, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -147,7 +147,7 @@ describe('a bad item', () => {
         expect(verdict.status).toBe('rejected');
         expect(status).toBe('running');
         // Nothing of it was written: the same run goes on with a good commit.
-        const [after] = await advance(arena.process(1).db, [held[n]!.finishes()]);
+        const [after] = await send(arena.process(1).db, [held[n]!.finishes()]);
         expect(after).toMatchObject({ ok: true, mode: 'ended' });
       } else {
         expect(verdict).toMatchObject({ status: 'fulfilled', value: { ok: true, mode: 'ended' } });
@@ -175,7 +175,7 @@ describe('a bad item', () => {
     const items = held.map((run) => run.finishes());
     items[2]!.version += 1;
     items[5]!.epoch -= 1;
-    const verdicts = await advance(arena.process(0).db, items);
+    const verdicts = await send(arena.process(0).db, items);
     expect(verdicts.map((verdict) => verdict.ok)).toEqual(held.map((_, n) => n !== 2 && n !== 5));
     const statuses = await Promise.all(held.map((run) => arena.status(run.run)));
     expect(statuses).toEqual(held.map((_, n) => (n === 2 || n === 5 ? 'running' : 'completed')));

@@ -1,7 +1,7 @@
-import { advance, fork, newId, reap, retry, settle } from '@troupe/server';
+import { fork, newId, reap, retry, settle } from '@troupe/server';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, type Held } from './arena.ts';
+import { Arena, atOnce, type Held, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('a run', () => {
     const ends = await Promise.all(
       held.map(async (run, n) => {
         const [[verdict], ...canceled] = await Promise.all([
-          advance(arena.process(n).db, [run.finishes()]),
+          send(arena.process(n).db, [run.finishes()]),
           arena.process(n).kernel.cancel(run.run),
           arena.process(n + 1).kernel.cancel(run.run),
         ]);
@@ -60,7 +60,7 @@ describe('a run', () => {
     for (let trial = 0; trial < 16; trial++) {
       const [run] = await arena.hold(1);
       const actions: (() => Promise<boolean>)[] = [
-        async () => (await advance(arena.process(0).db, [run!.finishes()]))[0]!.ok,
+        async () => (await send(arena.process(0).db, [run!.finishes()]))[0]!.ok,
         async () => (await arena.process(1).kernel.cancel(run!.run)).ok,
         async () => (await arena.process(0).kernel.cancel(run!.run, 'timeout')).ok,
       ];
@@ -86,7 +86,7 @@ describe('a run', () => {
         [
           () => reap(arena.process(0).db, worker, 7, false),
           () => reap(arena.process(1).db, worker, 7, false),
-          ...held.map((run, n) => async () => (await advance(arena.process(n).db, [run.finishes()]))[0]!.ok),
+          ...held.map((run, n) => async () => (await send(arena.process(n).db, [run.finishes()]))[0]!.ok),
         ],
         [trial % 3, trial % 3, 0, 1, 2, 3],
       );
@@ -118,8 +118,8 @@ describe('a run', () => {
       const [reaped, ...verdicts] = await atOnce<unknown>(
         [
           () => reap(arena.process(0).db, worker, 7, false),
-          () => advance(arena.process(0).db, batch(0)),
-          () => advance(arena.process(1).db, batch(1)),
+          () => send(arena.process(0).db, batch(0)),
+          () => send(arena.process(1).db, batch(1)),
         ],
         [trial % 3, 0, trial % 2],
       );
@@ -141,8 +141,8 @@ describe('a run', () => {
         atOnce(Array.from({ length: 8 }, (_, n) => () => arena.claim(door, 10, newId(), n)));
       const held = (await claimers()).flat();
       expect(held).toHaveLength(3);
-      await advance(arena.process(0).db, [held[0]!.finishes()]);
-      await advance(arena.process(1).db, [held[1]!.asks(1, 'client')]);
+      await send(arena.process(0).db, [held[0]!.finishes()]);
+      await send(arena.process(1).db, [held[1]!.asks(1, 'client')]);
       expect((await claimers()).flat()).toHaveLength(2);
     }
   });
@@ -177,7 +177,7 @@ describe('a serial thread', () => {
         const started: string[] = [];
         const act = async (move: Move, n: number): Promise<unknown> => {
           const { kernel, db } = arena.process(n);
-          if (move === 'finish') return advance(db, [active.finishes()]);
+          if (move === 'finish') return send(db, [active.finishes()]);
           if (move === 'start') {
             const item = arena.item({ thread: active.thread, ...serial });
             started.push(item.run.id);
@@ -207,7 +207,7 @@ describe('a serial thread', () => {
   it('lets the next but one in when the next is canceled behind the same lock as the end', async () => {
     for (let trial = 0; trial < 20; trial++) {
       const { active, next } = await busyThread(2);
-      const finish = () => advance(arena.process(0).db, [active.finishes()]);
+      const finish = () => send(arena.process(0).db, [active.finishes()]);
       const cancel = () => arena.process(1).kernel.cancel(next[0]!);
       await arena.behindLock<unknown>(
         { threads: [active.thread] },
@@ -247,7 +247,7 @@ describe('a serial thread', () => {
       const { active, next } = await busyThread(1);
       await atOnce<unknown>(
         [
-          () => advance(arena.process(0).db, [active.finishes()]),
+          () => send(arena.process(0).db, [active.finishes()]),
           ...Array.from({ length: 4 }, () => () => look(next[0]!, other)),
         ],
         [0, 0, 1, 1, 2],
@@ -265,8 +265,8 @@ describe('a serial thread', () => {
       const [next] = await arena.claim(zombie.claimed.door, 1);
       await atOnce<unknown>(
         [
-          () => advance(arena.process(0).db, [next!.finishes()]),
-          ...Array.from({ length: 4 }, () => () => advance(arena.process(1).db, [zombie.finishes()])),
+          () => send(arena.process(0).db, [next!.finishes()]),
+          ...Array.from({ length: 4 }, () => () => send(arena.process(1).db, [zombie.finishes()])),
         ],
         [0, 0, 1, 1, 2],
       );

@@ -1,6 +1,6 @@
-import { type AdvanceItem, advance, cancel, newId, reap } from '@troupe/server';
+import { type AdvanceItem, cancel, newId, reap } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, type Held } from './arena.ts';
+import { Arena, type Held, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -57,7 +57,7 @@ describe.each(COMMITS)('%s', (_what, commit) => {
     const before = await picture(held!);
     const good = commit(held!);
     const item = { ...good, ...spoil(good) };
-    const [verdict] = await advance(arena.process(0).db, [item]);
+    const [verdict] = await send(arena.process(0).db, [item]);
     expect(verdict).toMatchObject({
       ok: false,
       status: 'running',
@@ -71,10 +71,10 @@ describe.each(COMMITS)('%s', (_what, commit) => {
   it('sent twice is done once: the second is refused with the next version', async () => {
     const [held] = await arena.hold(1);
     const item = commit(held!);
-    const [first] = await advance(arena.process(0).db, [item]);
+    const [first] = await send(arena.process(0).db, [item]);
     expect(first).toMatchObject({ ok: true, version: item.version + 1 });
     const after = await picture(held!);
-    const [second] = await advance(arena.process(1).db, [item]);
+    const [second] = await send(arena.process(1).db, [item]);
     expect(second).toMatchObject({ ok: false, epoch: item.epoch, version: item.version + 1 });
     expect(await picture(held!)).toEqual(after);
   });
@@ -83,8 +83,8 @@ describe.each(COMMITS)('%s', (_what, commit) => {
     const [held] = await arena.hold(1);
     const item = commit(held!);
     const verdicts = await arena.behindLock({ runs: [held!.run] }, [
-      () => advance(arena.process(0).db, [item]),
-      () => advance(arena.process(1).db, [item]),
+      () => send(arena.process(0).db, [item]),
+      () => send(arena.process(1).db, [item]),
     ]);
     expect(verdicts.flat().filter((verdict) => verdict.ok)).toHaveLength(1);
     expect(verdicts.flat().find((verdict) => !verdict.ok)).toMatchObject({ version: item.version + 1 });
@@ -97,17 +97,17 @@ describe.each(COMMITS)('%s', (_what, commit) => {
       held!.worker,
     ]);
     expect(await reap(arena.process(0).db, held!.worker, 1, false)).toBe(1);
-    expect((await advance(arena.process(0).db, [item]))[0]).toMatchObject({ ok: false, status: 'queued' });
+    expect((await send(arena.process(0).db, [item]))[0]).toMatchObject({ ok: false, status: 'queued' });
     const [next] = await arena.claim(held!.claimed.door, 1);
     const before = await picture(next!);
-    expect((await advance(arena.process(0).db, [item]))[0]).toMatchObject({
+    expect((await send(arena.process(0).db, [item]))[0]).toMatchObject({
       ok: false,
       status: 'running',
       epoch: held!.claimed.epoch + 1,
       worker: next!.worker,
     });
     expect(await picture(next!)).toEqual(before);
-    expect((await advance(arena.process(0).db, [next!.finishes()]))[0]).toMatchObject({ ok: true });
+    expect((await send(arena.process(0).db, [next!.finishes()]))[0]).toMatchObject({ ok: true });
   });
 
   it('of a canceled run is refused', async () => {
@@ -115,7 +115,7 @@ describe.each(COMMITS)('%s', (_what, commit) => {
     const item = commit(held!);
     await cancel(arena.process(0).db, held!.run, 'user', null);
     const before = await picture(held!);
-    expect((await advance(arena.process(1).db, [item]))[0]).toMatchObject({ ok: false, status: 'canceled' });
+    expect((await send(arena.process(1).db, [item]))[0]).toMatchObject({ ok: false, status: 'canceled' });
     expect(await picture(held!)).toEqual(before);
   });
 });
@@ -123,18 +123,18 @@ describe.each(COMMITS)('%s', (_what, commit) => {
 it('a commit of a run that is not there is refused', async () => {
   const [held] = await arena.hold(1);
   const item = { ...held!.finishes(), run: newId() };
-  expect((await advance(arena.process(0).db, [item]))[0]).toMatchObject({ ok: false, status: 'missing' });
+  expect((await send(arena.process(0).db, [item]))[0]).toMatchObject({ ok: false, status: 'missing' });
 });
 
 it('a result of a call that is no longer open is refused as a whole', async () => {
   const [held] = await arena.hold(1);
   const answer = held!.asks(1);
-  held!.learn(answer, (await advance(arena.process(0).db, [answer]))[0]!);
+  held!.learn(answer, (await send(arena.process(0).db, [answer]))[0]!);
   const result = held!.results(1);
-  held!.learn(result, (await advance(arena.process(0).db, [result]))[0]!);
+  held!.learn(result, (await send(arena.process(0).db, [result]))[0]!);
   const before = await picture(held!);
   // Right fence, wrong call: impossible for a worker, so nothing of it may be written.
-  await expect(advance(arena.process(0).db, [held!.results(1)])).rejects.toThrow('not open');
+  await expect(send(arena.process(0).db, [held!.results(1)])).rejects.toThrow('not open');
   expect(await picture(held!)).toEqual(before);
 });
 
@@ -159,9 +159,9 @@ it('a run that is held again by the same worker refuses what that worker knew be
   const item = arena.item({ run: { door } });
   await arena.process(0).kernel.start(item);
   const [before] = await arena.claim(door, 1, worker);
-  const [released] = await advance(arena.process(0).db, [{ ...before!.fence, target: 'queued' }]);
+  const [released] = await send(arena.process(0).db, [{ ...before!.fence, target: 'queued' }]);
   expect(released).toMatchObject({ ok: true, mode: 'released' });
   const [after] = await arena.claim(door, 1, worker);
-  expect((await advance(arena.process(0).db, [before!.finishes()]))[0]).toMatchObject({ ok: false });
-  expect((await advance(arena.process(0).db, [after!.finishes()]))[0]).toMatchObject({ ok: true });
+  expect((await send(arena.process(0).db, [before!.finishes()]))[0]).toMatchObject({ ok: false });
+  expect((await send(arena.process(0).db, [after!.finishes()]))[0]).toMatchObject({ ok: true });
 });

@@ -1,7 +1,7 @@
-import { advance, newId, type Posted } from '@troupe/server';
+import { newId, type Posted } from '@troupe/server';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, type Held } from './arena.ts';
+import { Arena, atOnce, type Held, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -122,7 +122,7 @@ describe('a message to a busy serial thread', () => {
       held.map((run, n) =>
         atOnce<unknown>(
           [
-            () => advance(arena.process(n).db, [run.finishes()]),
+            () => send(arena.process(n).db, [run.finishes()]),
             () =>
               arena.process(n + 1).kernel.start({
                 ...arena.item({ thread: run.thread, message: messages[n]!, ...serial }),
@@ -144,7 +144,7 @@ describe('a message to a busy serial thread', () => {
     for (let trial = 0; trial < 20; trial++) {
       const [run] = await arena.hold(1, serial);
       const message = newId();
-      const finish = () => advance(arena.process(0).db, [run!.finishes()]);
+      const finish = () => send(arena.process(0).db, [run!.finishes()]);
       const start = () =>
         arena.process(1).kernel.start(arena.item({ thread: run!.thread, message, ...serial }));
       await arena.behindLock<unknown>(
@@ -166,13 +166,13 @@ describe('a message to a busy serial thread', () => {
     for (let trial = 0; trial < 20; trial++) {
       const [run] = await arena.hold(1, serial);
       const message = newId();
-      const finish = () => advance(arena.process(0).db, [run!.finishes()]);
+      const finish = () => send(arena.process(0).db, [run!.finishes()]);
       const steer = () => arena.process(1).kernel.post(arena.post(run!.thread, 'steer', { message }));
       const answers = await arena.behindLock<unknown>(
         { runs: [run!.run] },
         trial % 2 === 0 ? [finish, steer] : [steer, finish],
       );
-      const verdicts = (trial % 2 === 0 ? answers[0] : answers[1]) as Awaited<ReturnType<typeof advance>>;
+      const verdicts = (trial % 2 === 0 ? answers[0] : answers[1]) as Awaited<ReturnType<typeof send>>;
       const posted = (trial % 2 === 0 ? answers[1] : answers[0]) as Posted;
       outcomes.add(await fate(message, verdicts[0]!, posted));
     }
@@ -182,7 +182,7 @@ describe('a message to a busy serial thread', () => {
   async function steerAgainstFinish(run: Held, n: number): Promise<string> {
     const message = newId();
     const [verdicts, posted] = await Promise.all([
-      advance(arena.process(n).db, [run.finishes()]),
+      send(arena.process(n).db, [run.finishes()]),
       arena.process(n + 1).kernel.post(arena.post(run.thread, 'steer', { message })),
     ]);
     return fate(message, verdicts[0]!, posted);
@@ -190,7 +190,7 @@ describe('a message to a busy serial thread', () => {
 
   async function fate(
     message: string,
-    verdict: Awaited<ReturnType<typeof advance>>[number],
+    verdict: Awaited<ReturnType<typeof send>>[number],
     posted: Posted,
   ): Promise<string> {
     if (!verdict.ok || !posted.ok) return 'lost';
@@ -212,7 +212,7 @@ describe('messages with different policies at once', () => {
         const run = scene === 'idle' ? await idleThread() : (await arena.hold(1, serial))[0]!;
         const messages = posts.map(() => newId());
         const finish = async () => {
-          if (scene === 'finishing') await advance(arena.process(0).db, [run.finishes()]);
+          if (scene === 'finishing') await send(arena.process(0).db, [run.finishes()]);
           return null;
         };
         const answers = await atOnce<Posted | null>(
@@ -252,7 +252,7 @@ describe('messages with different policies at once', () => {
 
 async function idleThread(): Promise<Held> {
   const [run] = await arena.hold(1, serial);
-  const [verdict] = await advance(arena.process(0).db, [run!.finishes()]);
+  const [verdict] = await send(arena.process(0).db, [run!.finishes()]);
   expect(verdict).toMatchObject({ ok: true, mode: 'ended' });
   return run!;
 }

@@ -1,7 +1,7 @@
-import { advance, cancel, expire, newId, settle } from '@troupe/server';
+import { cancel, expire, newId, settle } from '@troupe/server';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, callId } from './arena.ts';
+import { Arena, atOnce, callId, send } from './arena.ts';
 
 let arena: Arena;
 beforeAll(async () => {
@@ -152,7 +152,7 @@ describe('a worker that parks a run', () => {
     });
     await Promise.all(
       held.map(async (run, n) => {
-        const [verdict] = await advance(arena.process(n).db, [answers[n]!]);
+        const [verdict] = await send(arena.process(n).db, [answers[n]!]);
         run.learn(answers[n]!, verdict!);
       }),
     );
@@ -160,7 +160,7 @@ describe('a worker that parks a run', () => {
       held.map(async (run, n) => {
         const park = { ...run.results(1), park: true, parkEvents: [{ type: 'run.waiting_tool' }] };
         const [[verdict], settled] = await Promise.all([
-          advance(arena.process(n).db, [park]),
+          send(arena.process(n).db, [park]),
           arena.process(n + 1).kernel.settle(run.run, callId(1, 1), { status: 'completed', output: 1 }),
         ]);
         return { verdict: verdict!, settled, status: await arena.status(run.run) };

@@ -77,7 +77,7 @@ export class Replay {
     await admin.query('select pg_advisory_unlock_all()');
     this.#locks.clear();
     await admin.query(
-      'truncate troupe.projects, troupe.run_heads, troupe.messages, troupe.events, troupe.run_steps, troupe.tool_calls, troupe.workers cascade',
+      'truncate troupe.projects, troupe.threads, troupe.runs, troupe.run_heads, troupe.messages, troupe.events, troupe.run_steps, troupe.tool_calls, troupe.workers cascade',
     );
     await admin.query(`insert into troupe.projects (id, name) values ($1, 'project')`, [PROJECT]);
     await admin.query(

@@ -54,7 +54,7 @@ create table troupe.compiled_snapshots (
 -- fillfactor: these rows are updated by every commit; room on the page keeps the updates heap-only (no index writes).
 create table troupe.threads (
   id uuid primary key,
-  project_id uuid not null references troupe.projects,
+  project_id uuid not null,
   kind troupe.thread_kind not null,
   last_message_seq bigint not null default 0,
   last_event_seq bigint not null default 0,
@@ -94,15 +94,18 @@ create table troupe.events (
   primary key (thread_id, seq)
 );
 
+-- No foreign keys here either: each would lock the row of the project, the agent, the entity and the snapshot, which all runs
+-- share, once per run (a tenth of the cost of a five-tool run, and a queue of lockers on one row). Starting a run looks them up,
+-- in the project; deleting one of them is refused while runs name it (keep_used below).
 create table troupe.runs (
   id uuid primary key,
-  project_id uuid not null references troupe.projects,
+  project_id uuid not null,
   door text not null,
-  agent_id uuid references troupe.agents,
-  entity_id uuid references troupe.entities,
-  snapshot_id uuid not null references troupe.compiled_snapshots,
-  thread_id uuid not null references troupe.threads,
-  parent_run_id uuid references troupe.runs,
+  agent_id uuid,
+  entity_id uuid,
+  snapshot_id uuid not null,
+  thread_id uuid not null,
+  parent_run_id uuid,
   root_run_id uuid not null,
   trigger_type text not null,
   trigger_message_id uuid,
@@ -177,6 +180,36 @@ create index runs_waiting on troupe.runs (wait_deadline) where status in ('waiti
 create index runs_blocked on troupe.runs (thread_id, trigger_seq) where status = 'queued' and not ready;
 create unique index runs_trigger on troupe.runs (entity_id, trigger_message_id) where trigger_message_id is not null;
 create index runs_project on troupe.runs (project_id, id);
+
+-- What runs name stays. The lock lets starts under way come to their end first and makes later ones see what is gone;
+-- deleting such a row is rare (agents are archived), starting a run is not.
+create function troupe.keep_used() returns trigger language plpgsql as $$
+declare
+  used boolean;
+begin
+  lock table troupe.runs in share row exclusive mode;
+  execute format('select exists (select from troupe.runs r where r.project_id = $1 and r.%I = $2)', tg_argv[0])
+    into used using case when tg_table_name = 'projects' then old.id else (to_jsonb(old)->>'project_id')::uuid end, old.id;
+  if used then
+    raise exception 'runs still name this row of %', tg_table_name using errcode = 'foreign_key_violation';
+  end if;
+  return old;
+end $$;
+create trigger projects_keep before delete on troupe.projects for each row execute function troupe.keep_used('project_id');
+create trigger agents_keep before delete on troupe.agents for each row execute function troupe.keep_used('agent_id');
+create trigger entities_keep before delete on troupe.entities for each row execute function troupe.keep_used('entity_id');
+create trigger compiled_snapshots_keep before delete on troupe.compiled_snapshots for each row execute function troupe.keep_used('snapshot_id');
+
+-- What a run names, as far as it is not there; null where everything is.
+create function troupe.missing_for(p_project uuid, p_agent uuid, p_entity uuid, p_snapshot uuid, p_parent uuid) returns text language sql stable as $$
+  select case
+    when not exists (select from troupe.projects p where p.id = p_project) then 'project'
+    when not exists (select from troupe.compiled_snapshots s where s.id = p_snapshot and s.project_id = p_project) then 'snapshot'
+    when p_agent is not null and not exists (select from troupe.agents a where a.id = p_agent and a.project_id = p_project) then 'agent'
+    when p_entity is not null and not exists (select from troupe.entities e where e.id = p_entity and e.project_id = p_project) then 'entity'
+    when p_parent is not null and not exists (select from troupe.runs r where r.id = p_parent and r.project_id = p_project) then 'parent run'
+  end
+$$;
 
 -- The row that every commit of a worker writes: the fence (epoch, worker_id, version) and how far the run has come.
 -- Apart from runs because it is narrow and has one index: 17 µs an update, where the row of runs takes 50 to 200.

@@ -18,8 +18,16 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint;
+  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
+  if run is not null then
+    absent := troupe.missing_for((item->>'project')::uuid, (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, (run->>'parent')::uuid);
+  elsif not exists (select from troupe.projects p where p.id = (item->>'project')::uuid) then
+    absent := 'project';
+  end if;
+  if absent is not null then
+    raise exception 'the project has no such %', absent using errcode = 'foreign_key_violation';
+  end if;
   -- 1. The thread, and its lock.
   if item ? 'createThread' then
     insert into troupe.threads as t (id, project_id, kind) values (thread, (item->>'project')::uuid, (item->>'createThread')::troupe.thread_kind)
@@ -29,7 +37,8 @@ begin
   if made then
     message_base := 0; event_base := 0;
   else
-    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t where t.id = thread for update;
+    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t
+      where t.id = thread and t.project_id = (item->>'project')::uuid for update;
     if not found then
       return jsonb_build_object('ok', false, 'code', 'thread_not_found');
     end if;

@@ -50,9 +50,10 @@ export type Started =
     }
   | { ok: false; code: 'thread_not_found' };
 
-export async function startMany(db: Database, items: StartItem[]): Promise<Started[]> {
+/** Any start. */
+export async function start(db: Database, items: StartItem[]): Promise<Started[]> {
   const rows = await db.run<{ verdicts: Started[] }>({
-    name: 'start_many',
+    name: 'start',
     text: 'select troupe.start_many($1::jsonb) as verdicts',
     values: [toJsonText(items)],
   });
