@@ -1,11 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionError, isContention } from '../store/index.ts';
 
-/**
- * A further call beside one in flight uses a second core, which only a large batch is worth: otherwise waiting for the
- * answer makes the next batch larger, and that costs everybody less.
- */
-const WORTH_A_SECOND = 24;
+/** Below this many items the cost of the call itself outweighs what a second core saves. */
+const WORTH_A_CALL = 8;
 
 interface Waiting<Item, Verdict> {
   item: Item;
@@ -56,9 +53,11 @@ export class GroupCommit<Item, Verdict> {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#inFlight < this.#mostInFlight) {
-        if (this.#waiting.length < (this.#inFlight === 0 ? 1 : WORTH_A_SECOND)) break;
-        void this.#flush(this.#most);
+      while (this.#waiting.length > 0 && this.#inFlight < this.#mostInFlight) {
+        // Two large batches at once use two cores where one would use one; small ones are not worth a call of their own.
+        const free = this.#mostInFlight - this.#inFlight;
+        const share = Math.max(Math.ceil(this.#waiting.length / free), WORTH_A_CALL);
+        void this.#flush(Math.min(share, this.#most));
       }
     });
   }
