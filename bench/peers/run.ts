@@ -76,7 +76,9 @@ run(
   scratch,
 );
 if (!small) run(process.execPath, ['report.mjs', out], scratch);
-printRatios(JSON.parse(readFileSync(out, 'utf8')));
+const broken = printRatios(JSON.parse(readFileSync(out, 'utf8')));
+for (const promise of broken) console.error(`Not held: ${promise}`);
+if (broken.length > 0) process.exitCode = 1;
 
 function run(command: string, args: string[], cwd: string): void {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });

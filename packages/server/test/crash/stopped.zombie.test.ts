@@ -52,7 +52,8 @@ describe.concurrent('a worker stopped', () => {
     const run = await scene.start(agent, script(moment.turns));
     const zombie = await scene.worker(moment.job);
     await moment.reached(scene, zombie);
-    zombie.signal('SIGSTOP');
+    // One that stops itself must not be stopped before it does: it would stop once more when it is woken.
+    if (!moment.job.strike) zombie.signal('SIGSTOP');
     const stoppedAt = Date.now();
 
     await scene.worker({}, survivor);
