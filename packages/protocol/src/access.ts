@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { id, listQuery, name, page, timestamp } from './common.ts';
+import { endpoint, scope } from './endpoint.ts';
+
+export const apiKey = z.object({
+  id,
+  name,
+  kind: z.enum(['secret', 'public']),
+  /** The beginning of the key, to tell keys apart. */
+  prefix: z.string(),
+  /** Empty: everything that the kind allows. */
+  scopes: z.array(scope),
+  expiresAt: timestamp.nullable(),
+  lastUsedAt: timestamp.nullable(),
+  revokedAt: timestamp.nullable(),
+  createdAt: timestamp,
+});
+export type ApiKey = z.infer<typeof apiKey>;
+
+export const newApiKey = z.strictObject({
+  name,
+  kind: z.enum(['secret', 'public']).default('secret'),
+  scopes: z.array(scope).max(20).default([]),
+  expiresAt: timestamp.nullable().default(null),
+});
+
+const keyParams = z.object({ keyId: id });
+
+export const secretName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/, 'letters, digits, "_", "-" and ".", at most 100, a letter first');
+export const secret = z.object({ name: secretName, createdAt: timestamp, updatedAt: timestamp });
+export type Secret = z.infer<typeof secret>;
+
+export const auditEntry = z.object({
+  id: z.string(),
+  /** Who did it: a key, a person's entity, or the system. */
+  actor: z.object({ kind: z.enum(['key', 'user', 'dev', 'system']), id: z.string().nullable() }),
+  action: z.string(),
+  target: z.string().nullable(),
+  data: z.record(z.string(), z.json()),
+  createdAt: timestamp,
+});
+export type AuditEntry = z.infer<typeof auditEntry>;
+
+/** How the tokens of people are checked: by a shared secret (its name among the secrets) or by published keys. */
+export const tokenRules = z.strictObject({
+  algorithms: z.array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'])).min(1),
+  audience: z.string().min(1).max(500),
+  issuer: z.string().min(1).max(500).nullable().default(null),
+  secretName: secretName.nullable().default(null),
+  jwksUrl: z.url().nullable().default(null),
+  /** The claim that names the entity by its external id. */
+  claim: z.string().min(1).max(100).default('sub'),
+});
+export type TokenRules = z.infer<typeof tokenRules>;
+
+export const project = z.object({
+  id,
+  name,
+  tokens: tokenRules.nullable(),
+  defaultModelId: id.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Project = z.infer<typeof project>;
+
+export const accessEndpoints = {
+  getProject: endpoint({
+    method: 'GET',
+    path: '/v1/project',
+    tag: 'project',
+    summary: 'The project of the key',
+    scope: 'admin',
+    status: 200,
+    response: project,
+  }),
+  updateProject: endpoint({
+    method: 'PATCH',
+    path: '/v1/project',
+    tag: 'project',
+    summary: 'Rename the project, set how tokens are checked, choose the default model',
+    scope: 'admin',
+    body: z.strictObject({
+      name: name.optional(),
+      tokens: tokenRules.nullable().optional(),
+      defaultModelId: id.nullable().optional(),
+    }),
+    status: 200,
+    response: project,
+    problems: ['name_taken', 'model_not_found', 'secret_not_found'],
+  }),
+  createKey: endpoint({
+    method: 'POST',
+    path: '/v1/keys',
+    tag: 'keys',
+    summary: 'Make a key; it is shown this once',
+    scope: 'admin',
+    body: newApiKey,
+    status: 201,
+    response: apiKey.extend({ key: z.string() }),
+  }),
+  listKeys: endpoint({
+    method: 'GET',
+    path: '/v1/keys',
+    tag: 'keys',
+    summary: 'All keys of the project, without the keys themselves',
+    scope: 'admin',
+    query: listQuery,
+    status: 200,
+    response: page(apiKey),
+  }),
+  revokeKey: endpoint({
+    method: 'DELETE',
+    path: '/v1/keys/{keyId}',
+    tag: 'keys',
+    summary: 'Revoke a key, for good',
+    scope: 'admin',
+    params: keyParams,
+    status: 204,
+  }),
+  listSecrets: endpoint({
+    method: 'GET',
+    path: '/v1/secrets',
+    tag: 'secrets',
+    summary: 'The names of all secrets; values are never shown',
+    scope: 'admin',
+    query: listQuery,
+    status: 200,
+    response: page(secret),
+  }),
+  putSecret: endpoint({
+    method: 'PUT',
+    path: '/v1/secrets/{name}',
+    tag: 'secrets',
+    summary: 'Set a secret',
+    scope: 'admin',
+    params: z.object({ name: secretName }),
+    body: z.strictObject({ value: z.string().min(1).max(65_536) }),
+    status: 200,
+    response: secret,
+    problems: ['no_encryption_key'],
+  }),
+  deleteSecret: endpoint({
+    method: 'DELETE',
+    path: '/v1/secrets/{name}',
+    tag: 'secrets',
+    summary: 'Delete a secret',
+    scope: 'admin',
+    params: z.object({ name: secretName }),
+    status: 204,
+  }),
+  listAudit: endpoint({
+    method: 'GET',
+    path: '/v1/audit',
+    tag: 'audit',
+    summary: 'Who changed what, newest first',
+    scope: 'admin',
+    query: listQuery.extend({ action: z.string().max(100).optional() }),
+    status: 200,
+    response: page(auditEntry),
+  }),
+} as const;

@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { capabilityId } from './capabilities.ts';
+import { id, listQuery, metadata, name, page, tags, timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+import { jsonObject } from './json.ts';
+import { snapshotLimits, snapshotTool } from './snapshots.ts';
+
+export const agentCapability = z.strictObject({ id: capabilityId, config: jsonObject.default({}) });
+
+/** Limits that are not set are the platform's. */
+export const agentLimits = snapshotLimits.partial();
+
+/** Everything about an agent that a person edits; one version is one of these. */
+export const agentDefinition = z.strictObject({
+  name,
+  description: z.string().max(10_000).nullable().default(null),
+  systemPrompt: z.string().max(1_000_000).default(''),
+  defaultModelId: id.nullable().default(null),
+  /** Tried in this order after the first, where that one fails. */
+  fallbackModelIds: z.array(id).max(8).default([]),
+  tags: tags.default([]),
+  /** Applied in this order. */
+  capabilities: z.array(agentCapability).max(250).default([]),
+  limits: agentLimits.default({}),
+  /** What becomes of a call that must run only once and whose outcome a crash left unknown. */
+  inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  metadata: metadata.default({}),
+});
+export type AgentDefinition = z.infer<typeof agentDefinition>;
+
+export const agent = z.object({
+  ...agentDefinition.shape,
+  id,
+  /** The entity that speaks for it. */
+  entityId: id,
+  version: z.number().int().positive(),
+  status: z.enum(['active', 'archived']),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Agent = z.infer<typeof agent>;
+
+export const agentPatch = z.strictObject({
+  name: name.optional(),
+  description: z.string().max(10_000).nullable().optional(),
+  systemPrompt: z.string().max(1_000_000).optional(),
+  defaultModelId: id.nullable().optional(),
+  fallbackModelIds: z.array(id).max(8).optional(),
+  tags: tags.optional(),
+  capabilities: z.array(agentCapability).max(250).optional(),
+  limits: agentLimits.optional(),
+  inDoubt: z.enum(['tell', 'wait']).optional(),
+  metadata: metadata.optional(),
+  status: z.enum(['active', 'archived']).optional(),
+  /** Why, for the list of versions. */
+  notes: z.string().max(2000).optional(),
+});
+
+export const agentVersion = z.object({
+  agentId: id,
+  version: z.number().int().positive(),
+  checksum: z.string(),
+  notes: z.string().nullable(),
+  definition: agentDefinition,
+  createdAt: timestamp,
+});
+export type AgentVersion = z.infer<typeof agentVersion>;
+
+/** One field that differs; `from` or `to` is absent where it was not there. */
+export const change = z.object({ path: z.string(), from: z.json().optional(), to: z.json().optional() });
+export type Change = z.infer<typeof change>;
+
+/** What a run of the agent would get: the prompt, the tools and the models, exactly. */
+export const agentPreview = z.object({
+  prompt: z.string(),
+  tools: z.array(snapshotTool.pick({ name: true, description: true, inputSchema: true, effect: true })),
+  models: z.array(z.object({ provider: z.string(), model: z.string() })),
+  limits: snapshotLimits,
+});
+export type AgentPreview = z.infer<typeof agentPreview>;
+
+const agentParams = z.object({ agentId: id });
+const versionParams = z.object({ agentId: id, version: z.coerce.number().int().positive() });
+const refusals = ['name_taken', 'model_not_found', 'capability_unknown', 'capability_unavailable'] as const;
+
+export const agentEndpoints = {
+  create: endpoint({
+    method: 'POST',
+    path: '/v1/agents',
+    tag: 'agents',
+    summary: 'Create an agent',
+    scope: 'agents:write',
+    body: agentDefinition,
+    bodyBytes: 4_194_304,
+    status: 201,
+    response: agent,
+    problems: refusals,
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/agents',
+    tag: 'agents',
+    summary: 'Agents, newest first; archived ones only where asked for',
+    scope: 'agents:read',
+    user: true,
+    query: listQuery.extend({
+      status: z.enum(['active', 'archived']).default('active'),
+      tag: z.string().max(64).optional(),
+      search: z.string().max(200).optional(),
+    }),
+    status: 200,
+    response: page(agent),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}',
+    tag: 'agents',
+    summary: 'One agent',
+    scope: 'agents:read',
+    user: true,
+    params: agentParams,
+    status: 200,
+    response: agent,
+  }),
+  update: endpoint({
+    method: 'PATCH',
+    path: '/v1/agents/{agentId}',
+    tag: 'agents',
+    summary: 'Change an agent; fields that are left out stay, null clears',
+    scope: 'agents:write',
+    params: agentParams,
+    body: agentPatch,
+    bodyBytes: 4_194_304,
+    status: 200,
+    response: agent,
+    problems: refusals,
+  }),
+  archive: endpoint({
+    method: 'DELETE',
+    path: '/v1/agents/{agentId}',
+    tag: 'agents',
+    summary: 'Archive an agent; its sessions stay readable, and PATCH status brings it back',
+    scope: 'agents:write',
+    params: agentParams,
+    status: 204,
+  }),
+  preview: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/preview',
+    tag: 'agents',
+    summary: 'The exact prompt and tools that a run would get',
+    scope: 'agents:read',
+    params: agentParams,
+    status: 200,
+    response: agentPreview,
+  }),
+  listVersions: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/versions',
+    tag: 'agents',
+    summary: 'All versions, newest first',
+    scope: 'agents:read',
+    params: agentParams,
+    query: listQuery,
+    status: 200,
+    response: page(agentVersion),
+  }),
+  getVersion: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/versions/{version}',
+    tag: 'agents',
+    summary: 'One version',
+    scope: 'agents:read',
+    params: versionParams,
+    status: 200,
+    response: agentVersion,
+  }),
+  diff: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/diff',
+    tag: 'agents',
+    summary: 'What changed between two versions',
+    scope: 'agents:read',
+    params: agentParams,
+    query: z.strictObject({
+      from: z.coerce.number().int().positive(),
+      to: z.coerce.number().int().positive(),
+    }),
+    status: 200,
+    response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
+  }),
+  rollback: endpoint({
+    method: 'POST',
+    path: '/v1/agents/{agentId}/rollback',
+    tag: 'agents',
+    summary: 'Make an earlier version the current one again, as a new version',
+    scope: 'agents:write',
+    params: agentParams,
+    body: z.strictObject({ version: z.number().int().positive() }),
+    status: 200,
+    response: agent,
+    problems: ['name_taken', 'model_not_found', 'version_not_found'],
+  }),
+  importOne: endpoint({
+    method: 'POST',
+    path: '/v1/agents/import',
+    tag: 'agents',
+    summary: 'Create or change the agent of that name from Markdown with front matter, YAML or JSON',
+    scope: 'agents:write',
+    body: z.string().min(1).max(3_000_000),
+    bodyTypes: ['text/markdown', 'text/plain', 'application/yaml', 'application/json'],
+    bodyBytes: 4_194_304,
+    status: 200,
+    response: agent,
+    problems: [...refusals, 'import_unreadable'],
+  }),
+  exportOne: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/export',
+    tag: 'agents',
+    summary: 'The agent as a file that can be imported again',
+    scope: 'agents:read',
+    params: agentParams,
+    query: z.strictObject({ format: z.enum(['markdown', 'yaml', 'json']).default('markdown') }),
+    status: 200,
+    responseType: 'text/markdown',
+  }),
+} as const;

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+export const id = z.uuid();
+export const timestamp = z.iso.datetime({ offset: true });
+export const name = z.string().trim().min(1).max(200);
+export const tags = z.array(z.string().trim().min(1).max(64)).max(64);
+/** Free for the caller's own use. */
+export const metadata = z.record(z.string().max(64), z.json());
+
+/** What every list is asked with. The cursor comes from the page before and means nothing to anybody else. */
+export const listQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().min(1).max(500).optional(),
+});
+
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), nextCursor: z.string().nullable() });
+}

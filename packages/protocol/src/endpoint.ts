@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+// An endpoint as data. The server's routes, the SDK, the OpenAPI document and the tests that visit every route are all
+// made from these, so that none of them can say something else than the others.
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What a key must be allowed. `admin` covers keys, secrets and the audit log; a secret key without scopes may do everything. */
+export const scope = z.enum([
+  'agents:read',
+  'agents:write',
+  'sessions:read',
+  'sessions:write',
+  'runs:read',
+  'runs:write',
+  'models:read',
+  'models:write',
+  'admin',
+]);
+export type Scope = z.infer<typeof scope>;
+
+export interface Endpoint {
+  method: Method;
+  /** `/v1/agents/{agentId}`; every name in braces is a field of `params`. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  scope: Scope;
+  /** A person with a public key and a token of their own may call it too, within what belongs to them. */
+  user?: true;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** Where the body is not JSON. */
+  bodyTypes?: string[];
+  /** Where it may be larger than a megabyte. */
+  bodyBytes?: number;
+  status: 200 | 201 | 202 | 204;
+  response?: z.ZodType;
+  /** Where the answer is not JSON. */
+  responseType?: 'text/event-stream' | 'text/markdown' | 'application/yaml';
+  /** Codes of problems beyond those that every endpoint may answer with. */
+  problems?: readonly string[];
+}
+
+export function endpoint<const Described extends Endpoint>(described: Described): Described {
+  return described;
+}
+
+export type ParamsOf<E extends Endpoint> = E['params'] extends z.ZodType ? z.output<E['params']> : undefined;
+export type QueryOf<E extends Endpoint> = E['query'] extends z.ZodType ? z.output<E['query']> : undefined;
+export type BodyOf<E extends Endpoint> = E['body'] extends z.ZodType ? z.output<E['body']> : undefined;
+export type ResponseOf<E extends Endpoint> = E['response'] extends z.ZodType
+  ? z.input<E['response']>
+  : undefined;

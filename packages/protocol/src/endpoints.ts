@@ -1,0 +1,21 @@
+import { accessEndpoints } from './access.ts';
+import { agentEndpoints } from './agents.ts';
+import { capabilityEndpoints } from './capabilities.ts';
+import type { Endpoint } from './endpoint.ts';
+import { modelEndpoints } from './models.ts';
+import { runEndpoints } from './runs.ts';
+import { sessionEndpoints } from './sessions.ts';
+
+/** Everything that is served under `/v1`, by noun. */
+export const endpoints = {
+  access: accessEndpoints,
+  agents: agentEndpoints,
+  capabilities: capabilityEndpoints,
+  models: modelEndpoints,
+  runs: runEndpoints,
+  sessions: sessionEndpoints,
+} as const;
+
+export function allEndpoints(): Endpoint[] {
+  return Object.values(endpoints).flatMap((group) => Object.values(group));
+}

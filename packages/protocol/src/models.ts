@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { id, listQuery, name, page, timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+
+export const providerKind = z.enum(['openai', 'anthropic', 'openai_compatible', 'demo']);
+export type ProviderKind = z.infer<typeof providerKind>;
+
+export const provider = z.object({
+  id,
+  kind: providerKind,
+  name,
+  baseUrl: z.string().nullable(),
+  /** Whether there is a key, in the row or in the environment; it is never shown. */
+  keySet: z.boolean(),
+  status: z.enum(['active', 'disabled']),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Provider = z.infer<typeof provider>;
+
+export const newProvider = z.strictObject({
+  kind: providerKind,
+  name,
+  baseUrl: z.url({ protocol: /^https?$/ }).max(2000).nullable().default(null),
+  apiKey: z.string().min(1).max(4000).nullable().default(null),
+});
+
+/** Prices in currency units per million tokens. */
+export const model = z.object({
+  id,
+  providerId: id,
+  /** What the provider calls it. */
+  modelId: z.string(),
+  displayName: z.string(),
+  inputPrice: z.number().nonnegative(),
+  outputPrice: z.number().nonnegative(),
+  contextTokens: z.number().int().positive().nullable(),
+  maxOutputTokens: z.number().int().positive(),
+  isDefault: z.boolean(),
+  status: z.enum(['active', 'disabled']),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Model = z.infer<typeof model>;
+
+const modelFields = {
+  displayName: name,
+  inputPrice: z.number().nonnegative().max(1e6),
+  outputPrice: z.number().nonnegative().max(1e6),
+  contextTokens: z.number().int().positive().max(1e9).nullable(),
+  maxOutputTokens: z.number().int().positive().max(1e7),
+  isDefault: z.boolean(),
+};
+
+export const newModel = z.strictObject({
+  modelId: z.string().trim().min(1).max(200),
+  displayName: modelFields.displayName.optional(),
+  inputPrice: modelFields.inputPrice.default(0),
+  outputPrice: modelFields.outputPrice.default(0),
+  contextTokens: modelFields.contextTokens.default(null),
+  maxOutputTokens: modelFields.maxOutputTokens.default(4096),
+  isDefault: modelFields.isDefault.default(false),
+});
+
+const providerParams = z.object({ providerId: id });
+const modelParams = z.object({ modelId: id });
+
+export const modelEndpoints = {
+  createProvider: endpoint({
+    method: 'POST',
+    path: '/v1/providers',
+    tag: 'models',
+    summary: 'Add a provider of models',
+    scope: 'models:write',
+    body: newProvider,
+    status: 201,
+    response: provider,
+    problems: ['name_taken', 'no_encryption_key', 'base_url_required'],
+  }),
+  listProviders: endpoint({
+    method: 'GET',
+    path: '/v1/providers',
+    tag: 'models',
+    summary: 'All providers',
+    scope: 'models:read',
+    query: listQuery,
+    status: 200,
+    response: page(provider),
+  }),
+  getProvider: endpoint({
+    method: 'GET',
+    path: '/v1/providers/{providerId}',
+    tag: 'models',
+    summary: 'One provider',
+    scope: 'models:read',
+    params: providerParams,
+    status: 200,
+    response: provider,
+  }),
+  updateProvider: endpoint({
+    method: 'PATCH',
+    path: '/v1/providers/{providerId}',
+    tag: 'models',
+    summary: 'Change a provider; a key that is set to null is removed',
+    scope: 'models:write',
+    params: providerParams,
+    body: z.strictObject({
+      name: name.optional(),
+      baseUrl: newProvider.shape.baseUrl.removeDefault().optional(),
+      apiKey: newProvider.shape.apiKey.removeDefault().optional(),
+      status: provider.shape.status.optional(),
+    }),
+    status: 200,
+    response: provider,
+    problems: ['name_taken', 'no_encryption_key', 'base_url_required'],
+  }),
+  deleteProvider: endpoint({
+    method: 'DELETE',
+    path: '/v1/providers/{providerId}',
+    tag: 'models',
+    summary: 'Delete a provider that no model belongs to',
+    scope: 'models:write',
+    params: providerParams,
+    status: 204,
+    problems: ['in_use'],
+  }),
+  createModel: endpoint({
+    method: 'POST',
+    path: '/v1/providers/{providerId}/models',
+    tag: 'models',
+    summary: 'Add a model of a provider',
+    scope: 'models:write',
+    params: providerParams,
+    body: newModel,
+    status: 201,
+    response: model,
+    problems: ['model_taken'],
+  }),
+  listModels: endpoint({
+    method: 'GET',
+    path: '/v1/models',
+    tag: 'models',
+    summary: 'All models',
+    scope: 'models:read',
+    query: listQuery.extend({ providerId: id.optional() }),
+    status: 200,
+    response: page(model),
+  }),
+  getModel: endpoint({
+    method: 'GET',
+    path: '/v1/models/{modelId}',
+    tag: 'models',
+    summary: 'One model',
+    scope: 'models:read',
+    params: modelParams,
+    status: 200,
+    response: model,
+  }),
+  updateModel: endpoint({
+    method: 'PATCH',
+    path: '/v1/models/{modelId}',
+    tag: 'models',
+    summary: 'Change a model; isDefault: true takes it from the one that had it',
+    scope: 'models:write',
+    params: modelParams,
+    body: z.strictObject({
+      displayName: modelFields.displayName.optional(),
+      inputPrice: modelFields.inputPrice.optional(),
+      outputPrice: modelFields.outputPrice.optional(),
+      contextTokens: modelFields.contextTokens.optional(),
+      maxOutputTokens: modelFields.maxOutputTokens.optional(),
+      isDefault: modelFields.isDefault.optional(),
+      status: model.shape.status.optional(),
+    }),
+    status: 200,
+    response: model,
+  }),
+  deleteModel: endpoint({
+    method: 'DELETE',
+    path: '/v1/models/{modelId}',
+    tag: 'models',
+    summary: 'Delete a model that no agent and no session names',
+    scope: 'models:write',
+    params: modelParams,
+    status: 204,
+    problems: ['in_use'],
+  }),
+} as const;

@@ -1,0 +1,239 @@
+import { z } from 'zod';
+import { id, listQuery, metadata, page, tags, timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+import { event, eventQuery } from './events.ts';
+import { contentPart, messageRole } from './messages.ts';
+
+/** What becomes of a message to a session that is at work. */
+export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
+export type BusyPolicy = z.infer<typeof busyPolicy>;
+
+export const sessionStatus = z.enum(['pending', 'running', 'waiting', 'failed']);
+export type SessionStatus = z.infer<typeof sessionStatus>;
+
+const title = z.string().trim().min(1).max(200);
+
+export const session = z.object({
+  id,
+  agentId: id,
+  /** Who it belongs to. */
+  entityId: id,
+  threadId: id,
+  title: title.nullable(),
+  tags,
+  /** Null: the agent's. */
+  modelId: id.nullable(),
+  status: sessionStatus,
+  policy: busyPolicy,
+  metadata,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  startedAt: timestamp.nullable(),
+  finishedAt: timestamp.nullable(),
+});
+export type Session = z.infer<typeof session>;
+
+export const newSession = z.strictObject({
+  title: title.nullable().default(null),
+  tags: tags.default([]),
+  modelId: id.nullable().default(null),
+  policy: busyPolicy.default('queue'),
+  metadata: metadata.default({}),
+  /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
+  user: z.string().min(1).max(500).optional(),
+});
+
+export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
+
+export const message = z.object({
+  id,
+  sessionId: id,
+  sequence: z.number().int().positive(),
+  role: messageRole,
+  content: z.json(),
+  toolCallId: z.string().nullable(),
+  senderId: id.nullable(),
+  runId: id.nullable(),
+  step: z.number().int().nullable(),
+  metadata,
+  createdAt: timestamp,
+});
+export type Message = z.infer<typeof message>;
+
+export const newMessage = z.strictObject({
+  /** Chosen by the caller, so that sending it again stores it once. */
+  id: id.optional(),
+  content: z.strictObject({
+    text: z.string().max(1_000_000),
+    parts: z.array(contentPart).max(32).optional(),
+  }),
+  /** Default: the session's. */
+  policy: busyPolicy.optional(),
+  modelId: id.optional(),
+  reasoningEffort: reasoningEffort.optional(),
+  metadata: metadata.default({}),
+});
+
+/** The message as it is stored, and the run that answers it. */
+export const postedMessage = message.extend({
+  run: z
+    .object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) })
+    .nullable(),
+});
+export type PostedMessage = z.infer<typeof postedMessage>;
+
+const agentParams = z.object({ agentId: id });
+const sessionParams = z.object({ agentId: id, sessionId: id });
+const base = '/v1/agents/{agentId}/sessions';
+
+export const sessionEndpoints = {
+  create: endpoint({
+    method: 'POST',
+    path: base,
+    tag: 'sessions',
+    summary: 'Open a session with an agent',
+    scope: 'sessions:write',
+    user: true,
+    params: agentParams,
+    body: newSession,
+    status: 201,
+    response: session,
+    problems: ['agent_archived', 'model_not_found'],
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: base,
+    tag: 'sessions',
+    summary: 'Sessions of an agent, newest first',
+    scope: 'sessions:read',
+    user: true,
+    params: agentParams,
+    query: listQuery.extend({
+      status: sessionStatus.optional(),
+      tag: z.string().max(64).optional(),
+      user: z.string().max(500).optional(),
+    }),
+    status: 200,
+    response: page(session),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: `${base}/{sessionId}`,
+    tag: 'sessions',
+    summary: 'One session',
+    scope: 'sessions:read',
+    user: true,
+    params: sessionParams,
+    status: 200,
+    response: session,
+  }),
+  update: endpoint({
+    method: 'PATCH',
+    path: `${base}/{sessionId}`,
+    tag: 'sessions',
+    summary: 'Change a session; null clears',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    body: z.strictObject({
+      title: title.nullable().optional(),
+      tags: tags.optional(),
+      modelId: id.nullable().optional(),
+      policy: busyPolicy.optional(),
+      metadata: metadata.optional(),
+    }),
+    status: 200,
+    response: session,
+    problems: ['model_not_found'],
+  }),
+  remove: endpoint({
+    method: 'DELETE',
+    path: `${base}/{sessionId}`,
+    tag: 'sessions',
+    summary: 'Delete a session with all its messages, events and runs',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    status: 204,
+  }),
+  cancel: endpoint({
+    method: 'POST',
+    path: `${base}/{sessionId}/cancel`,
+    tag: 'sessions',
+    summary: 'Stop whatever the session is doing',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    status: 200,
+    response: session,
+  }),
+  retry: endpoint({
+    method: 'POST',
+    path: `${base}/{sessionId}/retry`,
+    tag: 'sessions',
+    summary: 'Take the failed run up again',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    status: 200,
+    response: session,
+    problems: ['not_failed'],
+  }),
+  fork: endpoint({
+    method: 'POST',
+    path: `${base}/{sessionId}/fork`,
+    tag: 'sessions',
+    summary: 'A new session that begins with the messages up to one of this',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    body: z.strictObject({ messageId: id, title: title.nullable().default(null) }),
+    status: 201,
+    response: session,
+    problems: ['message_not_found'],
+  }),
+  postMessage: endpoint({
+    method: 'POST',
+    path: `${base}/{sessionId}/messages`,
+    tag: 'messages',
+    summary: 'Say something; the answer comes as events and messages',
+    scope: 'sessions:write',
+    user: true,
+    params: sessionParams,
+    body: newMessage,
+    bodyBytes: 8_388_608,
+    status: 201,
+    response: postedMessage,
+    problems: ['session_failed', 'session_busy', 'model_not_found', 'agent_archived'],
+  }),
+  listMessages: endpoint({
+    method: 'GET',
+    path: `${base}/{sessionId}/messages`,
+    tag: 'messages',
+    summary: 'Messages in their order',
+    scope: 'sessions:read',
+    user: true,
+    params: sessionParams,
+    query: z.strictObject({
+      after: z.coerce.number().int().nonnegative().optional(),
+      before: z.coerce.number().int().positive().optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(200),
+    }),
+    status: 200,
+    response: z.object({ data: z.array(message), lastSequence: z.number().int().nonnegative() }),
+  }),
+  events: endpoint({
+    method: 'GET',
+    path: `${base}/{sessionId}/events`,
+    tag: 'events',
+    summary: 'What happened: as a list, or live with Accept: text/event-stream',
+    description:
+      'A stream begins with a frame `connected`, then sends everything after `Last-Event-ID` or `after`, then what happens. Frames without an id are live pieces of text and are never sent again.',
+    scope: 'sessions:read',
+    user: true,
+    params: sessionParams,
+    query: eventQuery,
+    status: 200,
+    response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
+  }),
+} as const;
