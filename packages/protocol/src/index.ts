@@ -3,7 +3,17 @@
  * Imports: zod only.
  * Start reading: runs.ts (states), snapshots.ts (what the kernel executes).
  */
+export * from './access.ts';
+export * from './agents.ts';
+export * from './capabilities.ts';
+export * from './common.ts';
+export * from './endpoint.ts';
+export * from './endpoints.ts';
+export * from './errors.ts';
+export * from './events.ts';
 export * from './json.ts';
 export * from './messages.ts';
+export * from './models.ts';
 export * from './runs.ts';
+export * from './sessions.ts';
 export * from './snapshots.ts';

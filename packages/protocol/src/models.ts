@@ -21,7 +21,11 @@ export type Provider = z.infer<typeof provider>;
 export const newProvider = z.strictObject({
   kind: providerKind,
   name,
-  baseUrl: z.url({ protocol: /^https?$/ }).max(2000).nullable().default(null),
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2000)
+    .nullable()
+    .default(null),
   apiKey: z.string().min(1).max(4000).nullable().default(null),
 });
 

@@ -76,9 +76,7 @@ export const newMessage = z.strictObject({
 
 /** The message as it is stored, and the run that answers it. */
 export const postedMessage = message.extend({
-  run: z
-    .object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) })
-    .nullable(),
+  run: z.object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) }).nullable(),
 });
 export type PostedMessage = z.infer<typeof postedMessage>;
 

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { createModels, type Model } from '@troupe/server';
 import { Stage } from '@troupe/testing';
 import { expect, inject, it } from 'vitest';
 
@@ -15,11 +16,23 @@ async function inUse(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
+/** The scripted model keeps what it was asked; this one keeps nothing. */
+const model: Model = {
+  async generate({ step }) {
+    const calls = step === 1 ? [{ id: 'call', name: 'echo', arguments: {} }] : [];
+    return {
+      text: step === 1 ? '' : 'Done.',
+      calls,
+      finishReason: 'stop',
+      usage: { inputTokens: 1, outputTokens: 1 },
+    };
+  },
+};
+
 it('a run that has ended leaves nothing in memory: 1,000 more take no more', async () => {
   const stage = await Stage.open({
     postgresUrl: inject('postgresUrl'),
-    script: (request) =>
-      request.step === 1 ? { calls: [{ name: 'echo', arguments: {} }] } : { text: 'Done.' },
+    work: { models: createModels({ scripted: () => model }) },
     tools: { echo: () => 'x'.repeat(2_000) },
   });
   try {
