@@ -38,6 +38,48 @@ export class RetryableError extends TroupeError {
   }
 }
 
+/** Why a request is not done. Whoever asked is told; nothing was changed. */
+export type RefusalKind =
+  | 'malformed'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'too_large'
+  | 'unsupported'
+  | 'invalid'
+  | 'rate_limited';
+
+export class Refusal extends TroupeError {
+  readonly kind: RefusalKind;
+  /** What is wrong, field by field. */
+  readonly issues: { path: string; message: string }[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    kind: RefusalKind,
+    code: string,
+    message: string,
+    options: {
+      hint?: string;
+      issues?: { path: string; message: string }[];
+      retryAfterSeconds?: number;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(code, message, options);
+    this.kind = kind;
+    this.issues = options.issues;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** The same for what is not there and what belongs to somebody else. */
+export function notFound(what: string): Refusal {
+  return new Refusal('not_found', 'not_found', `There is no such ${what}.`);
+}
+
 /** The operator must change something before the process can start: printed without a stack, exit code 1. */
 export class StartupError extends TroupeError {}
 

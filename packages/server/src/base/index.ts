@@ -3,6 +3,14 @@
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
-export { messageOf, RetryableError, StartupError, TroupeError } from './errors.ts';
+export {
+  messageOf,
+  notFound,
+  Refusal,
+  type RefusalKind,
+  RetryableError,
+  StartupError,
+  TroupeError,
+} from './errors.ts';
 export { type Id, isId, newId } from './ids.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';

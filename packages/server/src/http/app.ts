@@ -1,16 +1,28 @@
 import { Hono } from 'hono';
-import type { Logger } from '../base/index.ts';
+import { type Logger, RetryableError } from '../base/index.ts';
+import { Endpoints } from './endpoint.ts';
 import { answerError, notFound } from './problem.ts';
 import { type HealthOptions, healthRoutes } from './routes/health.ts';
+import { routes } from './routes/index.ts';
+import type { Services } from './services.ts';
 
 export interface AppOptions {
   logger: Logger;
   health: HealthOptions;
+  services(): Services | null;
 }
 
-export function createApp({ logger, health }: AppOptions): Hono {
+export function createApp({ logger, health, services }: AppOptions): Hono {
   const app = new Hono();
   app.route('/', healthRoutes(health));
+  const endpoints = new Endpoints(app, () => {
+    const ready = services();
+    if (!ready)
+      throw new RetryableError('starting', 'The server is still starting.', { retryAfterMs: 1_000 });
+    return ready;
+  });
+  for (const add of routes) add(endpoints);
+  endpoints.refuseOtherMethods();
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));
   return app;

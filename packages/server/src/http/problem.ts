@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type Logger, messageOf, newId, RetryableError } from '../base/index.ts';
+import { type Logger, messageOf, newId, Refusal, type RefusalKind, RetryableError } from '../base/index.ts';
 import { isConnectionError } from '../store/index.ts';
 
 /** RFC 9457, with a `code` that never changes: programs read the code, people the detail. */
@@ -9,8 +9,22 @@ export interface Problem {
   status: ContentfulStatusCode;
   code: string;
   detail: string;
-  retryAfterSeconds?: number;
+  issues?: { path: string; message: string }[] | undefined;
+  retryAfterSeconds?: number | undefined;
 }
+
+const statuses: Record<RefusalKind, ContentfulStatusCode> = {
+  malformed: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported: 415,
+  invalid: 422,
+  rate_limited: 429,
+};
 
 const titles: Partial<Record<number, string>> = {
   400: 'Bad request',
@@ -28,8 +42,9 @@ const titles: Partial<Record<number, string>> = {
 };
 
 export function answerProblem(context: Context, problem: Problem): Response {
-  const { status, code, detail, retryAfterSeconds } = problem;
-  const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, code, detail };
+  const { status, code, detail, issues, retryAfterSeconds } = problem;
+  const title = titles[status] ?? 'Error';
+  const body = { type: 'about:blank', title, status, code, detail, ...(issues ? { issues } : {}) };
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   return context.body(JSON.stringify(body), status, headers);
@@ -45,6 +60,11 @@ export function answerError(error: unknown, context: Context, logger: Logger): R
   if (error instanceof HTTPException) {
     const code = titles[error.status]?.toLowerCase().replaceAll(' ', '_') ?? 'error';
     return answerProblem(context, { status: error.status, code, detail: error.message || code });
+  }
+  if (error instanceof Refusal) {
+    const { kind, code, issues, retryAfterSeconds } = error;
+    const detail = [error.message, error.hint].filter(Boolean).join(' ');
+    return answerProblem(context, { status: statuses[kind], code, detail, issues, retryAfterSeconds });
   }
   if (error instanceof RetryableError) {
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000);

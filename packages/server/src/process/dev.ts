@@ -1,18 +1,34 @@
 import { join } from 'node:path';
+import type { Services } from '../http/index.ts';
 import { type Database, type EmbeddedPostgres, startEmbedded } from '../store/index.ts';
-import { type DatabaseAddress, openDatabase, openHttp, openWork, type Program } from './program.ts';
+import {
+  type DatabaseAddress,
+  openDatabase,
+  openHttp,
+  openServices,
+  openWork,
+  type Program,
+} from './program.ts';
 
 /** Everything in one process, with a Postgres of its own where no DATABASE_URL is set. */
 export async function dev(program: Program): Promise<void> {
   let db: Database | null = null;
+  let services: Services | null = null;
   // Side by side: the port is known to be free before much has happened. Where both fail, who holds the home is the
   // better answer than that the port is taken.
-  const [database, http] = await Promise.allSettled([openAddress(program), openHttp(program, () => db)]);
+  const [database, http] = await Promise.allSettled([
+    openAddress(program),
+    openHttp(
+      program,
+      () => db,
+      () => services,
+    ),
+  ]);
   if (database.status === 'rejected') throw database.reason;
   if (http.status === 'rejected') throw http.reason;
 
   db = await openDatabase(program, database.value);
-  await openWork(program, db);
+  services = await openServices(db, await openWork(program, db));
   program.life.ready();
   console.log(banner(program, http.value.url, database.value.where));
 }

@@ -1,9 +1,9 @@
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
-import { createApp, type HttpServer, listen } from '../http/index.ts';
+import { createApp, type HttpServer, listen, type Services } from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
-import { Database, migrate, ping } from '../store/index.ts';
+import { Database, ensureProject, migrate, ping } from '../store/index.ts';
 import type { Life } from './life.ts';
 
 /** What main.ts composed: the same for every process. */
@@ -41,14 +41,18 @@ export function requireDatabase({ name, config }: Program): DatabaseAddress {
 }
 
 /** Listens from the first moment, so that health can be asked for while the rest still starts. */
-export async function openHttp(program: Program, database: () => Database | null): Promise<HttpServer> {
+export async function openHttp(
+  program: Program,
+  database: () => Database | null,
+  services: () => Services | null,
+): Promise<HttpServer> {
   const { life, logger, config, version } = program;
   const checkDatabase = async () => {
     const db = database();
     if (!db) throw new Error('not connected yet');
     await ping(db);
   };
-  const app = createApp({ logger, health: { version, phase: () => life.phase, checkDatabase } });
+  const app = createApp({ logger, health: { version, phase: () => life.phase, checkDatabase }, services });
   return life.open(
     'http',
     () => listen(app, config),
@@ -92,6 +96,18 @@ export async function openKernel({ life, logger }: Program, db: Database): Promi
     return kernel;
   };
   return life.open('work', opening, (kernel) => kernel.close());
+}
+
+/** What the routes act through, once there is a database and a kernel. */
+export async function openServices(db: Database, kernel: Kernel): Promise<Services> {
+  const project = await ensureProject(db);
+  return {
+    db,
+    kernel,
+    access: {
+      authenticate: async () => ({ project, kind: 'dev', keyId: null, entityId: null, scopes: null }),
+    },
+  };
 }
 
 /** A kernel that takes runs, and jobs beside it. */

@@ -1,13 +1,26 @@
+import type { Services } from '../http/index.ts';
 import type { Database } from '../store/index.ts';
-import { openDatabase, openHttp, openKernel, type Program, requireDatabase } from './program.ts';
+import {
+  openDatabase,
+  openHttp,
+  openKernel,
+  openServices,
+  type Program,
+  requireDatabase,
+} from './program.ts';
 
 /** HTTP alone. */
 export async function serve(program: Program): Promise<void> {
   const address = requireDatabase(program);
   let db: Database | null = null;
-  const server = await openHttp(program, () => db);
+  let services: Services | null = null;
+  const server = await openHttp(
+    program,
+    () => db,
+    () => services,
+  );
   db = await openDatabase(program, address);
-  await openKernel(program, db);
+  services = await openServices(db, await openKernel(program, db));
   program.life.ready();
   program.logger.info({ url: server.url }, 'serving');
 }

@@ -15,6 +15,7 @@ export * from './queries/claim.ts';
 export * from './queries/jobs.ts';
 export * from './queries/outside.ts';
 export * from './queries/ping.ts';
+export * from './queries/projects.ts';
 export * from './queries/purge.ts';
 export * from './queries/runs.ts';
 export * from './queries/signals.ts';

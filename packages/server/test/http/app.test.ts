@@ -6,7 +6,11 @@ import { createApp, type Phase } from '../../src/http/index.ts';
 import { answerError } from '../../src/http/problem.ts';
 
 function appIn(phase: Phase, checkDatabase: () => Promise<void> = async () => {}): Hono {
-  return createApp({ logger: silentLogger, health: { version: '1.2.3', phase: () => phase, checkDatabase } });
+  return createApp({
+    logger: silentLogger,
+    services: () => null,
+    health: { version: '1.2.3', phase: () => phase, checkDatabase },
+  });
 }
 
 test('healthz is well between start and drain only', async () => {
