@@ -25,6 +25,7 @@ const scalars: Record<string, string> = {
   'double precision': 'number',
   bigint: 'number', // all of ours stay below 2^53, and the driver is told so
   boolean: 'boolean',
+  bytea: 'Buffer',
 };
 
 /** schema.gen.ts: one interface per table, for Kysely. */

@@ -6,6 +6,24 @@ import type { ColumnType, Generated } from 'kysely';
 type JsonColumn<Absent = never> = ColumnType<Json, string | Absent, string | Absent>;
 type Timestamp<Absent = never> = ColumnType<Date | Exclude<Absent, undefined>, Date | string | Absent, Date | string | Absent>;
 
+export interface AgentCapabilities {
+  id: string;
+  agent_id: string;
+  capability_id: string;
+  position: number;
+  config: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+}
+
+export interface AgentVersions {
+  agent_id: string;
+  version: number;
+  snapshot_id: string;
+  definition: JsonColumn;
+  notes: string | null;
+  created_at: Timestamp<undefined>;
+}
+
 export interface Agents {
   id: string;
   project_id: string;
@@ -13,6 +31,37 @@ export interface Agents {
   status: Generated<'active' | 'archived'>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  description: string | null;
+  system_prompt: Generated<string>;
+  default_model_id: string | null;
+  tags: Generated<string[]>;
+  config: JsonColumn<undefined>;
+  version: Generated<number>;
+}
+
+export interface ApiKeys {
+  id: string;
+  project_id: string;
+  name: string;
+  kind: 'secret' | 'public';
+  prefix: string;
+  hash: Buffer;
+  scopes: Generated<string[]>;
+  expires_at: Timestamp<null | undefined>;
+  last_used_at: Timestamp<null | undefined>;
+  revoked_at: Timestamp<null | undefined>;
+  created_at: Timestamp<undefined>;
+}
+
+export interface AuditLog {
+  id: Generated<number>;
+  project_id: string;
+  actor_kind: 'key' | 'user' | 'dev' | 'system';
+  actor_id: string | null;
+  action: string;
+  target: string | null;
+  data: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
 }
 
 export interface BudgetLeases {
@@ -68,6 +117,43 @@ export interface Events {
   created_at: Timestamp<undefined>;
 }
 
+export interface IdempotencyKeys {
+  project_id: string;
+  key: string;
+  fingerprint: Buffer;
+  status: number | null;
+  body: JsonColumn<null | undefined>;
+  created_at: Timestamp<undefined>;
+}
+
+export interface LlmModels {
+  id: string;
+  project_id: string;
+  provider_id: string;
+  model_id: string;
+  display_name: string;
+  input_price: Generated<number>;
+  output_price: Generated<number>;
+  context_tokens: number | null;
+  max_output_tokens: Generated<number>;
+  is_default: Generated<boolean>;
+  status: Generated<'active' | 'disabled'>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface LlmProviders {
+  id: string;
+  project_id: string;
+  kind: 'openai' | 'anthropic' | 'openai_compatible' | 'demo';
+  name: string;
+  base_url: string | null;
+  key_envelope: JsonColumn<null | undefined>;
+  status: Generated<'active' | 'disabled'>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Messages {
   thread_id: string;
   seq: number;
@@ -94,6 +180,8 @@ export interface Projects {
   name: string;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  tokens: JsonColumn<null | undefined>;
+  default_model_id: string | null;
 }
 
 export interface RunHeads {
@@ -177,6 +265,29 @@ export interface Runs {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Secrets {
+  project_id: string;
+  name: string;
+  envelope: JsonColumn;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface Sessions {
+  id: string;
+  project_id: string;
+  agent_id: string;
+  entity_id: string;
+  thread_id: string;
+  title: string | null;
+  tags: Generated<string[]>;
+  model_id: string | null;
+  policy: Generated<'queue' | 'steer' | 'interrupt' | 'reject'>;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Threads {
   id: string;
   project_id: string;
@@ -220,18 +331,27 @@ export interface Workers {
 }
 
 export interface DB {
+  agent_capabilities: AgentCapabilities;
+  agent_versions: AgentVersions;
   agents: Agents;
+  api_keys: ApiKeys;
+  audit_log: AuditLog;
   budget_leases: BudgetLeases;
   budgets: Budgets;
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;
+  idempotency_keys: IdempotencyKeys;
+  llm_models: LlmModels;
+  llm_providers: LlmProviders;
   messages: Messages;
   migrations: Migrations;
   projects: Projects;
   run_heads: RunHeads;
   run_steps: RunSteps;
   runs: Runs;
+  secrets: Secrets;
+  sessions: Sessions;
   threads: Threads;
   tool_calls: ToolCalls;
   workers: Workers;

@@ -10,6 +10,31 @@ create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
 create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
 create type troupe.waits_for as enum ('client', 'approval', 'person', 'task');
 
+create table troupe.agent_capabilities (
+  id uuid not null,
+  agent_id uuid not null,
+  capability_id text not null,
+  "position" integer not null,
+  config jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint agent_capabilities_pkey PRIMARY KEY (id),
+  constraint agent_capabilities_agent_id_capability_id_key UNIQUE (agent_id, capability_id),
+  constraint agent_capabilities_agent_id_position_key UNIQUE (agent_id, "position") DEFERRABLE INITIALLY DEFERRED,
+  constraint agent_capabilities_capability_id_check CHECK (((length(capability_id) >= 1) AND (length(capability_id) <= 50))),
+  constraint agent_capabilities_position_check CHECK (("position" >= 0))
+);
+
+create table troupe.agent_versions (
+  agent_id uuid not null,
+  version integer not null,
+  snapshot_id uuid not null,
+  definition jsonb not null,
+  notes text,
+  created_at timestamp with time zone not null default now(),
+  constraint agent_versions_pkey PRIMARY KEY (agent_id, version),
+  constraint agent_versions_version_check CHECK ((version > 0))
+);
+
 create table troupe.agents (
   id uuid not null,
   project_id uuid not null,
@@ -17,9 +42,47 @@ create table troupe.agents (
   status text not null default 'active'::text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  description text,
+  system_prompt text not null default ''::text,
+  default_model_id uuid,
+  tags text[] not null default '{}'::text[],
+  config jsonb not null default '{}'::jsonb,
+  version integer not null default 0,
   constraint agents_pkey PRIMARY KEY (id),
   constraint agents_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint agents_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text])))
+);
+
+create table troupe.api_keys (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  kind text not null,
+  prefix text not null,
+  hash bytea not null,
+  scopes text[] not null default '{}'::text[],
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_hash_key UNIQUE (hash),
+  constraint api_keys_hash_check CHECK ((length(hash) = 32)),
+  constraint api_keys_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'public'::text]))),
+  constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+
+create table troupe.audit_log (
+  id bigint not null generated always as identity,
+  project_id uuid not null,
+  actor_kind text not null,
+  actor_id text,
+  action text not null,
+  target text,
+  data jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint audit_log_pkey PRIMARY KEY (id),
+  constraint audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'user'::text, 'dev'::text, 'system'::text])))
 );
 
 create table troupe.budget_leases (
@@ -94,6 +157,57 @@ create table troupe.events (
   constraint events_pkey PRIMARY KEY (thread_id, seq)
 );
 
+create table troupe.idempotency_keys (
+  project_id uuid not null,
+  key text not null,
+  fingerprint bytea not null,
+  status integer,
+  body jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint idempotency_keys_pkey PRIMARY KEY (project_id, key),
+  constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+);
+
+create table troupe.llm_models (
+  id uuid not null,
+  project_id uuid not null,
+  provider_id uuid not null,
+  model_id text not null,
+  display_name text not null,
+  input_price double precision not null default 0,
+  output_price double precision not null default 0,
+  context_tokens integer,
+  max_output_tokens integer not null default 4096,
+  is_default boolean not null default false,
+  status text not null default 'active'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint llm_models_pkey PRIMARY KEY (id),
+  constraint llm_models_provider_id_model_id_key UNIQUE (provider_id, model_id),
+  constraint llm_models_context_tokens_check CHECK ((context_tokens > 0)),
+  constraint llm_models_input_price_check CHECK ((input_price >= (0)::double precision)),
+  constraint llm_models_max_output_tokens_check CHECK ((max_output_tokens > 0)),
+  constraint llm_models_model_id_check CHECK (((length(model_id) >= 1) AND (length(model_id) <= 200))),
+  constraint llm_models_output_price_check CHECK ((output_price >= (0)::double precision)),
+  constraint llm_models_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
+);
+
+create table troupe.llm_providers (
+  id uuid not null,
+  project_id uuid not null,
+  kind text not null,
+  name text not null,
+  base_url text,
+  key_envelope jsonb,
+  status text not null default 'active'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint llm_providers_pkey PRIMARY KEY (id),
+  constraint llm_providers_kind_check CHECK ((kind = ANY (ARRAY['openai'::text, 'anthropic'::text, 'openai_compatible'::text, 'demo'::text]))),
+  constraint llm_providers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint llm_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
+);
+
 create table troupe.messages (
   thread_id uuid not null,
   seq bigint not null,
@@ -122,6 +236,8 @@ create table troupe.projects (
   name text not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  tokens jsonb,
+  default_model_id uuid,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
@@ -210,6 +326,35 @@ create table troupe.runs (
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
+create table troupe.secrets (
+  project_id uuid not null,
+  name text not null,
+  envelope jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint secrets_pkey PRIMARY KEY (project_id, name),
+  constraint secrets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+);
+
+create table troupe.sessions (
+  id uuid not null,
+  project_id uuid not null,
+  agent_id uuid not null,
+  entity_id uuid not null,
+  thread_id uuid not null,
+  title text,
+  tags text[] not null default '{}'::text[],
+  model_id uuid,
+  policy text not null default 'queue'::text,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_thread_id_key UNIQUE (thread_id),
+  constraint sessions_policy_check CHECK ((policy = ANY (ARRAY['queue'::text, 'steer'::text, 'interrupt'::text, 'reject'::text]))),
+  constraint sessions_title_check CHECK (((length(title) >= 1) AND (length(title) <= 200)))
+);
+
 create table troupe.threads (
   id uuid not null,
   project_id uuid not null,
@@ -255,15 +400,38 @@ create unlogged table troupe.workers (
   constraint workers_pkey PRIMARY KEY (incarnation)
 ) with (fillfactor=50);
 
+alter table troupe.agent_capabilities add constraint agent_capabilities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id) ON DELETE CASCADE;
+alter table troupe.agent_versions add constraint agent_versions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.agent_versions add constraint agent_versions_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
+alter table troupe.agents add constraint agents_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.agents add constraint agents_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.api_keys add constraint api_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.audit_log add constraint audit_log_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.budget_leases add constraint budget_leases_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES troupe.budgets(id) ON DELETE CASCADE;
 alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.idempotency_keys add constraint idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id) ON DELETE CASCADE;
+alter table troupe.llm_models add constraint llm_models_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.llm_models add constraint llm_models_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES troupe.llm_providers(id);
+alter table troupe.llm_providers add constraint llm_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
+alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.sessions add constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
+alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, lower(name));
+CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
+CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
+CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
+CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
+CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
+CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, lower(name));
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (lower(name));
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
@@ -272,8 +440,11 @@ CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'r
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
 CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb
@@ -507,6 +678,14 @@ begin
     from jsonb_array_elements(events) with ordinality x(e, k);
   end if;
   return message_base;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.audit_is_final()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the audit log is only added to' using errcode = 'insufficient_privilege';
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
@@ -1463,6 +1642,10 @@ AS $function$
 $function$;
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
+
+CREATE TRIGGER audit_log_final BEFORE DELETE OR UPDATE ON troupe.audit_log FOR EACH ROW EXECUTE FUNCTION troupe.audit_is_final();
+
+CREATE TRIGGER audit_log_kept BEFORE TRUNCATE ON troupe.audit_log FOR EACH STATEMENT EXECUTE FUNCTION troupe.audit_is_final();
 
 CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
 
