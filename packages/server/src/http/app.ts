@@ -4,6 +4,7 @@ import { Endpoints } from './endpoint.ts';
 import { answerError, notFound } from './problem.ts';
 import { type HealthOptions, healthRoutes } from './routes/health.ts';
 import { routes } from './routes/index.ts';
+import { referenceRoutes } from './routes/reference.ts';
 import type { Services } from './services.ts';
 
 export interface AppOptions {
@@ -23,6 +24,10 @@ export function createApp({ logger, health, services }: AppOptions): Hono {
   });
   for (const add of routes) add(endpoints);
   endpoints.refuseOtherMethods();
+  app.route(
+    '/',
+    referenceRoutes(() => endpoints.served, health.version),
+  );
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));
   return app;

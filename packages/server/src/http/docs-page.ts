@@ -1,0 +1,69 @@
+import type { Endpoint } from '@troupe/protocol';
+import type { z } from 'zod';
+import { schemaOf } from './schema-of.ts';
+
+/** The reference as one page: no script, no style sheet and no picture from anywhere else. */
+export function docsPage(endpoints: readonly Endpoint[], { version }: { version: string }): string {
+  const tags = [...new Set(endpoints.map((endpoint) => endpoint.tag))];
+  const sections = tags.map((tag) => {
+    const own = endpoints.filter((endpoint) => endpoint.tag === tag);
+    return `<section id="${escape(tag)}"><h2>${escape(tag)}</h2>${own.map(article).join('')}</section>`;
+  });
+  const links = tags.map((tag) => `<a href="#${escape(tag)}">${escape(tag)}</a>`);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Troupe: reference</title>
+<style>${STYLE}</style>
+<header><h1>Troupe</h1><p>Version ${escape(version)}. The same as data: <a href="/openapi.json">/openapi.json</a>.</p>
+<nav>${links.join(' ')}</nav></header>
+<main>
+<p>Send <code>Authorization: Bearer &lt;key&gt;</code>; <code>troupe dev</code> on this machine needs none. Errors are
+<code>application/problem+json</code> with a <code>code</code> that never changes. Lists answer
+<code>{ data, nextCursor }</code>. <code>Idempotency-Key</code> on a POST makes it safe to send again.</p>
+${sections.join('\n')}
+</main>
+</html>
+`;
+}
+
+function article(endpoint: Endpoint): string {
+  const { method, path, summary, description, scope, user, problems } = endpoint;
+  const who = user ? `scope ${scope}, or a person's token` : `scope ${scope}`;
+  return `<details><summary><b class="${method}">${method}</b> <code>${escape(path)}</code> ${escape(summary)}</summary>
+${description ? `<p>${escape(description)}</p>` : ''}<p class="quiet">${escape(who)}${
+    problems?.length
+      ? `; may answer ${problems.map((code) => `<code>${escape(code)}</code>`).join(', ')}`
+      : ''
+  }</p>
+${endpoint.query ? shape('Query', endpoint.query, 'input') : ''}${endpoint.body ? shape('Body', endpoint.body, 'input') : ''}${
+  endpoint.response
+    ? shape(`Answer ${endpoint.status}`, endpoint.response, 'output')
+    : `<h3>Answer ${endpoint.status}</h3>`
+}</details>`;
+}
+
+function shape(title: string, schema: z.ZodType, io: 'input' | 'output'): string {
+  return `<h3>${escape(title)}</h3><pre tabindex="0">${escape(JSON.stringify(schemaOf(schema, io), null, 2))}</pre>`;
+}
+
+function escape(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --quiet: #777; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1.5rem; }
+h1 { margin: 0; } h2 { margin: 2.5rem 0 .5rem; text-transform: capitalize; } h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
+nav { display: flex; flex-wrap: wrap; gap: .75rem; }
+details { border-top: 1px solid var(--line); padding: .5rem 0; } summary { cursor: pointer; }
+b { display: inline-block; width: 4.5rem; font: 600 .8rem ui-monospace, monospace; }
+.GET { color: #1a7f37; } .POST { color: #0969da; } .PUT, .PATCH { color: #9a6700; } .DELETE { color: #cf222e; }
+code, pre { font: .875rem/1.45 ui-monospace, monospace; } .quiet { color: var(--quiet); margin: .25rem 0; }
+pre { border: 1px solid var(--line); border-radius: 6px; overflow: auto; padding: .75rem; max-height: 28rem; }
+`;

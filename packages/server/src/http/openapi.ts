@@ -1,0 +1,100 @@
+import { commonProblems, type Endpoint, problem } from '@troupe/protocol';
+import type { z } from 'zod';
+import { schemaOf } from './schema-of.ts';
+
+type Document = Record<string, unknown>;
+
+/** OpenAPI 3.1, made from the endpoints that are served. */
+export function openApiOf(endpoints: readonly Endpoint[], { version }: { version: string }): Document {
+  const paths: Record<string, Document> = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] ??= {};
+    paths[endpoint.path]![endpoint.method.toLowerCase()] = operationOf(endpoint);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Troupe',
+      version,
+      description: 'A self-hosted runtime for agents that must not lose their place.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(endpoints.map((endpoint) => endpoint.tag))].map((name) => ({ name })),
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key of the project.' } },
+      schemas: { Problem: schemaOf(problem, 'output') },
+    },
+  };
+}
+
+function operationOf(endpoint: Endpoint): Document {
+  const { method, query, params, body, status, response, responseType } = endpoint;
+  const content = endpoint.bodyTypes ?? ['application/json'];
+  return {
+    operationId: operationId(endpoint),
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    ...(endpoint.description ? { description: endpoint.description } : {}),
+    'x-scope': endpoint.scope,
+    parameters: [
+      ...(params ? parametersOf(params, 'path') : []),
+      ...(query ? parametersOf(query, 'query') : []),
+      ...(method === 'POST' ? [IDEMPOTENCY_KEY] : []),
+    ],
+    ...(body
+      ? {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries(content.map((type) => [type, { schema: schemaOf(body, 'input') }])),
+          },
+        }
+      : {}),
+    responses: {
+      [status]: {
+        description: endpoint.summary,
+        ...(response || responseType
+          ? {
+              content: {
+                ...(response ? { 'application/json': { schema: schemaOf(response, 'output') } } : {}),
+                ...(responseType ? { [responseType]: { schema: { type: 'string' } } } : {}),
+              },
+            }
+          : {}),
+      },
+      default: {
+        description: `A problem. Codes: ${[...Object.keys(commonProblems), ...(endpoint.problems ?? [])].join(', ')}.`,
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    },
+  };
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Sent again with the same key, the request is done once and answered alike.',
+  schema: { type: 'string', maxLength: 200 },
+};
+
+/** `postV1AgentsAgentIdRollback`: long, and never the same for two. */
+function operationId({ method, path }: Endpoint): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter(Boolean);
+  return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+}
+
+function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): Document[] {
+  const described = schemaOf(schema, 'input') as {
+    properties?: Record<string, Document>;
+    required?: string[];
+  };
+  return Object.entries(described.properties ?? {}).map(([name, property]) => ({
+    name,
+    in: where,
+    required: where === 'path' || (described.required?.includes(name) ?? false),
+    schema: property,
+  }));
+}
