@@ -54,3 +54,15 @@ export type BodyOf<E extends Endpoint> = E['body'] extends z.ZodType ? z.output<
 export type ResponseOf<E extends Endpoint> = E['response'] extends z.ZodType
   ? z.input<E['response']>
   : undefined;
+
+// What a client gives and gets: before defaults are filled in, and after.
+export type ParamsInputOf<E extends Endpoint> = E['params'] extends z.ZodType
+  ? z.input<E['params']>
+  : undefined;
+export type QueryInputOf<E extends Endpoint> = E['query'] extends z.ZodType ? z.input<E['query']> : undefined;
+export type BodyInputOf<E extends Endpoint> = E['body'] extends z.ZodType ? z.input<E['body']> : undefined;
+export type ResultOf<E extends Endpoint> = E['response'] extends z.ZodType
+  ? z.output<E['response']>
+  : E['responseType'] extends string
+    ? string
+    : undefined;

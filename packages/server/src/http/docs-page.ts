@@ -7,16 +7,16 @@ export function docsPage(endpoints: readonly Endpoint[], { version }: { version:
   const tags = [...new Set(endpoints.map((endpoint) => endpoint.tag))];
   const sections = tags.map((tag) => {
     const own = endpoints.filter((endpoint) => endpoint.tag === tag);
-    return `<section id="${escape(tag)}"><h2>${escape(tag)}</h2>${own.map(article).join('')}</section>`;
+    return `<section id="${plain(tag)}"><h2>${plain(tag)}</h2>${own.map(article).join('')}</section>`;
   });
-  const links = tags.map((tag) => `<a href="#${escape(tag)}">${escape(tag)}</a>`);
+  const links = tags.map((tag) => `<a href="#${plain(tag)}">${plain(tag)}</a>`);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Troupe: reference</title>
 <style>${STYLE}</style>
-<header><h1>Troupe</h1><p>Version ${escape(version)}. The same as data: <a href="/openapi.json">/openapi.json</a>.</p>
+<header><h1>Troupe</h1><p>Version ${plain(version)}. The same as data: <a href="/openapi.json">/openapi.json</a>.</p>
 <nav>${links.join(' ')}</nav></header>
 <main>
 <p>Send <code>Authorization: Bearer &lt;key&gt;</code>; <code>troupe dev</code> on this machine needs none. Errors are
@@ -31,11 +31,9 @@ ${sections.join('\n')}
 function article(endpoint: Endpoint): string {
   const { method, path, summary, description, scope, user, problems } = endpoint;
   const who = user ? `scope ${scope}, or a person's token` : `scope ${scope}`;
-  return `<details><summary><b class="${method}">${method}</b> <code>${escape(path)}</code> ${escape(summary)}</summary>
-${description ? `<p>${escape(description)}</p>` : ''}<p class="quiet">${escape(who)}${
-    problems?.length
-      ? `; may answer ${problems.map((code) => `<code>${escape(code)}</code>`).join(', ')}`
-      : ''
+  return `<details><summary><b class="${method}">${method}</b> <code>${plain(path)}</code> ${plain(summary)}</summary>
+${description ? `<p>${plain(description)}</p>` : ''}<p class="quiet">${plain(who)}${
+    problems?.length ? `; may answer ${problems.map((code) => `<code>${plain(code)}</code>`).join(', ')}` : ''
   }</p>
 ${endpoint.query ? shape('Query', endpoint.query, 'input') : ''}${endpoint.body ? shape('Body', endpoint.body, 'input') : ''}${
   endpoint.response
@@ -45,10 +43,10 @@ ${endpoint.query ? shape('Query', endpoint.query, 'input') : ''}${endpoint.body 
 }
 
 function shape(title: string, schema: z.ZodType, io: 'input' | 'output'): string {
-  return `<h3>${escape(title)}</h3><pre tabindex="0">${escape(JSON.stringify(schemaOf(schema, io), null, 2))}</pre>`;
+  return `<h3>${plain(title)}</h3><pre tabindex="0">${plain(JSON.stringify(schemaOf(schema, io), null, 2))}</pre>`;
 }
 
-function escape(text: string): string {
+function plain(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -1,0 +1,77 @@
+import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import { Session } from './session.ts';
+import { type InputOf, type RequestOptions, Transport, type TroupeOptions } from './transport.ts';
+
+/** An endpoint as a function: what it needs, then options for this one request. */
+type Callable<E extends Endpoint> =
+  Partial<InputOf<E>> extends InputOf<E>
+    ? (input?: InputOf<E>, options?: RequestOptions) => ReturnType<typeof Transport.prototype.call<E>>
+    : (input: InputOf<E>, options?: RequestOptions) => ReturnType<typeof Transport.prototype.call<E>>;
+
+type Group<Endpoints> = {
+  [Name in keyof Endpoints]: Endpoints[Name] extends Endpoint ? Callable<Endpoints[Name]> : never;
+};
+
+function groupOf<Endpoints extends Record<string, Endpoint>>(
+  transport: Transport,
+  described: Endpoints,
+): Group<Endpoints> {
+  const group: Record<string, unknown> = {};
+  for (const [name, endpoint] of Object.entries(described)) {
+    group[name] = (input: object = {}, options?: RequestOptions) =>
+      transport.call(endpoint, input as InputOf<Endpoint>, options);
+  }
+  return group as Group<Endpoints>;
+}
+
+/**
+ * The client. Every endpoint of the contract is a function of its noun (`troupe.agents.create({ body })`), and a session
+ * can be held in the hand (`troupe.session(agentId, id)`).
+ */
+export class Troupe {
+  readonly agents: Group<typeof endpoints.agents>;
+  readonly access: Group<typeof endpoints.access>;
+  readonly capabilities: Group<typeof endpoints.capabilities>;
+  readonly models: Group<typeof endpoints.models>;
+  readonly runs: Group<typeof endpoints.runs>;
+  readonly sessions: Group<typeof endpoints.sessions>;
+  readonly #transport: Transport;
+
+  constructor(options: TroupeOptions = {}) {
+    const transport = new Transport(options);
+    this.#transport = transport;
+    this.agents = groupOf(transport, endpoints.agents);
+    this.access = groupOf(transport, endpoints.access);
+    this.capabilities = groupOf(transport, endpoints.capabilities);
+    this.models = groupOf(transport, endpoints.models);
+    this.runs = groupOf(transport, endpoints.runs);
+    this.sessions = groupOf(transport, endpoints.sessions);
+  }
+
+  session(agentId: string, sessionId: string): Session {
+    return new Session(this.#transport, agentId, sessionId);
+  }
+
+  /** Opens a new session with an agent. */
+  async open(
+    agentId: string,
+    body: BodyInputOf<typeof sessionEndpoints.create> = {},
+    options?: RequestOptions,
+  ): Promise<Session> {
+    const session = await this.sessions.create({ params: { agentId }, body }, options);
+    return this.session(agentId, session.id);
+  }
+
+  /** All items of a list, page after page: `for await (const agent of troupe.all(troupe.agents.list))`. */
+  async *all<Item>(
+    list: (input: { query: { cursor?: string } }) => Promise<{ data: Item[]; nextCursor: string | null }>,
+  ): AsyncGenerator<Item> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: { data: Item[]; nextCursor: string | null } = await list({
+        query: cursor ? { cursor } : {},
+      });
+      yield* page.data;
+      cursor = page.nextCursor;
+    }
+  }
+}

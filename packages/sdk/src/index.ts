@@ -1,0 +1,10 @@
+/**
+ * sdk: the typed client, for Node and browsers. Everything comes from the endpoints of the contract.
+ * Imports: protocol.
+ * Start reading: client.ts (what it offers), transport.ts (how a request is sent), stream.ts (how a stream resumes).
+ */
+export { Troupe } from './client.ts';
+export * from './errors.ts';
+export { Session, type Turn, TurnFailedError } from './session.ts';
+export type { StreamItem, StreamOptions } from './stream.ts';
+export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';
