@@ -76,7 +76,12 @@ export const rooms: Record<string, Room> = {
   sdk: { paths: ['packages/sdk/src/'], package: '@troupe/sdk', may: ['protocol'], browser: true },
   react: { paths: ['packages/react/src/'], package: '@troupe/react', may: ['sdk'], browser: true },
   ui: { paths: ['packages/ui/src/'], package: '@troupe/ui', may: ['react'], browser: true },
-  troupe: { paths: ['packages/troupe/src/'], package: 'troupe', may: ['server', 'sdk', 'protocol'] },
+  troupe: {
+    paths: ['packages/troupe/src/'],
+    package: 'troupe',
+    may: ['server', 'sdk', 'protocol'],
+    env: true,
+  },
   testing: {
     paths: ['packages/testing/src/'],
     package: '@troupe/testing',

@@ -1,0 +1,6 @@
+/**
+ * troupe: the command line.
+ * Imports: server, sdk, protocol.
+ * Start reading: run.ts (which command), commands/ (what each does), output.ts (how it is shown).
+ */
+export { run } from './run.ts';

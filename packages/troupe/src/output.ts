@@ -1,0 +1,39 @@
+/** Rows as columns of text, as wide as they need to be. */
+export function table(rows: Record<string, unknown>[], columns: string[]): string {
+  if (rows.length === 0) return 'none\n';
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
+  const widths = columns.map((_, at) => Math.max(...cells.map((line) => line[at]!.length)));
+  return cells
+    .map(
+      (line) =>
+        `${line
+          .map((cell, at) => cell.padEnd(widths[at]!))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/** One thing, a line for each of its fields. */
+export function record(row: Record<string, unknown>): string {
+  const width = Math.max(...Object.keys(row).map((key) => key.length));
+  return Object.entries(row)
+    .map(([key, value]) => `${key.padEnd(width)}  ${textOf(value)}\n`)
+    .join('');
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+export function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,66 @@
+import { ApiError, ConnectionError, Troupe, TroupeClientError } from '@troupe/sdk';
+import { agents } from './commands/agents.ts';
+import { chat } from './commands/chat.ts';
+import { isProcess, startProcess } from './commands/processes.ts';
+import { runs } from './commands/runs.ts';
+import { parse } from './parse.ts';
+import { type Terminal, UsageError } from './terminal.ts';
+
+const USAGE = `Usage: troupe <command>
+
+  dev                       HTTP and a worker in one process, with a PostgreSQL of its own where DATABASE_URL is not set
+  serve | work | migrate    the parts by themselves; DATABASE_URL says where
+
+  chat <agent> [message]    talk to an agent; without a message, line by line
+       --session <id>       go on with a session
+       --model <id>         with this model
+
+  agents list | get <agent> | create <name> [--prompt <text>] | import <file> | export <agent> [--format yaml]
+         | versions <agent> | diff <agent> <from> <to> | rollback <agent> <version> | preview <agent> | archive <agent>
+  runs   list [--status <status>] | get <run> | cancel <run> | retry <run>
+
+  --json        what is shown, as JSON
+  --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
+  --help, --version
+
+An agent is named by its id or its name.`;
+
+/** Does what the words ask for, and answers with the exit code. */
+export async function run(words: string[], terminal: Terminal): Promise<number> {
+  try {
+    const [command = '', ...rest] = words;
+    if (command === '--help' || command === '-h' || command === 'help') {
+      terminal.out(`${USAGE}\n`);
+      return 0;
+    }
+    if (isProcess(command)) return await startProcess(command, rest);
+    if (command === '--version' || command === '-v') return await startProcess('--version', []);
+    const commands = { chat, agents, runs };
+    if (!Object.hasOwn(commands, command)) {
+      throw new UsageError(command ? `there is no command "${command}"` : 'no command');
+    }
+    const given = parse(rest);
+    const { TROUPE_URL, TROUPE_KEY } = terminal.env;
+    const url = given.options.url ?? TROUPE_URL;
+    const key = given.options.key ?? TROUPE_KEY;
+    const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key } : {}) });
+    await commands[command as keyof typeof commands]({ troupe, terminal, ...given });
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.err(`error: ${error.message}\n\n${USAGE}\n`);
+      return 2;
+    }
+    if (!(error instanceof TroupeClientError)) throw error;
+    terminal.err(`error: ${error.message}\n${hintFor(error)}`);
+    return 1;
+  }
+}
+
+function hintFor(error: TroupeClientError): string {
+  if (error instanceof ConnectionError)
+    return '  Start it with `troupe dev`, or say where it is with --url.\n';
+  if (!(error instanceof ApiError)) return '';
+  if (error.status === 401) return '  Give a key with --key or TROUPE_KEY.\n';
+  return error.issues.map(({ path, message }) => `  ${path || 'body'}: ${message}\n`).join('');
+}
