@@ -236,7 +236,7 @@ describe('imports', () => {
 
 describe('what is kept in one place', () => {
   test('process.env is read in config and by the processes', () => {
-    const message = 'reads process.env: only config, process, testing may';
+    const message = 'reads process.env: only config, process, troupe, testing may';
     const file = `${src}/kernel/worker.ts`;
     expect(
       violations({
