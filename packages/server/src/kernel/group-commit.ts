@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isConnectionError, isContention } from '../store/index.ts';
+import { HalfFailed, isConnectionError, isContention } from '../store/index.ts';
 
 /** Below this many items the cost of the call itself outweighs what a second core saves. */
 const WORTH_A_CALL = 8;
@@ -69,11 +69,23 @@ export class GroupCommit<Item, Verdict> {
       const verdicts = await this.#send(batch.map((waiting) => waiting.item));
       for (let i = 0; i < batch.length; i++) batch[i]!.resolve(verdicts[i]!);
     } catch (error) {
-      await this.#oneByOne(batch, error);
+      await this.#oneByOne(...this.#unanswered(batch, error));
     } finally {
       this.#inFlight--;
       if (this.#waiting.length > 0) this.#schedule();
     }
+  }
+
+  /** What is left of a batch of which a half was written, and what became of the other. */
+  #unanswered(batch: Waiting<Item, Verdict>[], error: unknown): [Waiting<Item, Verdict>[], unknown] {
+    if (!(error instanceof HalfFailed)) return [batch, error];
+    const rest: Waiting<Item, Verdict>[] = [];
+    batch.forEach((waiting, index) => {
+      const verdict = error.verdicts[index] as Verdict | undefined;
+      if (verdict === undefined) rest.push(waiting);
+      else waiting.resolve(verdict);
+    });
+    return [rest, error.cause];
   }
 
   async #oneByOne(batch: Waiting<Item, Verdict>[], first: unknown): Promise<void> {

@@ -165,7 +165,7 @@ export class Worker {
     try {
       if (!run) return;
       const snapshots = await this.#snapshots.load([run.snapshotId]);
-      this.#take(run, snapshots.get(run.snapshotId)!);
+      this.#takeOrFail(run, snapshots.get(run.snapshotId));
     } catch (error) {
       // It is held here and nobody works on it: the next look finds it and gives it back.
       this.#logger.debug(
@@ -221,7 +221,24 @@ export class Worker {
     }
     if (runs.length === 0) return;
     const snapshots = await this.#snapshots.load(runs.map((run) => run.snapshotId));
-    for (const run of runs) this.#take(run, snapshots.get(run.snapshotId)!);
+    for (const run of runs) this.#takeOrFail(run, snapshots.get(run.snapshotId));
+  }
+
+  /** A run whose snapshot is gone ends, with a reason that can be read; it would be taken again and again otherwise. */
+  #takeOrFail(run: ClaimedRun, snapshot: AgentSnapshot | undefined): void {
+    if (snapshot) {
+      this.#take(run, snapshot);
+      return;
+    }
+    const error = { code: 'snapshot_missing', message: 'What this run was to execute is no longer there.' };
+    this.#logger.error({ run: run.id, snapshot: run.snapshotId }, 'a run names a snapshot that is not there');
+    const item = {
+      ...{ run: run.id, worker: this.incarnation, epoch: run.epoch, version: run.version },
+      ...{ thread: run.threadId, known: run.lastSeq, steers: run.steers },
+      ...{ close: true, target: 'failed' as const, error },
+      targetEvents: [{ type: 'run.failed', data: error }],
+    };
+    void this.#options.commits.advance.submit(item).catch(() => {});
   }
 
   #take(run: ClaimedRun, snapshot: AgentSnapshot): void {

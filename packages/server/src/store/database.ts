@@ -61,14 +61,18 @@ export class Database {
 
   /** Straight to PostgreSQL, with the settings of a session. */
   #config(applicationName: string, settings: string[] = []): pg.ClientConfig {
+    // The driver would take options in the address instead of ours; they are put together, and ours come last.
+    const { url, options } = splitOptions(this.#options.directUrl ?? this.#options.url);
     return {
-      connectionString: this.#options.directUrl ?? this.#options.url,
+      connectionString: url,
       application_name: applicationName,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       lock_timeout: 10_000,
       idle_in_transaction_session_timeout: 30_000,
-      options: ['synchronous_commit=on', 'jit=off', ...settings].map((setting) => `-c ${setting}`).join(' '),
+      options: [options, ...['synchronous_commit=on', 'jit=off', ...settings].map((setting) => `-c ${setting}`)]
+        .join(' ')
+        .trim(),
       types,
     };
   }
@@ -109,4 +113,12 @@ export class Database {
   async close(): Promise<void> {
     await Promise.allSettled([this.pool.end(), this.kernel.end(), this.liveness.end()]);
   }
+}
+
+/** An address without the `options` that it may carry, and these. */
+function splitOptions(address: string): { url: string; options: string } {
+  const url = new URL(address);
+  const options = url.searchParams.get('options') ?? '';
+  url.searchParams.delete('options');
+  return { url: url.href, options };
 }

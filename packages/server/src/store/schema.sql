@@ -930,6 +930,7 @@ AS $function$
 declare
   r troupe.runs; upto bigint;
 begin
+  lock table troupe.runs in row exclusive mode;
   -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
   select * into r from troupe.runs x where x.id = p_source;
   if not found then
@@ -938,6 +939,9 @@ begin
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
+  end if;
+  if troupe.missing_for(r.project_id, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), null) is not null then
+    return jsonb_build_object('ok', false, 'code', 'snapshot_not_found');
   end if;
   r.step := coalesce((select h.step from troupe.run_heads h where h.run_id = p_source), r.step);
   if p_step < 0 or p_step > r.step then
@@ -1112,13 +1116,13 @@ begin
   -- at a time, so that many at once do not keep overtaking each other; only the run's own end can still come between.
   if policy <> 'queue' then
     perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
-    select t.active_run_id into active from troupe.threads t where t.id = thread;
+    select t.active_run_id into active from troupe.threads t where t.id = thread and t.project_id = (item->>'project')::uuid;
     select * into r from troupe.runs x where x.id = active for no key update;
     if policy = 'interrupt' then
       perform 1 from troupe.run_heads h where h.run_id = active for no key update;
     end if;
   end if;
-  select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  select t.active_run_id into now_active from troupe.threads t where t.id = thread and t.project_id = (item->>'project')::uuid for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'thread_not_found');
   end if;
@@ -1335,6 +1339,8 @@ declare
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
   messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
+  -- Before looking: whoever deletes what the run names waits for this start, or this one waits and finds it gone (keep_used).
+  lock table troupe.runs in row exclusive mode;
   if run is not null then
     absent := troupe.missing_for((item->>'project')::uuid, (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, (run->>'parent')::uuid);
   elsif not exists (select from troupe.projects p where p.id = (item->>'project')::uuid) then
@@ -1571,8 +1577,11 @@ begin
         active_run_id = case when p_ends[x.i] and t.active_run_id = p_run[x.i] then null else t.active_run_id end
       from unnest(p_count) x(i) where x.i between 1 and n and t.id = p_thread[x.i]
       returning x.i, t.last_message_seq - p_messages[x.i] as messages, t.last_event_seq - p_events[x.i] as events)
-  select array_agg(p.messages), array_agg(p.events), bool_or(p.messages > p_known[p.i])
+  select array_agg(p.messages order by p.i), array_agg(p.events order by p.i), bool_or(p.messages > p_known[p.i])
     into message_base, event_base, foreigners from placed p;
+  if coalesce(cardinality(message_base), 0) < n then
+    raise exception 'troupe.steps: a thread is not there';
+  end if;
 
   -- 5. Everything that hangs on them.
   if m_item is not null then

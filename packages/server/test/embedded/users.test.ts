@@ -61,6 +61,11 @@ test.skipIf(!isRoot)('a user in a directory he may not write is told what to do'
   expect(told).toMatchObject({ code: 'home_not_writable', hint: expect.stringContaining('TROUPE_HOME') });
 });
 
+test.skipIf(process.platform !== 'linux')('a home where no directory can be made is told of', async () => {
+  const { told } = await hold('/proc/troupe-home');
+  expect(told).toMatchObject({ code: 'home_not_writable', hint: expect.stringContaining('TROUPE_HOME') });
+});
+
 test.skipIf(!canMap)(
   'root below a closed directory works, and the data follows when it is opened',
   async () => {

@@ -32,8 +32,8 @@ export interface Place {
 }
 
 export async function openPlace(wanted: string): Promise<Place> {
-  await mkdir(dirname(resolve(wanted)), { recursive: true });
-  await mkdir(join(resolve(wanted), 'postgres'), { recursive: true, mode: 0o700 });
+  await makeDirectory(dirname(resolve(wanted)));
+  await makeDirectory(join(resolve(wanted), 'postgres'), 0o700);
   const home = await realpath(wanted);
   const dir = join(home, 'postgres');
   const { uid, gid } = await stat(dir);
@@ -124,4 +124,22 @@ async function scratchFile(place: Place, text: string): Promise<string> {
   await writeFile(path, text, { mode: 0o600, flag: 'wx' });
   await giveToOwner(place, path);
   return path;
+}
+
+/** With its parents. Node's own way never ends where a parent is there and takes no directories, as /proc. */
+async function makeDirectory(path: string, mode = 0o777): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    const parent = dirname(path);
+    const parentIsThere = await stat(parent).then(
+      () => true,
+      () => false,
+    );
+    if (code !== 'ENOENT' || parent === path || parentIsThere) throw error;
+    await makeDirectory(parent, mode);
+    await makeDirectory(path, mode);
+  }
 }

@@ -32,8 +32,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   try {
     return await start(options);
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (!code || !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR'].includes(code)) throw error;
+    const { code, path, syscall } = error as NodeJS.ErrnoException;
+    const unusable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST'];
+    // A parent that takes no directories, as /proc, says that there is none.
+    if (!code || !(unusable.includes(code) || (code === 'ENOENT' && syscall === 'mkdir'))) throw error;
     throw new StartupError(
       'home_not_writable',
       `Troupe cannot use ${path ?? options.home}: ${messageOf(error)}`,

@@ -20,6 +20,8 @@ declare
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
   messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
+  -- Before looking: whoever deletes what the run names waits for this start, or this one waits and finds it gone (keep_used).
+  lock table troupe.runs in row exclusive mode;
   if run is not null then
     absent := troupe.missing_for((item->>'project')::uuid, (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, (run->>'parent')::uuid);
   elsif not exists (select from troupe.projects p where p.id = (item->>'project')::uuid) then

@@ -195,13 +195,13 @@ begin
   -- at a time, so that many at once do not keep overtaking each other; only the run's own end can still come between.
   if policy <> 'queue' then
     perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
-    select t.active_run_id into active from troupe.threads t where t.id = thread;
+    select t.active_run_id into active from troupe.threads t where t.id = thread and t.project_id = (item->>'project')::uuid;
     select * into r from troupe.runs x where x.id = active for no key update;
     if policy = 'interrupt' then
       perform 1 from troupe.run_heads h where h.run_id = active for no key update;
     end if;
   end if;
-  select t.active_run_id into now_active from troupe.threads t where t.id = thread for no key update;
+  select t.active_run_id into now_active from troupe.threads t where t.id = thread and t.project_id = (item->>'project')::uuid for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'thread_not_found');
   end if;
@@ -260,6 +260,7 @@ set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
 declare
   r troupe.runs; upto bigint;
 begin
+  lock table troupe.runs in row exclusive mode;
   -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
   select * into r from troupe.runs x where x.id = p_source;
   if not found then
@@ -268,6 +269,9 @@ begin
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
+  end if;
+  if troupe.missing_for(r.project_id, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), null) is not null then
+    return jsonb_build_object('ok', false, 'code', 'snapshot_not_found');
   end if;
   r.step := coalesce((select h.step from troupe.run_heads h where h.run_id = p_source), r.step);
   if p_step < 0 or p_step > r.step then

@@ -4,11 +4,11 @@
 -- nothing of its batch is written, and the caller sends the batch through start or advance.
 --
 -- Two things make a statement over arrays cheap, both measured. Elements are fetched by number: unnesting ten arrays builds ten
--- tables first. And `limit` makes the planner expect one row, so that it looks rows up by their keys, whatever it believes the
--- size of a table to be when it makes its plan, which is often when the table is still empty.
+-- tables first. And `i between 1 and n` makes the planner expect one row, so that it looks rows up by their keys, whatever it
+-- believes the size of a table to be when it makes its plan, which is often when the table is still empty.
 
--- p_count: 1, 2, 3 … up to the length of the longest list. Items come in the order of their runs' ids; p_order has their numbers
--- in the order of their threads' ids. Lists that belong to items name the item (x_item) and the place within it (x_place).
+-- p_count: 1, 2, 3 … up to the length of the longest list. Items come in the order of their threads' ids; p_order has their numbers
+-- in the order of their runs' ids, and so has f_item. Lists that belong to items name the item (x_item) and the place within it (x_place).
 --   x_: calls that end   m_: messages   e_: events   c_: calls that begin   s_: the answer, by item   f_: runs that are completed
 -- Answers, by item, the seq before its first message, or { seq, foreign?, steers?, openCalls?, promoted? } where there is more to say.
 create function troupe.steps(
@@ -69,8 +69,11 @@ begin
         active_run_id = case when p_ends[x.i] and t.active_run_id = p_run[x.i] then null else t.active_run_id end
       from unnest(p_count) x(i) where x.i between 1 and n and t.id = p_thread[x.i]
       returning x.i, t.last_message_seq - p_messages[x.i] as messages, t.last_event_seq - p_events[x.i] as events)
-  select array_agg(p.messages), array_agg(p.events), bool_or(p.messages > p_known[p.i])
+  select array_agg(p.messages order by p.i), array_agg(p.events order by p.i), bool_or(p.messages > p_known[p.i])
     into message_base, event_base, foreigners from placed p;
+  if coalesce(cardinality(message_base), 0) < n then
+    raise exception 'troupe.steps: a thread is not there';
+  end if;
 
   -- 5. Everything that hangs on them.
   if m_item is not null then

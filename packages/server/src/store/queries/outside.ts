@@ -109,7 +109,11 @@ export async function retry(db: Database, run: string): Promise<Retried> {
 
 export type Forked =
   | { ok: true; run: string; thread: string; messages?: number; duplicate?: boolean }
-  | { ok: false; code: 'run_not_found' | 'step_not_found' | 'step_not_settled'; step?: number };
+  | {
+      ok: false;
+      code: 'run_not_found' | 'snapshot_not_found' | 'step_not_found' | 'step_not_settled';
+      step?: number;
+    };
 
 export async function fork(
   db: Database,

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { StoredMessage } from './advance.ts';
 import { Columns, isUndecided, upTo } from './columns.ts';
+import { inTwo } from './in-two.ts';
 import { type Started, type StartItem, start } from './start.ts';
 
 // The start that nearly every run has (troupe.starts, 0005_batches.sql): a message and the run that answers it.
@@ -10,7 +11,7 @@ import { type Started, type StartItem, start } from './start.ts';
 function isPlain(item: StartItem): item is Required<StartItem> {
   const { message, run } = item;
   if (!message || !run || message.callId || message.step) return false;
-  return run.lane === undefined && run.delayMs === undefined && !run.budgets;
+  return run.lane === undefined && run.delayMs === undefined && !run.budgets && run.historyLimit !== 0;
 }
 
 const STARTS = new Columns(
@@ -57,11 +58,7 @@ export async function startMany(db: Database, items: StartItem[]): Promise<Start
   if (plain.length === items.length) return startPlain(db, plain);
   if (plain.length === 0) return start(db, items);
   const others = items.filter((item) => !plain.includes(item as Required<StartItem>));
-  const [first, second] = await Promise.all([startPlain(db, plain), start(db, others)]);
-  return items.map((item) => {
-    const place = plain.indexOf(item as Required<StartItem>);
-    return place >= 0 ? first[place]! : second[others.indexOf(item)]!;
-  });
+  return inTwo(items, [plain, others], [startPlain(db, plain), start(db, others)]);
 }
 
 async function startPlain(db: Database, items: Required<StartItem>[]): Promise<Started[]> {

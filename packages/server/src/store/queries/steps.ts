@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import { type Advanced, type AdvanceItem, advance, type StoredMessage } from './advance.ts';
 import { Columns, isUndecided, upTo } from './columns.ts';
+import { inTwo } from './in-two.ts';
 
 // The commits that nearly every run makes (troupe.steps, 0005_batches.sql): an answer with its calls, results, the end.
 
@@ -12,7 +13,9 @@ function isStep(item: AdvanceItem): boolean {
   if (item.park || item.error || item.modelIndex !== undefined || begun?.length) return false;
   if (messages?.some((message) => message.sender || message.metadata)) return false;
   if (calls?.some((call) => call.status !== 'running' || call.waitsFor || call.error)) return false;
-  if (settled?.some((call) => call.waitsFor)) return false;
+  // An output belongs to a call that has completed, and only to one: the document it goes in has no other way to say "none".
+  if (settled?.some((call) => call.waitsFor || (call.status === 'completed') !== (call.output !== undefined)))
+    return false;
   if (stepRow?.agentKey || stepRow?.decision !== undefined) return false;
   // An attempt is only ever reset together with a step.
   return (
@@ -93,11 +96,7 @@ export async function commitMany(db: Database, items: AdvanceItem[]): Promise<Ad
   if (steps.length === items.length) return commitSteps(db, items);
   if (steps.length === 0) return advance(db, items);
   const others = items.filter((item) => !steps.includes(item));
-  const [stepped, advanced] = await Promise.all([commitSteps(db, steps), advance(db, others)]);
-  return items.map((item) => {
-    const place = steps.indexOf(item);
-    return place >= 0 ? stepped[place]! : advanced[others.indexOf(item)]!;
-  });
+  return inTwo(items, [steps, others], [commitSteps(db, steps), advance(db, others)]);
 }
 
 async function commitSteps(db: Database, items: AdvanceItem[]): Promise<Advanced[]> {
@@ -137,18 +136,18 @@ const json = (value: unknown): string | null => (value === undefined ? null : to
 function valuesOf(items: AdvanceItem[]): unknown[] {
   const columns = STEPS.empty();
   for (let index = 0; index < items.length; index++) addItem(columns, items[index]!, index + 1);
-  const lists = [
-    columns.run,
-    columns.settledId,
-    columns.messageId,
-    columns.eventType,
-    columns.callId,
-    columns.endItem,
-  ];
+  const lists = [columns.run, columns.settledId, columns.messageId, columns.eventType, columns.callId];
   columns.count = upTo(Math.max(...lists.map((list) => list.length)));
-  columns.order = upTo(items.length);
-  if (items.length > 1) {
-    (columns.order as number[]).sort((a, b) => (items[a - 1]!.run < items[b - 1]!.run ? -1 : 1));
+  // The order of locks of runs and their heads.
+  const byRun = upTo(items.length);
+  if (items.length > 1) byRun.sort((a, b) => (items[a - 1]!.run < items[b - 1]!.run ? -1 : 1));
+  columns.order = byRun;
+  for (const number of byRun) {
+    const item = items[number - 1]!;
+    if (!item.target) continue;
+    columns.endItem.push(number);
+    columns.endSteers.push(item.steers);
+    columns.endOutcome.push(json(item.outcome));
   }
   return STEPS.values(items[0]!.worker, columns);
 }
@@ -214,9 +213,4 @@ function addItem(columns: ReturnType<typeof STEPS.empty>, item: AdvanceItem, num
   columns.finished.push(stepRow?.finishedAt ?? null);
   columns.finish.push(stepRow?.finishReason ?? null);
   columns.budgeted.push(stepRow ? (stepRow.budgeted ?? false) : null);
-  if (item.target) {
-    columns.endItem.push(number);
-    columns.endSteers.push(item.steers);
-    columns.endOutcome.push(json(item.outcome));
-  }
 }
