@@ -5,17 +5,22 @@
  */
 export { Database, type DatabaseOptions } from './database.ts';
 export * from './embedded/index.ts';
-export { isConnectionError, isContention } from './errors.ts';
+export { isConnectionError, isContention, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
 export * from './queries/advance.ts';
+export * from './queries/agent-versions.ts';
+export * from './queries/agents.ts';
+export * from './queries/author.ts';
 export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
 export * from './queries/jobs.ts';
+export * from './queries/models.ts';
 export * from './queries/outside.ts';
 export * from './queries/ping.ts';
 export * from './queries/projects.ts';
+export * from './queries/providers.ts';
 export * from './queries/purge.ts';
 export * from './queries/runs.ts';
 export * from './queries/signals.ts';
@@ -24,3 +29,4 @@ export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';
 export * from './queries/workers.ts';
+export { inTransaction, type Transaction } from './transaction.ts';
