@@ -92,7 +92,7 @@ export async function updateModel(
       status: patch.status ?? found.status,
     };
     const made = await updateRow(transaction, { id, project, write });
-    await noteChange(transaction, author, { action: 'model.changed', target: id, data: { changed } });
+    await noteChange(transaction, author, { action: 'model.changed', target: found.id, data: { changed } });
     return made;
   });
   return present(row);
@@ -108,7 +108,7 @@ export async function deleteModel(db: Database, author: Author, id: string): Pro
       if (uses.length > 0) throw inUse('model', uses);
       await deleteRow(transaction, id);
       const data = { providerId: found.provider_id, modelId: found.model_id };
-      await noteChange(transaction, author, { action: 'model.deleted', target: id, data });
+      await noteChange(transaction, author, { action: 'model.deleted', target: found.id, data });
     });
   } catch (error) {
     throw isPointedAt(error) ? inUse('model', ['something that began to name it just now']) : error;

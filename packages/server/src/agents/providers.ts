@@ -93,7 +93,11 @@ export async function updateProvider(
       keyEnvelope,
       status: patch.status ?? found.status,
     });
-    await noteChange(transaction, author, { action: 'provider.changed', target: id, data: { changed } });
+    await noteChange(transaction, author, {
+      action: 'provider.changed',
+      target: found.id,
+      data: { changed },
+    });
     return made;
   });
   return present(row, keys);
@@ -107,7 +111,7 @@ export async function deleteProvider(db: Database, author: Author, id: string): 
     if (uses.length > 0) throw inUse('provider', uses);
     await deleteRow(transaction, id);
     const data = { kind: found.kind, name: found.name };
-    await noteChange(transaction, author, { action: 'provider.deleted', target: id, data });
+    await noteChange(transaction, author, { action: 'provider.deleted', target: found.id, data });
   });
 }
 

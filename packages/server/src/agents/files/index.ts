@@ -3,7 +3,6 @@ import { notFound } from '../../base/index.ts';
 import { type Author, type Database, isTaken, lockAgentNamed, readAgent } from '../../store/index.ts';
 import { addAgent, changeAgent, changing } from '../change.ts';
 import { definitionOf, presentAgent } from '../present.ts';
-import { checkStorable } from '../storable.ts';
 import { type Format, fileNameOf, mediaTypes } from './formats.ts';
 import { readFile } from './read.ts';
 import { writeFile } from './write.ts';
@@ -36,7 +35,6 @@ export async function importAgent(
   { text, mediaType }: { text: string; mediaType: string },
 ): Promise<Agent> {
   const definition = readFile(text, mediaType);
-  checkStorable(definition);
   const noted = { action: 'agent.imported', notes: 'Imported from a file.' };
   const write = () =>
     changing(db, async (transaction) => {

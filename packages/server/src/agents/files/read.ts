@@ -1,12 +1,15 @@
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
 import { parseDocument } from 'yaml';
 import { messageOf, Refusal } from '../../base/index.ts';
+import { checkStorable } from '../storable.ts';
 import { type Format, formatOf, splitFrontMatter } from './formats.ts';
 
 /** What a file says; refused with the names of all that is unknown or wrong in it. */
 export function readFile(text: string, mediaType: string): AgentDefinition {
   const format = formatOf(text, mediaType);
-  const parsed = agentDefinition.safeParse(documentIn(text, format));
+  const document = documentIn(text, format);
+  checkStorable(document);
+  const parsed = agentDefinition.safeParse(document);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues
     .slice(0, 50)
