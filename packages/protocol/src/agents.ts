@@ -7,8 +7,25 @@ import { snapshotLimits, snapshotTool } from './snapshots.ts';
 
 export const agentCapability = z.strictObject({ id: capabilityId, config: jsonObject.default({}) });
 
-/** Limits that are not set are the platform's. */
-export const agentLimits = snapshotLimits.partial();
+const { shape: limit } = snapshotLimits;
+
+/** Limits that are not set are the platform's, also when those change; so none is filled in here. */
+export const agentLimits = z.strictObject({
+  steps: limit.steps.removeDefault().optional(),
+  toolCalls: limit.toolCalls.removeDefault().optional(),
+  fanOut: limit.fanOut.removeDefault().optional(),
+  wallMs: limit.wallMs.removeDefault().optional(),
+  tokens: limit.tokens,
+  chainDepth: limit.chainDepth.removeDefault().optional(),
+  concurrentRuns: limit.concurrentRuns,
+  messageBytes: limit.messageBytes.removeDefault().optional(),
+  toolOutputBytes: limit.toolOutputBytes.removeDefault().optional(),
+  modelTimeoutMs: limit.modelTimeoutMs.removeDefault().optional(),
+  modelStallMs: limit.modelStallMs.removeDefault().optional(),
+  modelTries: limit.modelTries.removeDefault().optional(),
+  retryBackoffMs: limit.retryBackoffMs.removeDefault().optional(),
+  historyMessages: limit.historyMessages.removeDefault().optional(),
+});
 
 /** Everything about an agent that a person edits; one version is one of these. */
 export const agentDefinition = z.strictObject({
@@ -55,6 +72,9 @@ export const agentPatch = z.strictObject({
   /** Why, for the list of versions. */
   notes: z.string().max(2000).optional(),
 });
+export type AgentPatch = z.infer<typeof agentPatch>;
+
+const versionNumber = z.number().int().positive().max(2_147_483_647);
 
 export const agentVersion = z.object({
   agentId: id,
@@ -66,7 +86,7 @@ export const agentVersion = z.object({
 });
 export type AgentVersion = z.infer<typeof agentVersion>;
 
-/** One field that differs; `from` or `to` is absent where it was not there. */
+/** One field that differs, by its JSONPath; `from` or `to` is absent where it was not there. */
 export const change = z.object({ path: z.string(), from: z.json().optional(), to: z.json().optional() });
 export type Change = z.infer<typeof change>;
 
@@ -80,8 +100,17 @@ export const agentPreview = z.object({
 export type AgentPreview = z.infer<typeof agentPreview>;
 
 const agentParams = z.object({ agentId: id });
-const versionParams = z.object({ agentId: id, version: z.coerce.number().int().positive() });
-const refusals = ['name_taken', 'model_not_found', 'capability_unknown', 'capability_unavailable'] as const;
+const versionParams = z.object({ agentId: id, version: z.coerce.number().pipe(versionNumber) });
+const refusals = [
+  'name_taken',
+  'model_not_found',
+  'capability_unknown',
+  'capability_unavailable',
+  'tool_taken',
+] as const;
+
+const FOR_PEOPLE =
+  'A person, by their token, sees active agents only, and of these neither prompt nor metadata nor what capabilities are set to.';
 
 export const agentEndpoints = {
   create: endpoint({
@@ -101,6 +130,7 @@ export const agentEndpoints = {
     path: '/v1/agents',
     tag: 'agents',
     summary: 'Agents, newest first; archived ones only where asked for',
+    description: FOR_PEOPLE,
     scope: 'agents:read',
     user: true,
     query: listQuery.extend({
@@ -116,6 +146,7 @@ export const agentEndpoints = {
     path: '/v1/agents/{agentId}',
     tag: 'agents',
     summary: 'One agent',
+    description: FOR_PEOPLE,
     scope: 'agents:read',
     user: true,
     params: agentParams,
@@ -153,6 +184,7 @@ export const agentEndpoints = {
     params: agentParams,
     status: 200,
     response: agentPreview,
+    problems: ['model_not_found'],
   }),
   listVersions: endpoint({
     method: 'GET',
@@ -174,6 +206,7 @@ export const agentEndpoints = {
     params: versionParams,
     status: 200,
     response: agentVersion,
+    problems: ['version_not_found'],
   }),
   diff: endpoint({
     method: 'GET',
@@ -183,11 +216,12 @@ export const agentEndpoints = {
     scope: 'agents:read',
     params: agentParams,
     query: z.strictObject({
-      from: z.coerce.number().int().positive(),
-      to: z.coerce.number().int().positive(),
+      from: z.coerce.number().pipe(versionNumber),
+      to: z.coerce.number().pipe(versionNumber),
     }),
     status: 200,
     response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
+    problems: ['version_not_found'],
   }),
   rollback: endpoint({
     method: 'POST',
@@ -196,10 +230,10 @@ export const agentEndpoints = {
     summary: 'Make an earlier version the current one again, as a new version',
     scope: 'agents:write',
     params: agentParams,
-    body: z.strictObject({ version: z.number().int().positive() }),
+    body: z.strictObject({ version: versionNumber }),
     status: 200,
     response: agent,
-    problems: ['name_taken', 'model_not_found', 'version_not_found'],
+    problems: [...refusals, 'version_not_found'],
   }),
   importOne: endpoint({
     method: 'POST',

@@ -28,6 +28,15 @@ export const newProvider = z.strictObject({
     .default(null),
   apiKey: z.string().min(1).max(4000).nullable().default(null),
 });
+export type NewProvider = z.infer<typeof newProvider>;
+
+export const providerPatch = z.strictObject({
+  name: name.optional(),
+  baseUrl: newProvider.shape.baseUrl.removeDefault().optional(),
+  apiKey: newProvider.shape.apiKey.removeDefault().optional(),
+  status: provider.shape.status.optional(),
+});
+export type ProviderPatch = z.infer<typeof providerPatch>;
 
 /** Prices in currency units per million tokens. */
 export const model = z.object({
@@ -65,6 +74,18 @@ export const newModel = z.strictObject({
   maxOutputTokens: modelFields.maxOutputTokens.default(4096),
   isDefault: modelFields.isDefault.default(false),
 });
+export type NewModel = z.infer<typeof newModel>;
+
+export const modelPatch = z.strictObject({
+  displayName: modelFields.displayName.optional(),
+  inputPrice: modelFields.inputPrice.optional(),
+  outputPrice: modelFields.outputPrice.optional(),
+  contextTokens: modelFields.contextTokens.optional(),
+  maxOutputTokens: modelFields.maxOutputTokens.optional(),
+  isDefault: modelFields.isDefault.optional(),
+  status: model.shape.status.optional(),
+});
+export type ModelPatch = z.infer<typeof modelPatch>;
 
 const providerParams = z.object({ providerId: id });
 const modelParams = z.object({ modelId: id });
@@ -108,12 +129,7 @@ export const modelEndpoints = {
     summary: 'Change a provider; a key that is set to null is removed',
     scope: 'models:write',
     params: providerParams,
-    body: z.strictObject({
-      name: name.optional(),
-      baseUrl: newProvider.shape.baseUrl.removeDefault().optional(),
-      apiKey: newProvider.shape.apiKey.removeDefault().optional(),
-      status: provider.shape.status.optional(),
-    }),
+    body: providerPatch,
     status: 200,
     response: provider,
     problems: ['name_taken', 'no_encryption_key', 'base_url_required'],
@@ -167,15 +183,7 @@ export const modelEndpoints = {
     summary: 'Change a model; isDefault: true takes it from the one that had it',
     scope: 'models:write',
     params: modelParams,
-    body: z.strictObject({
-      displayName: modelFields.displayName.optional(),
-      inputPrice: modelFields.inputPrice.optional(),
-      outputPrice: modelFields.outputPrice.optional(),
-      contextTokens: modelFields.contextTokens.optional(),
-      maxOutputTokens: modelFields.maxOutputTokens.optional(),
-      isDefault: modelFields.isDefault.optional(),
-      status: model.shape.status.optional(),
-    }),
+    body: modelPatch,
     status: 200,
     response: model,
   }),

@@ -149,9 +149,15 @@ async function textOf(context: Context, most: number): Promise<string> {
 }
 
 function parse(schema: ZodType, value: unknown): unknown {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw invalid(issuesOf(parsed.error));
-  return parsed.data;
+  try {
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) throw invalid(issuesOf(parsed.error));
+    return parsed.data;
+  } catch (error) {
+    // The stack ran out: JSON in JSON in JSON.
+    if (error instanceof RangeError) throw invalid([{ path: '', message: 'it is nested too deeply' }]);
+    throw error;
+  }
 }
 
 function issuesOf(error: ZodError): { path: string; message: string }[] {

@@ -1,9 +1,10 @@
 import type { Caller } from '../access/index.ts';
+import type { Keys } from '../agents/index.ts';
 import type { Kernel } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 
 /** What routes act through. Null until the process has started: then requests are told to come back. */
-export interface Services {
+export interface Services extends Keys {
   db: Database;
   kernel: Kernel;
   access: {

@@ -2,6 +2,7 @@ import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createModels } from '../models/index.ts';
+import { createTools } from '../tools/index.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -46,7 +47,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     life,
     doors: [],
     models: createModels({ demo: () => demo }),
-    tools: { resolve: () => undefined },
+    tools: createTools(),
     tasks: houseTasks,
     crontab: housekeeping,
   };

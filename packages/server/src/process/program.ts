@@ -104,6 +104,8 @@ export async function openServices(db: Database, kernel: Kernel): Promise<Servic
   return {
     db,
     kernel,
+    sealer: null,
+    environmentKeys: {},
     access: {
       authenticate: async () => ({ project, kind: 'dev', keyId: null, entityId: null, scopes: null }),
     },

@@ -30,3 +30,13 @@ export function isContention(error: unknown): boolean {
   const code = codeOf(error);
   return code === '40001' || code === '40P01' || code === '55P03';
 }
+
+/** Another row has what must be there once; `index` is the constraint's or the index's name. */
+export function isTaken(error: unknown, index: string): boolean {
+  return codeOf(error) === '23505' && (error as { constraint?: unknown }).constraint === index;
+}
+
+/** Another row points at the one that was to be deleted. */
+export function isPointedAt(error: unknown): boolean {
+  return codeOf(error) === '23503';
+}

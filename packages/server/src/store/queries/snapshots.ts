@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentSnapshot, Json } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
+import type { Transaction } from '../transaction.ts';
 
 /** JSON with sorted keys: equal content, equal text, equal checksum. */
 export function canonicalJson(value: Json): string {
@@ -15,10 +16,35 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
+export function checksumOf(snapshot: AgentSnapshot): { text: string; checksum: string } {
+  const text = canonicalJson(snapshot as unknown as Json);
+  return { text, checksum: createHash('sha256').update(text).digest('hex') };
+}
+
+/** The same within a transaction. Where another has stored it and not committed, this waits for that. */
+export async function saveSnapshotWithin(
+  transaction: Transaction,
+  project: string,
+  snapshot: AgentSnapshot,
+): Promise<string> {
+  const { text, checksum } = checksumOf(snapshot);
+  await transaction
+    .insertInto('compiled_snapshots')
+    .values({ id: newId(), project_id: project, checksum, compiled: text })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { id } = await transaction
+    .selectFrom('compiled_snapshots')
+    .select('id')
+    .where('project_id', '=', project)
+    .where('checksum', '=', checksum)
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
 /** Stores a snapshot once per project and content; answers its id. */
 export async function saveSnapshot(db: Database, project: string, snapshot: AgentSnapshot): Promise<string> {
-  const text = canonicalJson(snapshot as unknown as Json);
-  const checksum = createHash('sha256').update(text).digest('hex');
+  const { text, checksum } = checksumOf(snapshot);
   const rows = await db.run<{ id: string }>(
     {
       name: 'save_snapshot',

@@ -1,0 +1,98 @@
+import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
+import { notFound } from '../base/index.ts';
+import {
+  type AgentRow,
+  type Author,
+  type Database,
+  listAgents as listRows,
+  lockAgent,
+  noteChange,
+  readAgent,
+  setAgentStatus,
+  type Transaction,
+} from '../store/index.ts';
+import { addAgent, changeAgent, changing, reread } from './change.ts';
+import { idCursor, type ListQuery, type Page, pageOf } from './paging.ts';
+import { definitionOf, presentAgent, presentToPerson } from './present.ts';
+import { checkStorable } from './storable.ts';
+
+/** Who reads: a person sees less, and active agents only. */
+export interface Reader {
+  project: string;
+  person: boolean;
+}
+
+export async function createAgent(db: Database, author: Author, definition: AgentDefinition): Promise<Agent> {
+  const noted = { action: 'agent.created', notes: null };
+  return presentAgent(await changing(db, (transaction) => addAgent(transaction, author, definition, noted)));
+}
+
+export async function getAgent(db: Database, { project, person }: Reader, id: string): Promise<Agent> {
+  const row = await readAgent(db.rows, project, id);
+  if (!row || (person && row.status !== 'active')) throw notFound('agent');
+  return person ? presentToPerson(row) : presentAgent(row);
+}
+
+export async function listAgents(
+  db: Database,
+  { project, person }: Reader,
+  query: ListQuery & { status: 'active' | 'archived'; tag?: string | undefined; search?: string | undefined },
+): Promise<Page<Agent>> {
+  const { status, tag, search, limit, cursor } = query;
+  if (person && status !== 'active') return { data: [], nextCursor: null };
+  checkStorable({ tag, search });
+  const filter = { status, tag, search, before: idCursor(cursor), limit: limit + 1 };
+  const rows = await listRows(db, project, filter);
+  const present = person ? presentToPerson : presentAgent;
+  return pageOf(rows, limit, { present, cursor: ({ id }) => id });
+}
+
+export async function updateAgent(
+  db: Database,
+  author: Author,
+  id: string,
+  { status, notes, ...patch }: AgentPatch,
+): Promise<Agent> {
+  checkStorable({ notes });
+  const row = await changing(db, async (transaction) => {
+    const found = await locked(transaction, author, id);
+    const definition = { ...definitionOf(found), ...given(patch) };
+    const noted = { action: 'agent.changed', notes: notes ?? null };
+    const changed = await changeAgent(transaction, author, { row: found, definition, noted });
+    return setStatus(transaction, author, changed, status ?? changed.status);
+  });
+  return presentAgent(row);
+}
+
+export async function archiveAgent(db: Database, author: Author, id: string): Promise<void> {
+  await changing(db, async (transaction) =>
+    setStatus(transaction, author, await locked(transaction, author, id), 'archived'),
+  );
+}
+
+export async function locked(transaction: Transaction, { project }: Author, id: string): Promise<AgentRow> {
+  const row = await lockAgent(transaction, project, id);
+  if (!row) throw notFound('agent');
+  return row;
+}
+
+/** No new version: what the agent is stays the same. */
+async function setStatus(
+  transaction: Transaction,
+  author: Author,
+  row: AgentRow,
+  status: AgentRow['status'],
+): Promise<AgentRow> {
+  if (row.status === status) return row;
+  await setAgentStatus(transaction, row.id, status);
+  const action = status === 'archived' ? 'agent.archived' : 'agent.restored';
+  await noteChange(transaction, author, { action, target: row.id, data: { name: row.name } });
+  return reread(transaction, author.project, row.id);
+}
+
+/** Fields that were left out are not there, rather than undefined. */
+function given(patch: Omit<AgentPatch, 'status' | 'notes'>): Partial<AgentDefinition> {
+  return Object.fromEntries(
+    Object.entries(patch).filter(([, value]) => value !== undefined),
+  ) as Partial<AgentDefinition>;
+}

@@ -1,0 +1,32 @@
+import type { Capability } from '@troupe/protocol';
+import { notFound } from '../../base/index.ts';
+import { currentTime } from './current-time.ts';
+import type { CapabilityEntry } from './entry.ts';
+import { noop } from './noop.ts';
+import { plannedCapabilities } from './planned.ts';
+
+export type { CapabilityEntry } from './entry.ts';
+
+/** All there are, in the order in which they are shown. */
+export const capabilities: readonly CapabilityEntry[] = [noop, currentTime, ...plannedCapabilities];
+
+const byId = new Map(capabilities.map((entry) => [entry.id, entry]));
+
+export function findCapability(id: string): CapabilityEntry | undefined {
+  return byId.get(id);
+}
+
+export function listCapabilities(): Capability[] {
+  return capabilities.map(summaryOf);
+}
+
+export function getCapability(id: string) {
+  const entry = findCapability(id);
+  if (!entry) throw notFound('capability');
+  const tools = entry.tools.map(({ name, description }) => ({ name, description }));
+  return { ...summaryOf(entry), prompt: entry.prompt, tools };
+}
+
+function summaryOf({ id, name, description, status, icon, category }: CapabilityEntry): Capability {
+  return { id, name, description, status, icon, category };
+}

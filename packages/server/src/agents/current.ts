@@ -1,0 +1,108 @@
+import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protocol';
+import { isId, notFound } from '../base/index.ts';
+import { type Database, readAgent, type Standing, saveSnapshot, standingOf } from '../store/index.ts';
+import { findCapability } from './capabilities/index.ts';
+import { entriesOf } from './carried.ts';
+import { compileAgent } from './compile.ts';
+import { definitionOf } from './present.ts';
+import { modelNotFound, resolveModels } from './resolve.ts';
+
+/** What a message to an agent runs with, now. */
+export interface Current {
+  snapshotId: string;
+  entityId: string;
+  name: string;
+  version: number;
+  status: 'active' | 'archived';
+  historyMessages: number;
+  wallMs: number;
+  inDoubt: 'tell' | 'wait';
+}
+
+export interface Asked {
+  project: string;
+  agentId: string;
+  /** What the message, then the session names; null or undefined: nothing. */
+  modelIds: readonly (string | null | undefined)[];
+}
+
+type Stored = Pick<Current, 'snapshotId' | 'historyMessages' | 'wallMs' | 'inDoubt'>;
+
+const MOST_STORED = 5_000;
+/** Snapshots never change, so what is here stays right; a new version or another price makes another key. */
+const stored = new WeakMap<Database, Map<string, Stored>>();
+
+/** One small statement where the same was asked before. */
+export async function snapshotFor(db: Database, asked: Asked): Promise<Current> {
+  const { standing, models } = await ask(db, asked);
+  const { entityId, name, version, status } = standing;
+  const known = storedOf(db);
+  const key = keyOf(asked.agentId, version, models);
+  const found = known.get(key);
+  if (found) return { ...found, entityId, name, version, status };
+  const { snapshot, version: compiled } = await compileNow(db, asked, models);
+  // Changed in between: what was just read belongs to another version, perhaps with another model.
+  if (compiled !== version) return snapshotFor(db, asked);
+  const { historyMessages, wallMs } = snapshot.limits;
+  const snapshotId = await saveSnapshot(db, asked.project, snapshot);
+  const fresh = { snapshotId, historyMessages, wallMs, inDoubt: snapshot.inDoubt };
+  if (known.size >= MOST_STORED) known.delete(known.keys().next().value!);
+  known.set(key, fresh);
+  return { ...fresh, entityId, name, version, status };
+}
+
+/** The exact prompt, tools, models and limits of a run that nobody chose a model for. */
+export async function previewAgent(db: Database, project: string, agentId: string): Promise<AgentPreview> {
+  const asked = { project, agentId, modelIds: [] };
+  const { standing, models } = await ask(db, asked);
+  const { snapshot, version } = await compileNow(db, asked, models);
+  if (version !== standing.version) return previewAgent(db, project, agentId);
+  return {
+    prompt: snapshot.prompt,
+    tools: snapshot.tools.map(({ name, description, inputSchema, effect }) => ({
+      name,
+      description,
+      inputSchema,
+      effect,
+    })),
+    models: snapshot.models.map(({ provider, model }) => ({ provider, model })),
+    limits: snapshot.limits,
+  };
+}
+
+async function ask(
+  db: Database,
+  { project, agentId, modelIds }: Asked,
+): Promise<{ standing: Standing; models: SnapshotModel[] }> {
+  const chosen = modelIds.filter((id) => id != null).map((id) => id.toLowerCase());
+  const odd = chosen.find((id) => !isId(id));
+  if (odd !== undefined) throw modelNotFound(odd, 'There is no model');
+  const standing = await standingOf(db, { project, agent: agentId, models: chosen });
+  if (!standing) throw notFound('agent');
+  return { standing, models: resolveModels(chosen, standing, standing) };
+}
+
+async function compileNow(
+  db: Database,
+  { project, agentId }: Asked,
+  models: SnapshotModel[],
+): Promise<{ snapshot: AgentSnapshot; version: number }> {
+  const row = await readAgent(db.rows, project, agentId);
+  if (!row) throw notFound('agent');
+  const definition = definitionOf(row);
+  const entries = entriesOf(definition.capabilities, findCapability);
+  return { snapshot: compileAgent(definition, entries, models), version: row.version };
+}
+
+function storedOf(db: Database): Map<string, Stored> {
+  let known = stored.get(db);
+  if (!known) {
+    known = new Map();
+    stored.set(db, known);
+  }
+  return known;
+}
+
+function keyOf(agent: string, version: number, models: SnapshotModel[]): string {
+  return `${agent} ${version} ${JSON.stringify(models)}`;
+}

@@ -1,0 +1,29 @@
+/**
+ * agents: what people edit. Agents and their versions, the snapshots these are compiled to, capabilities, providers, models.
+ * Imports: store, base, protocol.
+ * Start reading: compile.ts (what an agent becomes), change.ts (how one is written), current.ts (what a message runs with).
+ */
+export { archiveAgent, createAgent, getAgent, listAgents, updateAgent } from './agents.ts';
+export {
+  type CapabilityEntry,
+  findCapability,
+  getCapability,
+  listCapabilities,
+} from './capabilities/index.ts';
+export { compileAgent } from './compile.ts';
+export { type Current, previewAgent, snapshotFor } from './current.ts';
+export { diff } from './diff.ts';
+export { exportAgent, importAgent } from './files/index.ts';
+export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
+export {
+  createProvider,
+  deleteProvider,
+  getProvider,
+  type Keys,
+  type LoadedProvider,
+  listProviders,
+  loadProvider,
+  updateProvider,
+} from './providers.ts';
+export type { Sealer } from './sealer.ts';
+export { diffVersions, getVersion, listVersions, rollBack } from './versions.ts';

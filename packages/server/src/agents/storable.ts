@@ -1,0 +1,32 @@
+import { Refusal } from '../base/index.ts';
+
+const DEEPEST = 100;
+
+/**
+ * Postgres stores neither NUL nor half of a surrogate pair, and JSON only to a certain depth. Said to the caller before anything is
+ * written, rather than changed behind their back: what is read again must be what was sent.
+ */
+export function checkStorable(value: unknown): void {
+  const problem = problemIn(value, '', 0);
+  if (!problem) return;
+  const where = problem.path ? `"${problem.path}" ` : '';
+  throw new Refusal('invalid', 'invalid_request', `The request is not valid: ${where}${problem.message}.`, {
+    issues: [problem],
+  });
+}
+
+function problemIn(value: unknown, path: string, depth: number): { path: string; message: string } | null {
+  if (typeof value === 'string') {
+    return value.isWellFormed() && !value.includes('\0')
+      ? null
+      : { path, message: 'has a character that cannot be stored (NUL, or half of a surrogate pair)' };
+  }
+  if (value === null || typeof value !== 'object') return null;
+  if (depth >= DEEPEST) return { path: '', message: `is nested deeper than ${DEEPEST} levels` };
+  for (const [key, item] of Object.entries(value)) {
+    const below = path ? `${path}.${key}` : key;
+    const problem = problemIn(key, path, depth) ?? problemIn(item, below, depth + 1);
+    if (problem) return problem;
+  }
+  return null;
+}

@@ -1,0 +1,7 @@
+import type { Caller } from '../access/index.ts';
+import type { Author } from '../store/index.ts';
+
+/** The caller as the audit log names them. */
+export function authorOf({ project, kind, keyId, entityId }: Caller): Author {
+  return { project, kind, id: kind === 'user' ? entityId : keyId };
+}

@@ -1,0 +1,8 @@
+import { capabilityEndpoints } from '@troupe/protocol';
+import { getCapability, listCapabilities } from '../../agents/index.ts';
+import type { Endpoints } from '../endpoint.ts';
+
+export function capabilityRoutes(endpoints: Endpoints): void {
+  endpoints.serve(capabilityEndpoints.list, () => ({ data: listCapabilities() }));
+  endpoints.serve(capabilityEndpoints.get, ({ params }) => getCapability(params.capabilityId));
+}

@@ -1,0 +1,210 @@
+import type { AgentDefinition, AgentSnapshot, JsonObject } from '@troupe/protocol';
+import { sql } from 'kysely';
+import { newId } from '../../base/index.ts';
+import type { Database } from '../database.ts';
+import { toJsonText } from '../json.ts';
+import type { Transaction } from '../transaction.ts';
+import { saveSnapshotWithin } from './snapshots.ts';
+
+export interface AgentRow {
+  id: string;
+  entity_id: string;
+  name: string;
+  description: string | null;
+  system_prompt: string;
+  default_model_id: string | null;
+  tags: string[];
+  /** fallbackModelIds, limits, inDoubt, metadata. */
+  config: JsonObject;
+  capabilities: { id: string; config: JsonObject }[];
+  version: number;
+  status: 'active' | 'archived';
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** The agent with its entity and its capabilities, in one statement: all of one version. */
+function selectAgents(rows: Transaction, project: string) {
+  return rows
+    .selectFrom('agents')
+    .innerJoin('entities', 'entities.agent_id', 'agents.id')
+    .where('agents.project_id', '=', project)
+    .select([
+      'agents.id',
+      'entities.id as entity_id',
+      'agents.name',
+      'agents.description',
+      'agents.system_prompt',
+      'agents.default_model_id',
+      'agents.tags',
+      'agents.version',
+      'agents.status',
+      'agents.created_at',
+      'agents.updated_at',
+      sql<JsonObject>`agents.config`.as('config'),
+      sql<
+        AgentRow['capabilities']
+      >`(select coalesce(json_agg(json_build_object('id', c.capability_id, 'config', c.config)
+        order by c.position), '[]') from troupe.agent_capabilities c where c.agent_id = agents.id)`.as(
+        'capabilities',
+      ),
+    ]);
+}
+
+export async function readAgent(
+  rows: Transaction,
+  project: string,
+  agent: string,
+): Promise<AgentRow | undefined> {
+  return selectAgents(rows, project).where('agents.id', '=', agent).executeTakeFirst();
+}
+
+/** Whoever else wants to change the agent waits. Runs, which only point at it, do not. */
+export async function lockAgent(
+  transaction: Transaction,
+  project: string,
+  agent: string,
+): Promise<AgentRow | undefined> {
+  const locked = await transaction
+    .selectFrom('agents')
+    .select('id')
+    .where('project_id', '=', project)
+    .where('id', '=', agent)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  // Read after the lock, in a statement of its own: its snapshot has what the one before us wrote.
+  return locked && readAgent(transaction, project, agent);
+}
+
+export async function lockAgentNamed(
+  transaction: Transaction,
+  project: string,
+  name: string,
+): Promise<AgentRow | undefined> {
+  const found = await transaction
+    .selectFrom('agents')
+    .select('id')
+    .where('project_id', '=', project)
+    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .executeTakeFirst();
+  return found && lockAgent(transaction, project, found.id);
+}
+
+export interface AgentFilter {
+  status: 'active' | 'archived';
+  tag?: string | undefined;
+  search?: string | undefined;
+  /** Only those older than this one. */
+  before: string | null;
+  limit: number;
+}
+
+export async function listAgents(db: Database, project: string, filter: AgentFilter): Promise<AgentRow[]> {
+  let query = selectAgents(db.rows, project).where('agents.status', '=', filter.status);
+  if (filter.before !== null) query = query.where('agents.id', '<', filter.before);
+  if (filter.tag !== undefined)
+    query = query.where(sql<boolean>`agents.tags @> array[${filter.tag}]::text[]`);
+  if (filter.search !== undefined) {
+    const pattern = `%${filter.search.replaceAll(/[\\%_]/g, '\\$&')}%`;
+    query = query.where((or) =>
+      or.or([or('agents.name', 'ilike', pattern), or('agents.description', 'ilike', pattern)]),
+    );
+  }
+  return query.orderBy('agents.id', 'desc').limit(filter.limit).execute();
+}
+
+export interface AgentWrite {
+  project: string;
+  definition: AgentDefinition;
+  /** The one this makes. */
+  version: number;
+  snapshot: AgentSnapshot;
+  notes: string | null;
+}
+
+export async function insertAgent(transaction: Transaction, write: AgentWrite): Promise<string> {
+  const id = newId();
+  const { project, definition, version } = write;
+  await transaction
+    .insertInto('agents')
+    .values({ id, project_id: project, version, ...columnsOf(definition) })
+    .execute();
+  await transaction
+    .insertInto('entities')
+    .values({ id: newId(), project_id: project, type: 'agent', agent_id: id, display_name: definition.name })
+    .execute();
+  await writeVersion(transaction, id, write);
+  return id;
+}
+
+/** The row must be locked, and `version` be the next. */
+export async function updateAgent(transaction: Transaction, id: string, write: AgentWrite): Promise<void> {
+  const { definition, version } = write;
+  await transaction
+    .updateTable('agents')
+    .set({ version, ...columnsOf(definition), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+  await transaction
+    .updateTable('entities')
+    .set({ display_name: definition.name, updated_at: sql<Date>`now()` })
+    .where('agent_id', '=', id)
+    .where('display_name', 'is distinct from', definition.name)
+    .execute();
+  await writeVersion(transaction, id, write);
+}
+
+/** The row must be locked. */
+export async function setAgentStatus(
+  transaction: Transaction,
+  id: string,
+  status: 'active' | 'archived',
+): Promise<void> {
+  await transaction
+    .updateTable('agents')
+    .set({ status, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+function columnsOf(definition: AgentDefinition) {
+  const { fallbackModelIds, limits, inDoubt, metadata } = definition;
+  return {
+    name: definition.name,
+    description: definition.description,
+    system_prompt: definition.systemPrompt,
+    default_model_id: definition.defaultModelId,
+    tags: definition.tags,
+    config: toJsonText({ fallbackModelIds, limits, inDoubt, metadata }),
+  };
+}
+
+async function writeVersion(transaction: Transaction, id: string, write: AgentWrite): Promise<void> {
+  const { project, definition, version, snapshot, notes } = write;
+  await transaction.deleteFrom('agent_capabilities').where('agent_id', '=', id).execute();
+  if (definition.capabilities.length > 0) {
+    await transaction
+      .insertInto('agent_capabilities')
+      .values(
+        definition.capabilities.map((capability, position) => ({
+          id: newId(),
+          agent_id: id,
+          capability_id: capability.id,
+          position,
+          config: toJsonText(capability.config),
+        })),
+      )
+      .execute();
+  }
+  const snapshotId = await saveSnapshotWithin(transaction, project, snapshot);
+  await transaction
+    .insertInto('agent_versions')
+    .values({
+      agent_id: id,
+      version,
+      snapshot_id: snapshotId,
+      definition: toJsonText(definition),
+      notes,
+    })
+    .execute();
+}

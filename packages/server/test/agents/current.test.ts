@@ -1,0 +1,263 @@
+import {
+  type AgentPreview,
+  type AgentSnapshot,
+  agentDefinition,
+  snapshotLimits,
+  snapshotTool,
+} from '@troupe/protocol';
+import { createTools, loadSnapshots, newId } from '@troupe/server';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { checkCarried } from '../../src/agents/carried.ts';
+import { type CapabilityEntry, compileAgent, findCapability, snapshotFor } from '../../src/agents/index.ts';
+import { AgentsStage } from './stage.ts';
+
+let stage: AgentsStage;
+beforeAll(async () => {
+  stage = await AgentsStage.open(inject('postgresUrl'));
+});
+afterAll(() => stage.close());
+
+const DEMO = { provider: 'demo', model: 'demo', maxOutputTokens: 4096, inputPrice: 0, outputPrice: 0 };
+
+function entry(id: string, fields: Partial<CapabilityEntry> = {}): CapabilityEntry {
+  const shown = { name: id, description: id, icon: null, category: null };
+  return { id, ...shown, status: 'available', prompt: '', tools: [], config: z.strictObject({}), ...fields };
+}
+
+const tool = (name: string) => snapshotTool.parse({ name, provider: 'builtin' });
+
+test('prompts stand in order before the agent’s own, tools in order, limits over the platform’s', () => {
+  const definition = agentDefinition.parse({
+    name: 'a',
+    systemPrompt: 'Own.',
+    limits: { steps: 2 },
+    inDoubt: 'wait',
+  });
+  const carried = [
+    entry('x', { prompt: 'From x.', tools: [tool('x1'), tool('x2')] }),
+    entry('silent'),
+    entry('y', { prompt: 'From y.', tools: [tool('y1')] }),
+  ];
+  const snapshot = compileAgent(definition, carried, [DEMO]);
+  expect(snapshot).toMatchObject({
+    kind: 'agent',
+    name: 'a',
+    prompt: 'From x.\n\n---\n\nFrom y.\n\n---\n\nOwn.',
+    models: [DEMO],
+    limits: { ...snapshotLimits.parse({}), steps: 2 },
+    inDoubt: 'wait',
+  });
+  expect(snapshot.tools.map(({ name }) => name)).toEqual(['x1', 'x2', 'y1']);
+  expect(compileAgent(definition, [entry('silent')], [DEMO]).prompt).toBe('Own.');
+});
+
+test('two capabilities with a tool of one name are refused; a deprecated one stays and is not added', () => {
+  const known = new Map(
+    [
+      entry('x', { tools: [tool('same')] }),
+      entry('y', { tools: [tool('same')] }),
+      entry('old', { status: 'deprecated' }),
+      entry('soon', { status: 'coming_soon' }),
+    ].map((one) => [one.id, one]),
+  );
+  const find = (id: string) => known.get(id);
+  const carry = (...ids: string[]) => ids.map((id) => ({ id, config: {} }));
+  expect(() => checkCarried(carry('x', 'y'), [], find)).toThrow(
+    expect.objectContaining({ code: 'tool_taken' }),
+  );
+  expect(() => checkCarried(carry('x', 'old'), carry('old'), find)).not.toThrow();
+  for (const before of [[], carry('x')]) {
+    expect(() => checkCarried(carry('x', 'old'), before, find)).toThrow(
+      expect.objectContaining({ code: 'capability_unavailable', message: expect.stringContaining('"old"') }),
+    );
+  }
+  expect(() => checkCarried(carry('soon'), carry('soon'), find)).toThrow(
+    expect.objectContaining({ code: 'capability_unavailable' }),
+  );
+});
+
+async function compiled(
+  agentId: string,
+  modelIds: (string | null | undefined)[] = [],
+): Promise<AgentSnapshot> {
+  const { snapshotId } = await snapshotFor(stage.db, { project: stage.here.project, agentId, modelIds });
+  const [found] = await loadSnapshots(stage.db, [snapshotId]);
+  return found!.compiled;
+}
+
+const modelsOf = async (...args: Parameters<typeof compiled>) =>
+  (await compiled(...args)).models.map(({ model }) => model);
+
+test('the model is that of the message, else of the session, the agent, the project, the default, else the demo', async () => {
+  const [message, session, own, project, marked, fallback] = await Promise.all(
+    ['message', 'session', 'own', 'project', 'marked', 'fallback'].map((modelId) =>
+      stage.createModel({ modelId, inputPrice: 2.5, outputPrice: 10, maxOutputTokens: 777 }),
+    ),
+  );
+  const agent = await stage.createAgent({ name: 'chooser' });
+  expect((await compiled(agent.id)).models).toEqual([DEMO]);
+  await stage.send('PATCH', `/v1/models/${marked!.id}`, { body: { isDefault: true } });
+  expect(await modelsOf(agent.id)).toEqual(['marked']);
+  await stage.db.rows
+    .updateTable('projects')
+    .set({ default_model_id: project!.id })
+    .where('id', '=', stage.here.project)
+    .execute();
+  expect(await modelsOf(agent.id)).toEqual(['project']);
+  await stage.patchAgent(agent.id, { defaultModelId: own!.id, fallbackModelIds: [fallback!.id, own!.id] });
+  expect(await modelsOf(agent.id)).toEqual(['own', 'fallback']);
+  expect(await modelsOf(agent.id, [null, session!.id])).toEqual(['session', 'fallback', 'own']);
+  expect(await modelsOf(agent.id, [message!.id.toUpperCase(), session!.id])).toEqual([
+    'message',
+    'fallback',
+    'own',
+  ]);
+  expect(await modelsOf(agent.id, [undefined, null])).toEqual(['own', 'fallback']);
+  expect((await compiled(agent.id)).models[0]).toEqual({
+    provider: own!.providerId,
+    model: 'own',
+    maxOutputTokens: 777,
+    inputPrice: 2.5,
+    outputPrice: 10,
+  });
+
+  // What was chosen and cannot be used is a refusal, not another model; a fallback is left out.
+  const refused = (modelIds: (string | null)[]) =>
+    expect(
+      snapshotFor(stage.db, { project: stage.here.project, agentId: agent.id, modelIds }),
+    ).rejects.toMatchObject({ code: 'model_not_found', kind: 'invalid' });
+  await refused([newId(), session!.id]);
+  await refused(['nonsense']);
+  await refused([(await stage.createModel({}, stage.there)).id]);
+  await stage.send('PATCH', `/v1/models/${fallback!.id}`, { body: { status: 'disabled' } });
+  expect(await modelsOf(agent.id)).toEqual(['own']);
+  await stage.send('PATCH', `/v1/models/${message!.id}`, { body: { status: 'disabled' } });
+  await refused([message!.id, null]);
+  await stage.send('PATCH', `/v1/providers/${own!.providerId}`, { body: { status: 'disabled' } });
+  await refused([]);
+  const preview = await stage.send('GET', `/v1/agents/${agent.id}/preview`);
+  expect([preview.status, preview.body.code]).toEqual([422, 'model_not_found']);
+  // It can still be edited, as long as it is not given a model that is disabled.
+  expect((await stage.patchAgent(agent.id, { systemPrompt: 'new' })).defaultModelId).toBe(own!.id);
+  const given = await stage.send('POST', '/v1/agents', { body: { name: 'late', defaultModelId: own!.id } });
+  expect(given.body.code).toBe('model_not_found');
+  await stage.db.rows.updateTable('projects').set({ default_model_id: null }).execute();
+});
+
+test('a message to an agent that did not change costs one statement', async () => {
+  const agent = await stage.createAgent({ name: 'cheap', limits: { historyMessages: 7, wallMs: 1_000 } });
+  const asked = { project: stage.here.project, agentId: agent.id, modelIds: [null, undefined] };
+  const first = await snapshotFor(stage.db, asked);
+  expect(first).toEqual({
+    snapshotId: expect.any(String),
+    entityId: agent.entityId,
+    name: 'cheap',
+    version: 1,
+    status: 'active',
+    historyMessages: 7,
+    wallMs: 1_000,
+    inDoubt: 'tell',
+  });
+  stage.statements.length = 0;
+  let selects = 0;
+  const { rows } = stage.db;
+  const counted = new Proxy(rows, {
+    get: (target, name) => {
+      selects++;
+      return Reflect.get(target, name);
+    },
+  });
+  Object.defineProperty(stage.db, 'rows', { value: counted, configurable: true });
+  expect(await snapshotFor(stage.db, asked)).toEqual(first);
+  Object.defineProperty(stage.db, 'rows', { value: rows, configurable: true });
+  expect([stage.statements, selects]).toEqual([['agent_standing'], 0]);
+  await stage.patchAgent(agent.id, { systemPrompt: 'Other.' });
+  const second = await snapshotFor(stage.db, asked);
+  expect(second).toMatchObject({ version: 2 });
+  expect(second.snapshotId).not.toBe(first.snapshotId);
+  await stage.send('DELETE', `/v1/agents/${agent.id}`);
+  expect(await snapshotFor(stage.db, asked)).toEqual({ ...second, status: 'archived' });
+  await expect(snapshotFor(stage.db, { ...asked, project: stage.there.project })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});
+
+test('another price makes another snapshot; one without a change is the version’s own', async () => {
+  const model = await stage.createModel({ inputPrice: 1 });
+  const agent = await stage.createAgent({ name: 'priced', defaultModelId: model.id });
+  const asked = { project: stage.here.project, agentId: agent.id, modelIds: [] };
+  const first = await snapshotFor(stage.db, asked);
+  const version = await stage.db.rows
+    .selectFrom('agent_versions')
+    .select('snapshot_id')
+    .where('agent_id', '=', agent.id)
+    .executeTakeFirst();
+  expect(version?.snapshot_id).toBe(first.snapshotId);
+  await stage.send('PATCH', `/v1/models/${model.id}`, { body: { inputPrice: 2 } });
+  expect((await compiled(agent.id)).models[0]!.inputPrice).toBe(2);
+});
+
+test('the snapshot is always of the version it is said to be, while the agent is being changed', async () => {
+  const agent = await stage.createAgent({ name: 'moving', systemPrompt: 'version 1' });
+  let changing = true;
+  const change = async () => {
+    for (let version = 2; version <= 30; version++) {
+      await stage.patchAgent(agent.id, { systemPrompt: `version ${version}` });
+    }
+    changing = false;
+  };
+  const ask = async () => {
+    const seen = new Set<number>();
+    while (changing) {
+      const asked = { project: stage.here.project, agentId: agent.id, modelIds: [] };
+      const { snapshotId, version } = await snapshotFor(stage.db, asked);
+      const [found] = await loadSnapshots(stage.db, [snapshotId]);
+      expect(found!.compiled.prompt).toBe(`version ${version}`);
+      seen.add(version);
+    }
+    return seen.size;
+  };
+  const [, seen] = await Promise.all([change(), ask()]);
+  expect(seen).toBeGreaterThan(1);
+});
+
+test('the preview is what the run gets', async () => {
+  const model = await stage.createModel({ modelId: 'previewed' });
+  const agent = await stage.createAgent({
+    name: 'previewed',
+    systemPrompt: 'You tell the time.',
+    capabilities: [{ id: 'noop' }, { id: 'current_time' }],
+    defaultModelId: model.id,
+    limits: { steps: 9 },
+  });
+  const preview = await stage.get<AgentPreview>(`/v1/agents/${agent.id}/preview`);
+  const snapshot = await compiled(agent.id);
+  expect(preview).toEqual({
+    prompt: snapshot.prompt,
+    tools: snapshot.tools.map(({ name, description, inputSchema, effect }) => ({
+      name,
+      description,
+      inputSchema,
+      effect,
+    })),
+    models: [{ provider: model.providerId, model: 'previewed' }],
+    limits: snapshot.limits,
+  });
+  expect(preview.prompt).toBe('You tell the time.');
+  expect(preview.tools).toMatchObject([{ name: 'current_time', effect: 'pure' }]);
+  const entries = agent.capabilities.map(({ id }) => findCapability(id)!);
+  expect(snapshot).toEqual(
+    compileAgent(agentDefinition.parse(definitionOf(agent)), entries, snapshot.models),
+  );
+});
+
+function definitionOf(agent: object) {
+  const known = Object.keys(agentDefinition.shape);
+  return Object.fromEntries(Object.entries(agent).filter(([field]) => known.includes(field)));
+}
+
+test('what a snapshot names as a builtin tool, this process can execute', () => {
+  const tools = createTools();
+  expect(findCapability('current_time')!.tools.every((one) => tools.resolve(one) !== undefined)).toBe(true);
+});

@@ -1,0 +1,34 @@
+import { agentDefinition } from '@troupe/protocol';
+import { createDemo, createModels, createTools } from '@troupe/server';
+import { plainDoor, Stage } from '@troupe/testing';
+import { expect, inject, test } from 'vitest';
+import { createAgent, snapshotFor } from '../../src/agents/index.ts';
+
+test('an agent that carries the clock tells the time, with nothing set up', async () => {
+  const demo = createDemo();
+  const now = () => new Date('2026-07-01T12:00:00Z');
+  const stage = await Stage.open({
+    postgresUrl: inject('postgresUrl'),
+    work: { doors: [plainDoor], models: createModels({ demo: () => demo }), tools: createTools({ now }) },
+  });
+  const { project } = stage.cast;
+  const author = { project, kind: 'dev' as const, id: null };
+  const definition = agentDefinition.parse({ name: 'clock', capabilities: [{ id: 'current_time' }] });
+  const agent = await createAgent(stage.db, author, definition);
+  const { snapshotId, entityId } = await snapshotFor(stage.db, { project, agentId: agent.id, modelIds: [] });
+  const run = { agent: agent.id, entity: entityId };
+  const ended = await stage.play(snapshotId, 'What time is it in Europe/Berlin?', { run });
+  expect(ended).toMatchObject({
+    status: 'completed',
+    outcome: { text: expect.stringContaining('14:00:00') },
+  });
+  expect(await stage.calls(ended.run)).toMatchObject([
+    {
+      tool: 'current_time',
+      effect: 'pure',
+      status: 'completed',
+      output: { iso: '2026-07-01T14:00:00+02:00', timezone: 'Europe/Berlin' },
+    },
+  ]);
+  await stage.close();
+});
