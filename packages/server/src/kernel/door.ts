@@ -40,6 +40,8 @@ export interface Door {
   name: string;
   /** Event types written when a run first starts. */
   startEvents?: string[];
+  /** Event types written when a run fails; they carry the error's code and message. */
+  failEvents?: string[];
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }
