@@ -1,4 +1,11 @@
-import type { Message, PostedMessage, Problem, Session, SnapshotTool } from '@troupe/protocol';
+import type {
+  Message,
+  PostedMessage,
+  Problem,
+  Session,
+  SnapshotLimits,
+  SnapshotTool,
+} from '@troupe/protocol';
 import {
   createDemo,
   createModels,
@@ -22,6 +29,9 @@ export interface SessionStageOptions {
   script?: Script;
   tools?: Record<string, ToolExecute>;
   toolList?: Partial<SnapshotTool>[];
+  limits?: Partial<SnapshotLimits>;
+  /** Names; the second is for where the first fails. */
+  models?: string[];
   probe?: Probe;
   /** HTTP and work in one process (`dev`), or as two. */
   apart?: boolean;
@@ -63,12 +73,11 @@ export class SessionStage {
     const cast = await buildCast(serving.db);
     const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
     const demo = createDemo();
-    // The agent's snapshot names the demo model; a script takes its place.
-    const models = createModels({ demo: options.script ? scripted.provider : () => demo });
+    const models = createModels({ demo: () => demo, scripted: scripted.provider });
     const tools = codeTools(options.tools ?? {});
     await working.kernel.work({ doors: [sessionsDoor], models, tools });
     if (options.apart) await serving.kernel.listen();
-    if (options.toolList) await carry(serving.db, cast, options.toolList);
+    await direct(serving.db, cast, options);
     const stage: { opened?: SessionStage } = {};
     const app = createApp({
       logger: silentLogger,
@@ -165,9 +174,9 @@ export class SessionStage {
   }
 }
 
-/** Gives the tools to every snapshot of the project: there is no other way to an agent with tools of code here. */
-async function carry(db: Database, cast: Cast, tools: Partial<SnapshotTool>[]): Promise<void> {
-  const full = tools.map((tool) => ({
+/** Has every snapshot of the project use the model, the tools and the limits of this stage, whatever the agent says. */
+async function direct(db: Database, cast: Cast, options: SessionStageOptions): Promise<void> {
+  const tools = (options.toolList ?? []).map((tool) => ({
     description: '',
     provider: 'code',
     inputSchema: { type: 'object' },
@@ -177,12 +186,22 @@ async function carry(db: Database, cast: Cast, tools: Partial<SnapshotTool>[]): 
     config: {},
     ...tool,
   }));
+  const provider = options.script ? 'scripted' : 'demo';
+  const models = (options.models ?? ['model']).map((model) => ({
+    provider,
+    model,
+    maxOutputTokens: 4096,
+    inputPrice: 0,
+    outputPrice: 0,
+  }));
+  const patch = JSON.stringify({ tools, models });
+  const limits = JSON.stringify(options.limits ?? {});
   await db.pool.query(
-    `create function troupe.carry_tools() returns trigger language plpgsql as $$
-      begin new.compiled := jsonb_set(new.compiled, '{tools}', '${JSON.stringify(full)}'); return new; end $$`,
+    `create function troupe.direct() returns trigger language plpgsql as $$ begin
+      new.compiled := jsonb_set(new.compiled || '${patch}', '{limits}', new.compiled->'limits' || '${limits}'); return new; end $$`,
   );
   await db.pool.query(
-    'create trigger carry_tools before insert on troupe.compiled_snapshots for each row execute function troupe.carry_tools()',
+    'create trigger direct before insert on troupe.compiled_snapshots for each row execute function troupe.direct()',
   );
   // One that nothing in this process has cached.
   await db.pool.query('update troupe.agents set system_prompt = $2 where id = $1', [cast.agent, newId()]);
