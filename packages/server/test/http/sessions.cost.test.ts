@@ -49,6 +49,5 @@ for (const apart of [false, true]) {
     const [least] = turns.slice(1).sort((a, b) => a.length - b.length);
     expect(least!.length, least!.join(', ')).toBeLessThanOrEqual(10);
     expect(least!.length, least!.join(', ')).toBeGreaterThanOrEqual(5);
-    console.log(least);
   });
 }

@@ -1,4 +1,4 @@
-import type { Message, Problem, Run, Session } from '@troupe/protocol';
+import type { Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
 import { message, run as runSchema, session as sessionSchema } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
@@ -106,6 +106,35 @@ describe('a conversation', () => {
       'message_id_taken',
     ]);
     expect(await stage.messages(other)).toEqual([]);
+  });
+
+  it('carries what a message asks for into the run, and shows the caller their own metadata only', async () => {
+    stage = await SessionStage.open({ script: () => ({ text: 'ok' }) });
+    const session = await stage.create();
+    const parts = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image', url: 'https://example.com/a.png' },
+    ];
+    const posted = await stage.done<PostedMessage>('POST', `${stage.sessions}/${session.id}/messages`, {
+      content: { text: 'What is this?', parts },
+      reasoningEffort: 'high',
+      metadata: { mine: [1, null], nul: 'a\u0000b' },
+    });
+    await stage.becomes(session, 'pending');
+    expect(stage.scripted.requests[0]).toMatchObject({
+      reasoningEffort: 'high',
+      messages: [{ role: 'user', text: 'What is this?', parts }],
+    });
+    const [stored] = await stage.messages(session);
+    expect(stored).toMatchObject({
+      content: { text: 'What is this?', parts },
+      metadata: { mine: [1, null] },
+    });
+    expect(Object.keys(stored!.metadata)).toEqual(['nul', 'mine']);
+    expect(Object.keys(posted.metadata).toSorted()).toEqual(['mine', 'nul']);
+    await stage.say(session, 'And now?');
+    await until('answered', () => stage.scripted.requests.length === 2);
+    expect(stage.scripted.requests[1]).not.toHaveProperty('reasoningEffort');
   });
 
   it('lists messages both ways', async () => {

@@ -60,7 +60,7 @@ export async function createSession(
   }
   await requireAgent(db, who.project, agentId, 'active');
   await requireModel(db, who.project, session.modelId);
-  const entity = who.entityId ?? (await store.ensurePerson(db, who.project, user ?? NOBODY_NAMED));
+  const entity = who.entityId ?? (await store.ensureEntity(db.rows, who.project, user ?? NOBODY_NAMED)).id;
   const ids = { id: newId(), thread: newId() };
   const made = await store.createSession(db, who.project, { ...session, ...ids, agent: agentId, entity });
   if (!made) throw agentArchived();

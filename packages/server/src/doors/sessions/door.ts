@@ -1,3 +1,4 @@
+import { type JsonObject, type ReasoningEffort, reasoningEffort } from '@troupe/protocol';
 import { type Door, toModelMessages } from '../../kernel/index.ts';
 import { turnsFor } from './turns.ts';
 import { lastTurns } from './window.ts';
@@ -10,6 +11,7 @@ export const sessionsDoor: Door = {
   context: ({ run, snapshot, transcript }) => ({
     system: snapshot.prompt,
     messages: toModelMessages(lastTurns(turnsFor(run.id, transcript))),
+    ...effortOf(run.metadata),
   }),
   settle: (_view, { text, calls }) => {
     if (text.trim() === '' && calls.length === 0) {
@@ -22,3 +24,9 @@ export const sessionsDoor: Door = {
     };
   },
 };
+
+/** What the message asked for, of which its run keeps a note. */
+function effortOf(metadata: JsonObject): { reasoningEffort?: ReasoningEffort } {
+  const asked = reasoningEffort.safeParse(metadata.reasoningEffort);
+  return asked.success ? { reasoningEffort: asked.data } : {};
+}
