@@ -22,7 +22,7 @@ import {
 import { buildCast, type Cast, codeTools, createDatabase, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 import type { Caller } from '../../src/access/index.ts';
-import { createApp, type HttpServer, listen } from '../../src/http/index.ts';
+import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
 
 export interface SessionStageOptions {
   /** Instead of the demo model. */
@@ -82,7 +82,9 @@ export class SessionStage {
     const app = createApp({
       logger: silentLogger,
       health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
-      services: () => ({ ...serving, access: { authenticate: async () => stage.opened!.caller } }),
+      // As much of it as these routes use.
+      services: () =>
+        ({ ...serving, access: { authenticate: async () => stage.opened!.caller } }) as Services,
     });
     const server = await listen(app, { host: '127.0.0.1', port: 0 });
     const caller: Caller = {
