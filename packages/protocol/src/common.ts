@@ -3,7 +3,9 @@ import { z } from 'zod';
 export const id = z.uuid();
 export const timestamp = z.iso.datetime({ offset: true });
 export const name = z.string().trim().min(1).max(200);
-export const tags = z.array(z.string().trim().min(1).max(64)).max(64);
+/** For one line of text: no control characters, of which Postgres cannot even store NUL. */
+export const oneLine = /^\P{Cc}*$/u;
+export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max(64);
 /** Free for the caller's own use. */
 export const metadata = z.record(z.string().max(64), z.json());
 

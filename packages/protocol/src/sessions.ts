@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, listQuery, metadata, page, tags, timestamp } from './common.ts';
+import { id, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventQuery } from './events.ts';
 import { contentPart, messageRole } from './messages.ts';
@@ -11,7 +11,7 @@ export type BusyPolicy = z.infer<typeof busyPolicy>;
 export const sessionStatus = z.enum(['pending', 'running', 'waiting', 'failed']);
 export type SessionStatus = z.infer<typeof sessionStatus>;
 
-const title = z.string().trim().min(1).max(200);
+const title = z.string().trim().min(1).max(200).regex(oneLine);
 
 export const session = z.object({
   id,
@@ -40,10 +40,11 @@ export const newSession = z.strictObject({
   policy: busyPolicy.default('queue'),
   metadata: metadata.default({}),
   /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
-  user: z.string().min(1).max(500).optional(),
+  user: z.string().min(1).max(500).regex(oneLine).optional(),
 });
 
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const message = z.object({
   id,
@@ -63,10 +64,12 @@ export type Message = z.infer<typeof message>;
 export const newMessage = z.strictObject({
   /** Chosen by the caller, so that sending it again stores it once. */
   id: id.optional(),
-  content: z.strictObject({
-    text: z.string().max(1_000_000),
-    parts: z.array(contentPart).max(32).optional(),
-  }),
+  content: z
+    .strictObject({
+      text: z.string().max(1_000_000),
+      parts: z.array(contentPart).max(32).optional(),
+    })
+    .refine(({ text, parts }) => text.trim() !== '' || (parts?.length ?? 0) > 0, 'says nothing'),
   /** Default: the session's. */
   policy: busyPolicy.optional(),
   modelId: id.optional(),
@@ -108,8 +111,8 @@ export const sessionEndpoints = {
     params: agentParams,
     query: listQuery.extend({
       status: sessionStatus.optional(),
-      tag: z.string().max(64).optional(),
-      user: z.string().max(500).optional(),
+      tag: z.string().max(64).regex(oneLine).optional(),
+      user: z.string().max(500).regex(oneLine).optional(),
     }),
     status: 200,
     response: page(session),
@@ -202,7 +205,7 @@ export const sessionEndpoints = {
     bodyBytes: 8_388_608,
     status: 201,
     response: postedMessage,
-    problems: ['session_failed', 'session_busy', 'model_not_found', 'agent_archived'],
+    problems: ['session_failed', 'session_busy', 'message_id_taken', 'model_not_found', 'agent_archived'],
   }),
   listMessages: endpoint({
     method: 'GET',

@@ -3,6 +3,7 @@
  * Start reading: ARCHITECTURE.md, then kernel/index.ts.
  */
 export * from './base/index.ts';
+export { sessionsDoor } from './doors/sessions/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';

@@ -500,11 +500,13 @@ function end(state: RunState, events: NewEvent[] = []): Decision {
       target: ending.target,
       ...(ending.error ? { error: ending.error } : {}),
       ...(ending.reason ? { cancelReason: ending.reason } : {}),
-      targetEvents: [
+      targetEvents:
         ending.target === 'failed'
-          ? { type: 'run.failed', data: { code: ending.error!.code, message: ending.error!.message } }
-          : { type: 'run.canceled', data: { reason: ending.reason! } },
-      ],
+          ? [...(state.facts.failEvents ?? []), 'run.failed'].map((type) => ({
+              type,
+              data: { code: ending.error!.code, message: ending.error!.message },
+            }))
+          : [{ type: 'run.canceled', data: { reason: ending.reason! } }],
     },
   );
 }

@@ -95,7 +95,12 @@ export class RunLoop {
       if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);
     }
     this.#state = initialState(
-      { limits: snapshot.limits, models: snapshot.models.length, inDoubt: snapshot.inDoubt },
+      {
+        limits: snapshot.limits,
+        models: snapshot.models.length,
+        inDoubt: snapshot.inDoubt,
+        ...(door.failEvents ? { failEvents: door.failEvents } : {}),
+      },
       { ...run, toolCalls: run.calls.length, tokens: run.inputTokens + run.outputTokens },
     );
   }

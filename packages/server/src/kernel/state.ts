@@ -18,6 +18,8 @@ export interface RunFacts {
   limits: SnapshotLimits;
   models: number;
   inDoubt: 'tell' | 'wait';
+  /** What the door tells of a failure, besides the kernel's own event. */
+  failEvents?: readonly string[];
 }
 
 export interface Executing {

@@ -1,5 +1,6 @@
 import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
+import { sessionsDoor } from '../doors/sessions/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createModels } from '../models/index.ts';
 import { createTools } from '../tools/index.ts';
@@ -45,7 +46,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     config,
     logger,
     life,
-    doors: [],
+    doors: [sessionsDoor],
     models: createModels({ demo: () => demo }),
     tools: createTools(),
     tasks: houseTasks,

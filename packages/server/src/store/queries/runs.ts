@@ -1,4 +1,12 @@
-import type { Json, RunError } from '@troupe/protocol';
+import type {
+  CancelReason,
+  Json,
+  RunError,
+  RunStatus,
+  ToolCallStatus,
+  ToolEffect,
+  WaitsFor,
+} from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
 export interface RunEnd {
@@ -18,4 +26,166 @@ export async function endOf(db: Database, run: string): Promise<RunEnd | null> {
     db.pool,
   );
   return rows[0] ?? null;
+}
+
+export interface RunRecord {
+  id: string;
+  agentId: string | null;
+  sessionId: string | null;
+  threadId: string;
+  status: RunStatus;
+  step: number;
+  attempt: number;
+  takeovers: number;
+  triggerType: string;
+  triggerMessageId: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+  outcome: Json;
+  error: RunError | null;
+  cancelReason: CancelReason | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  canceledAt: Date | null;
+}
+
+// While a worker holds a run, how far it came is in its head.
+const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt, r.takeovers,
+    r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
+    coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
+    r.created_at as "createdAt", r.started_at as "startedAt", r.completed_at as "completedAt", r.canceled_at as "canceledAt"
+  from troupe.runs r left join troupe.run_heads h on h.run_id = r.id left join troupe.sessions s on s.thread_id = r.thread_id`;
+
+export async function findRun(
+  db: Database,
+  scope: { project: string; entityId: string | null },
+  id: string,
+): Promise<RunRecord | null> {
+  const rows = await db.run<RunRecord>(
+    {
+      name: 'find_run',
+      text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and r.id = $3`,
+      values: [scope.project, scope.entityId, id],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+export interface RunFilter {
+  status?: RunStatus | undefined;
+  agentId?: string | undefined;
+  sessionId?: string | undefined;
+  before?: string | undefined;
+  limit: number;
+}
+
+/** The newest first. */
+export async function listRuns(
+  db: Database,
+  scope: { project: string; entityId: string | null },
+  filter: RunFilter,
+): Promise<RunRecord[]> {
+  return db.run<RunRecord>(
+    {
+      name: 'list_runs',
+      text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
+          and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
+        order by r.id desc limit $7`,
+      values: [
+        scope.project,
+        scope.entityId,
+        filter.before ?? null,
+        filter.status ?? null,
+        filter.agentId ?? null,
+        filter.sessionId ?? null,
+        filter.limit,
+      ],
+    },
+    db.pool,
+  );
+}
+
+export interface RunStepRecord {
+  step: number;
+  provider: string;
+  model: string;
+  attempt: number;
+  startedAt: Date;
+  firstTokenAt: Date | null;
+  finishedAt: Date;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+  finishReason: string;
+}
+
+export async function listRunSteps(db: Database, run: string): Promise<RunStepRecord[]> {
+  return db.run<RunStepRecord>(
+    {
+      name: 'list_run_steps',
+      text: `select step, provider, model, attempt, started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt",
+          input_tokens as "inputTokens", output_tokens as "outputTokens", cost, finish_reason as "finishReason"
+        from troupe.run_steps where run_id = $1 order by step`,
+      values: [run],
+    },
+    db.pool,
+  );
+}
+
+export interface RunCallRecord {
+  id: string;
+  step: number;
+  tool: string;
+  arguments: Json;
+  effect: ToolEffect;
+  status: ToolCallStatus;
+  waitsFor: WaitsFor | null;
+  output: Json;
+  error: { code: string; message: string } | null;
+  attempt: number;
+  deadline: Date | null;
+  createdAt: Date;
+  settledAt: Date | null;
+}
+
+export async function listRunCalls(db: Database, run: string): Promise<RunCallRecord[]> {
+  return db.run<RunCallRecord>(
+    {
+      name: 'list_run_calls',
+      text: `select call_id as id, step, tool, args as arguments, effect, status, waits_for as "waitsFor", output, error, attempt, deadline,
+          created_at as "createdAt", settled_at as "settledAt"
+        from troupe.tool_calls where run_id = $1 order by step, position`,
+      values: [run],
+    },
+    db.pool,
+  );
+}
+
+/** Runs of a thread that have not ended, the last one first: who stops them in this order lets none of them in. */
+export async function openRuns(db: Database, thread: string): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'open_runs',
+      text: `select id from troupe.runs where thread_id = $1 and status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
+        order by ready, trigger_seq desc, id desc`,
+      values: [thread],
+    },
+    db.pool,
+  );
+  return rows.map((row) => row.id);
+}
+
+export async function lastRun(db: Database, thread: string): Promise<string | null> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'last_run',
+      text: 'select id from troupe.runs where thread_id = $1 order by created_at desc, id desc limit 1',
+      values: [thread],
+    },
+    db.pool,
+  );
+  return rows[0]?.id ?? null;
 }

@@ -1,0 +1,195 @@
+import type { BusyPolicy, JsonObject, SessionStatus } from '@troupe/protocol';
+import { newId, notFound, Refusal } from '../../base/index.ts';
+import type { Kernel } from '../../kernel/index.ts';
+import * as store from '../../store/index.ts';
+import { titleFrom } from './title.ts';
+
+/** Whoever acts: a project, and the person where it is one. */
+export type Who = store.SessionScope;
+
+export interface Parts {
+  db: store.Database;
+  kernel: Kernel;
+}
+
+/** The agent and the session of an address; the session is looked for below the agent only. */
+export interface SessionAddress {
+  agentId: string;
+  sessionId: string;
+}
+
+/** Who a session belongs to where nobody is named. */
+const NOBODY_NAMED = 'dev';
+const CONTENTION_TRIES = 5;
+
+/** A session that was not given a title is called by its first message. */
+function titled(session: store.SessionRow): store.SessionRow {
+  return { ...session, title: session.title ?? titleFrom(session.firstText) };
+}
+
+export async function getSession(
+  { db }: Pick<Parts, 'db'>,
+  who: Who,
+  { agentId, sessionId }: SessionAddress,
+): Promise<store.SessionRow> {
+  const session = await store.findSession(db, who, agentId, sessionId);
+  if (!session) throw notFound('session');
+  return titled(session);
+}
+
+export interface Opening {
+  title: string | null;
+  tags: string[];
+  modelId: string | null;
+  policy: BusyPolicy;
+  metadata: JsonObject;
+  user?: string | undefined;
+}
+
+export async function createSession(
+  parts: Pick<Parts, 'db'>,
+  who: Who,
+  agentId: string,
+  { user, ...session }: Opening,
+): Promise<store.SessionRow> {
+  const { db } = parts;
+  if (user !== undefined && who.entityId !== null) {
+    throw new Refusal('forbidden', 'forbidden', 'A person can open sessions for themselves only.', {
+      hint: 'Leave `user` out, or use a secret key.',
+    });
+  }
+  await requireAgent(db, who.project, agentId, 'active');
+  await requireModel(db, who.project, session.modelId);
+  const entity = who.entityId ?? (await store.ensureEntity(db.rows, who.project, user ?? NOBODY_NAMED)).id;
+  const ids = { id: newId(), thread: newId() };
+  const made = await store.createSession(db, who.project, { ...session, ...ids, agent: agentId, entity });
+  if (!made) throw agentArchived();
+  return getSession(parts, who, { agentId, sessionId: ids.id });
+}
+
+export interface SessionsAsked {
+  status?: SessionStatus | undefined;
+  tag?: string | undefined;
+  user?: string | undefined;
+  before?: string | undefined;
+  limit: number;
+}
+
+export async function listSessions(
+  { db }: Pick<Parts, 'db'>,
+  who: Who,
+  agentId: string,
+  asked: SessionsAsked,
+): Promise<store.SessionRow[]> {
+  await requireAgent(db, who.project, agentId);
+  return (await store.listSessions(db, who, { ...asked, agent: agentId })).map(titled);
+}
+
+export async function updateSession(
+  parts: Pick<Parts, 'db'>,
+  who: Who,
+  address: SessionAddress,
+  changes: store.SessionChanges,
+): Promise<store.SessionRow> {
+  const session = await getSession(parts, who, address);
+  await requireModel(parts.db, who.project, changes.modelId ?? null);
+  await store.updateSession(parts.db, session.id, changes);
+  return getSession(parts, who, address);
+}
+
+/** Stops what is under way, so that its worker hears of it, and deletes everything as one. */
+export async function deleteSession(parts: Parts, who: Who, address: SessionAddress): Promise<void> {
+  const { threadId } = await getSession(parts, who, address);
+  await stopRuns(parts, threadId);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await store.deleteSession(parts.db, threadId);
+    } catch (error) {
+      if (attempt >= CONTENTION_TRIES || !store.isContention(error)) throw error;
+    }
+  }
+}
+
+/** Stops the run at work and those that wait for their turn. Where there is none, nothing is to be done. */
+export async function cancelSession(
+  parts: Parts,
+  who: Who,
+  address: SessionAddress,
+): Promise<store.SessionRow> {
+  const { threadId } = await getSession(parts, who, address);
+  await stopRuns(parts, threadId, who.entityId);
+  return getSession(parts, who, address);
+}
+
+async function stopRuns({ db, kernel }: Parts, thread: string, by: string | null = null): Promise<void> {
+  for (const run of await store.openRuns(db, thread)) await kernel.cancel(run, 'user', by);
+}
+
+export async function retrySession(
+  parts: Parts,
+  who: Who,
+  address: SessionAddress,
+): Promise<store.SessionRow> {
+  const session = await getSession(parts, who, address);
+  const run = session.status === 'failed' ? await store.lastRun(parts.db, session.threadId) : null;
+  const retried = run ? await parts.kernel.retry(run) : null;
+  if (!retried?.ok) {
+    throw new Refusal(
+      'conflict',
+      'not_failed',
+      `The session is ${session.status}; only a failed one can be taken up again.`,
+    );
+  }
+  return getSession(parts, who, address);
+}
+
+export async function forkSession(
+  parts: Pick<Parts, 'db'>,
+  who: Who,
+  address: SessionAddress,
+  { messageId, title }: { messageId: string; title: string | null },
+): Promise<store.SessionRow> {
+  const session = await getSession(parts, who, address);
+  const ids = { id: newId(), thread: newId() };
+  if (!(await store.forkSession(parts.db, session.id, messageId, { ...ids, title }))) {
+    throw new Refusal('not_found', 'message_not_found', 'The session has no such message.');
+  }
+  return getSession(parts, who, { agentId: address.agentId, sessionId: ids.id });
+}
+
+export async function listMessages(
+  parts: Pick<Parts, 'db'>,
+  who: Who,
+  address: SessionAddress,
+  range: store.MessageRange,
+): Promise<{ messages: store.MessageRow[]; lastSequence: number }> {
+  const { threadId } = await getSession(parts, who, address);
+  // The counter first: a message that comes in between is then listed and not yet counted, never the other way round.
+  const lastSequence = await store.lastMessageSequence(parts.db, threadId);
+  return { messages: await store.listMessages(parts.db, threadId, range), lastSequence };
+}
+
+async function requireAgent(
+  db: store.Database,
+  project: string,
+  agent: string,
+  status?: 'active',
+): Promise<void> {
+  const found = await store.agentStatus(db, project, agent);
+  if (found === null) throw notFound('agent');
+  if (status && found !== status) throw agentArchived();
+}
+
+export function agentArchived(): Refusal {
+  return new Refusal('conflict', 'agent_archived', 'The agent is archived: it takes no new work.', {
+    hint: 'Use another agent, or make this one active again.',
+  });
+}
+
+async function requireModel(db: store.Database, project: string, model: string | null): Promise<void> {
+  if (model !== null && !(await store.hasModel(db, project, model))) {
+    throw new Refusal('invalid', 'model_not_found', 'The project has no such model.', {
+      issues: [{ path: 'modelId', message: 'is no model of this project' }],
+    });
+  }
+}

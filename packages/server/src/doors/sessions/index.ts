@@ -1,0 +1,12 @@
+/**
+ * doors/sessions: a person talks with one agent. What the model sees of the conversation, what its answer means, and what can
+ * be done to sessions, their messages and their runs.
+ * Imports: kernel, agents, store, base, protocol.
+ * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
+ */
+export * from './actions.ts';
+export { sessionsDoor } from './door.ts';
+export { type Posting, postMessage } from './post.ts';
+export * from './runs.ts';
+export { titleFrom } from './title.ts';
+export { answeredBy, RUN_KEY } from './turns.ts';

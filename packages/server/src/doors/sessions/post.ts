@@ -1,0 +1,131 @@
+import type { BusyPolicy, JsonObject, PostedMessage, TextContent } from '@troupe/protocol';
+import { snapshotFor } from '../../agents/index.ts';
+import { newId, notFound, Refusal } from '../../base/index.ts';
+import * as store from '../../store/index.ts';
+import { agentArchived, type Parts, type SessionAddress, type Who } from './actions.ts';
+import { sessionsDoor } from './door.ts';
+import { answeredBy, RUN_KEY } from './turns.ts';
+
+export interface Posting {
+  id?: string | undefined;
+  content: TextContent;
+  policy?: BusyPolicy | undefined;
+  modelId?: string | undefined;
+  reasoningEffort?: string | undefined;
+  metadata: JsonObject;
+}
+
+export interface Posted {
+  message: store.MessageRow;
+  run: PostedMessage['run'];
+}
+
+/**
+ * A message and the run that answers it. Two statements: what must be known, and everything that is written. Safe to repeat
+ * with the same message id.
+ */
+export async function postMessage(
+  { db, kernel }: Parts,
+  who: Who,
+  { agentId, sessionId }: SessionAddress,
+  posting: Posting,
+): Promise<Posted> {
+  const id = posting.id?.toLowerCase() ?? newId();
+  const session = await store.findSessionForPost(db, who, agentId, sessionId, id);
+  if (!session) throw notFound('session');
+  const thread = session.threadId;
+  if (session.existing) return duplicate(session.existing, thread);
+  if (session.status === 'failed') throw sessionFailed();
+
+  const current = await snapshotFor(db, {
+    project: who.project,
+    agentId,
+    modelIds: [posting.modelId, session.modelId],
+  });
+  if (current.status === 'archived') throw agentArchived();
+
+  const run = newId();
+  const message = {
+    id,
+    role: 'user' as const,
+    content: posting.content as store.StoredMessage['content'],
+    sender: who.entityId ?? session.entityId,
+    metadata: { ...posting.metadata, [RUN_KEY]: run },
+  };
+  const metadata = {
+    ...(posting.modelId ? { modelId: posting.modelId } : {}),
+    ...(posting.reasoningEffort ? { reasoningEffort: posting.reasoningEffort } : {}),
+  };
+  const item = {
+    project: who.project,
+    thread,
+    message,
+    run: {
+      id: run,
+      door: sessionsDoor.name,
+      agent: agentId,
+      entity: current.entityId,
+      snapshot: current.snapshotId,
+      triggerType: 'message',
+      serial: true,
+      wallMs: current.wallMs,
+      historyLimit: current.historyMessages,
+      metadata,
+    },
+  };
+  const policy = posting.policy ?? session.policy;
+  const done =
+    policy === 'queue'
+      ? started(await kernel.start(item))
+      : await kernel.post({ ...item, policy, ...(who.entityId ? { by: who.entityId } : {}) });
+  if (!done.ok) throw done.code === 'busy' ? sessionBusy() : notFound('session');
+  if (done.outcome === 'duplicate') {
+    const existing = await store.findMessage(db, id);
+    if (!existing) throw notFound('session');
+    return duplicate(existing, thread);
+  }
+  const { sender, ...told } = message;
+  return {
+    message: {
+      ...told,
+      threadId: thread,
+      sequence: done.seq,
+      toolCallId: null,
+      senderId: sender,
+      runId: done.run,
+      step: null,
+      // Of the transaction before the one that wrote it.
+      createdAt: session.now,
+    },
+    run: { id: done.run!, outcome: done.outcome },
+  };
+}
+
+function started(answer: store.Started): store.Posted {
+  if (!answer.ok) return answer;
+  const { run, thread, seq } = answer;
+  return { ok: true, outcome: answer.duplicate ? 'duplicate' : 'started', run, thread, seq: seq! };
+}
+
+/** What was posted before is answered as it was; the id of a message elsewhere is not to be had. */
+function duplicate(message: store.MessageRow, thread: string): Posted {
+  if (message.threadId !== thread || message.role !== 'user') {
+    throw new Refusal('conflict', 'message_id_taken', 'There is another message with this id.', {
+      hint: 'Leave `id` out, or make a new one.',
+    });
+  }
+  const run = answeredBy(message);
+  return { message, run: run === null ? null : { id: run, outcome: 'duplicate' } };
+}
+
+function sessionFailed(): Refusal {
+  return new Refusal('conflict', 'session_failed', 'The last run of this session failed.', {
+    hint: 'Retry the session, or fork it at an earlier message.',
+  });
+}
+
+function sessionBusy(): Refusal {
+  return new Refusal('conflict', 'session_busy', 'The session is at work, and this message is not to wait.', {
+    hint: 'Post it again later, or with the policy queue, steer or interrupt.',
+  });
+}

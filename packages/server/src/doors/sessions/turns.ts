@@ -1,0 +1,66 @@
+import type { StoredMessage } from '../../store/index.ts';
+
+/**
+ * Where a user's message notes the run that answers it. The kernel writes a run's id into what the run itself says, and into
+ * what is said to a run at work; a message that starts one is stored before there is a run to name.
+ */
+export const RUN_KEY = 'troupe:run';
+
+/** The run that answers a message, or that said it. */
+export function answeredBy(
+  message: Pick<StoredMessage, 'runId'> & { metadata: Record<string, unknown> | null },
+): string | null {
+  const noted = message.metadata?.[RUN_KEY];
+  return message.runId ?? (typeof noted === 'string' ? noted : null);
+}
+
+interface Turn {
+  run: string | null;
+  messages: StoredMessage[];
+  /** Whether its run has said anything. */
+  answered: boolean;
+}
+
+/**
+ * The conversation as one turn after the other, the turn of the run at its end. The log has messages in the order in which
+ * they came: one that arrived while another was being answered stands before that answer, and a model that read it there
+ * would answer both at once, or think that it had. Messages whose turn has yet to come are left out, and so is a turn whose
+ * beginning lies before the window.
+ */
+export function turnsFor(run: string, transcript: readonly StoredMessage[]): StoredMessage[][] {
+  const turns = new Map<string, Turn>();
+  for (const message of transcript) {
+    const answeredIn = answeredBy(message);
+    const key = answeredIn ?? message.id;
+    const turn = turns.get(key) ?? { run: answeredIn, messages: [], answered: false };
+    turn.messages.push(message);
+    if (message.role !== 'user') turn.answered = true;
+    turns.set(key, turn);
+  }
+  const all = [...turns.values()];
+  const own = all.find((turn) => turn.run === run) ?? { run, messages: [], answered: false };
+  const place = all.indexOf(own);
+  const others = all.filter(
+    (turn, index) => turn !== own && begins(turn) && (turn.answered || index < place || place < 0),
+  );
+  return [...others.map((turn) => turn.messages), unheardLast(own.messages)];
+}
+
+function begins(turn: Turn): boolean {
+  const { role } = turn.messages[0]!;
+  return role === 'user' || role === 'system';
+}
+
+/**
+ * A run that has answered and goes on does so because somebody spoke while it was answering: what they said comes last,
+ * where the log has it before the answer that did not hear it.
+ */
+function unheardLast(messages: StoredMessage[]): StoredMessage[] {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return messages;
+  const answer = messages.findIndex(({ role, step }) => role === 'assistant' && step === last.step);
+  let from = answer;
+  // The first message is the one that is being answered.
+  while (from > 1 && messages[from - 1]!.role === 'user') from--;
+  return [...messages.slice(0, from), ...messages.slice(answer), ...messages.slice(from, answer)];
+}

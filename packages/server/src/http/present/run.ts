@@ -1,0 +1,32 @@
+import type { Run, RunStep, ToolCall } from '@troupe/protocol';
+import type { RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
+
+export function presentRun({ inputTokens, outputTokens, ...run }: RunRecord): Run {
+  return {
+    ...run,
+    usage: { inputTokens, outputTokens },
+    createdAt: run.createdAt.toISOString(),
+    startedAt: run.startedAt?.toISOString() ?? null,
+    completedAt: run.completedAt?.toISOString() ?? null,
+    canceledAt: run.canceledAt?.toISOString() ?? null,
+  };
+}
+
+export function presentStep({ inputTokens, outputTokens, ...step }: RunStepRecord): RunStep {
+  return {
+    ...step,
+    usage: { inputTokens, outputTokens },
+    startedAt: step.startedAt.toISOString(),
+    firstTokenAt: step.firstTokenAt?.toISOString() ?? null,
+    finishedAt: step.finishedAt.toISOString(),
+  };
+}
+
+export function presentCall(call: RunCallRecord): ToolCall {
+  return {
+    ...call,
+    deadline: call.deadline?.toISOString() ?? null,
+    createdAt: call.createdAt.toISOString(),
+    settledAt: call.settledAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,26 @@
+import type { Message, Session } from '@troupe/protocol';
+import { answeredBy, RUN_KEY } from '../../doors/sessions/index.ts';
+import type { MessageRow, SessionRow } from '../../store/index.ts';
+
+export function presentSession(row: SessionRow): Session {
+  const { firstText: _, ...session } = row;
+  return {
+    ...session,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+  };
+}
+
+export function presentMessage(sessionId: string, row: MessageRow): Message {
+  const { threadId: _, metadata, ...message } = row;
+  const { [RUN_KEY]: __, ...own } = metadata ?? {};
+  return {
+    ...message,
+    sessionId,
+    runId: answeredBy(row),
+    metadata: own,
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
+}

@@ -1,0 +1,26 @@
+import { runEndpoints } from '@troupe/protocol';
+import { cancelRun, forkRun, getRunDetails, listRuns, retryRun } from '../../doors/sessions/index.ts';
+import type { Endpoints } from '../endpoint.ts';
+import { fromCursor, pageOf } from '../present/cursor.ts';
+import { presentCall, presentRun, presentStep } from '../present/run.ts';
+
+export function runRoutes(endpoints: Endpoints): void {
+  endpoints.serve(runEndpoints.list, async ({ services, caller, query }) => {
+    const { limit, cursor, ...filter } = query;
+    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
+    return pageOf(await listRuns(services, caller, asked), limit, presentRun);
+  });
+  endpoints.serve(runEndpoints.get, async ({ services, caller, params }) => {
+    const { run, steps, calls } = await getRunDetails(services, caller, params.runId);
+    return { ...presentRun(run), steps: steps.map(presentStep), calls: calls.map(presentCall) };
+  });
+  endpoints.serve(runEndpoints.cancel, async ({ services, caller, params }) =>
+    presentRun(await cancelRun(services, caller, params.runId)),
+  );
+  endpoints.serve(runEndpoints.retry, async ({ services, caller, params }) =>
+    presentRun(await retryRun(services, caller, params.runId)),
+  );
+  endpoints.serve(runEndpoints.fork, async ({ services, caller, params, body }) =>
+    presentRun(await forkRun(services, caller, params.runId, body)),
+  );
+}

@@ -1,0 +1,44 @@
+import { sessionEndpoints } from '@troupe/protocol';
+import {
+  cancelSession,
+  createSession,
+  deleteSession,
+  forkSession,
+  getSession,
+  listSessions,
+  retrySession,
+  updateSession,
+} from '../../doors/sessions/index.ts';
+import type { Endpoints } from '../endpoint.ts';
+import { fromCursor, pageOf } from '../present/cursor.ts';
+import { presentSession } from '../present/session.ts';
+
+export function sessionRoutes(endpoints: Endpoints): void {
+  endpoints.serve(sessionEndpoints.create, async ({ services, caller, params, body }) =>
+    presentSession(await createSession(services, caller, params.agentId, body)),
+  );
+  endpoints.serve(sessionEndpoints.list, async ({ services, caller, params, query }) => {
+    const { limit, cursor, ...filter } = query;
+    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
+    return pageOf(await listSessions(services, caller, params.agentId, asked), limit, presentSession);
+  });
+  endpoints.serve(sessionEndpoints.get, async ({ services, caller, params }) =>
+    presentSession(await getSession(services, caller, params)),
+  );
+  endpoints.serve(sessionEndpoints.update, async ({ services, caller, params, body }) =>
+    presentSession(await updateSession(services, caller, params, body)),
+  );
+  endpoints.serve(sessionEndpoints.remove, async ({ services, caller, params }) => {
+    await deleteSession(services, caller, params);
+    return undefined;
+  });
+  endpoints.serve(sessionEndpoints.cancel, async ({ services, caller, params }) =>
+    presentSession(await cancelSession(services, caller, params)),
+  );
+  endpoints.serve(sessionEndpoints.retry, async ({ services, caller, params }) =>
+    presentSession(await retrySession(services, caller, params)),
+  );
+  endpoints.serve(sessionEndpoints.fork, async ({ services, caller, params, body }) =>
+    presentSession(await forkSession(services, caller, params, body)),
+  );
+}

@@ -1,0 +1,262 @@
+import type { BusyPolicy, JsonObject, SessionStatus } from '@troupe/protocol';
+import type { Database, Statement } from '../database.ts';
+import { toJsonText } from '../json.ts';
+import { MESSAGE, type MessageRow } from './messages.ts';
+
+/** A session, with what the runs of its thread say about it. */
+export interface SessionRow {
+  id: string;
+  agentId: string;
+  entityId: string;
+  threadId: string;
+  title: string | null;
+  tags: string[];
+  modelId: string | null;
+  policy: BusyPolicy;
+  metadata: JsonObject;
+  createdAt: Date;
+  updatedAt: Date;
+  status: SessionStatus;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  /** How the first message begins. */
+  firstText: string | null;
+}
+
+/** Whose sessions are meant: those of the project, or of one person in it. */
+export interface SessionScope {
+  project: string;
+  entityId: string | null;
+}
+
+// Every part is one look into an index, however long the session is.
+const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "entityId", s.thread_id as "threadId", s.title, s.tags, s.model_id as "modelId",
+    s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
+    case when x.status = 'failed' then l.completed_at end as "finishedAt",
+    (select left(m.content->>'text', 300) from troupe.messages m where m.thread_id = s.thread_id and m.seq = 1) as "firstText"
+  from troupe.sessions s
+    join troupe.threads t on t.id = s.thread_id
+    left join troupe.runs a on a.id = t.active_run_id
+    left join lateral (select r.status, r.completed_at from troupe.runs r where r.thread_id = s.thread_id
+      order by r.created_at desc, r.id desc limit 1) l on true
+    left join lateral (select r.started_at from troupe.runs r where r.thread_id = s.thread_id order by r.created_at limit 1) f on true
+    cross join lateral (select case when a.status in ('queued', 'running') then 'running' when a.status is not null then 'waiting'
+      when l.status = 'failed' then 'failed' else 'pending' end as status) x`;
+const WITHIN = `s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)`;
+
+export async function findSession(
+  db: Database,
+  scope: SessionScope,
+  agent: string,
+  id: string,
+): Promise<SessionRow | null> {
+  const rows = await db.run<SessionRow>(
+    {
+      name: 'find_session',
+      text: `${SESSION} where ${WITHIN} and s.agent_id = $3 and s.id = $4`,
+      values: [scope.project, scope.entityId, agent, id],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+/** What must be known before a message is posted, in one statement: the session, and the message where its id is taken. */
+export async function findSessionForPost(
+  db: Database,
+  scope: SessionScope,
+  agent: string,
+  id: string,
+  message: string,
+): Promise<(SessionRow & { now: Date; existing: MessageRow | null }) | null> {
+  const rows = await db.run<SessionRow & { now: Date; existing: MessageRow | null }>(
+    {
+      name: 'find_session_for_post',
+      text: `with session as (${SESSION} where ${WITHIN} and s.agent_id = $3 and s.id = $4)
+        select session.*, now() as now, (select to_jsonb(found) from (${MESSAGE} where m.id = $5) found) as existing from session`,
+      values: [scope.project, scope.entityId, agent, id, message],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+export interface SessionFilter {
+  agent: string;
+  status?: SessionStatus | undefined;
+  tag?: string | undefined;
+  user?: string | undefined;
+  before?: string | undefined;
+  limit: number;
+}
+
+/** The newest first. */
+export async function listSessions(
+  db: Database,
+  scope: SessionScope,
+  filter: SessionFilter,
+): Promise<SessionRow[]> {
+  return db.run<SessionRow>(
+    {
+      name: 'list_sessions',
+      text: `${SESSION} where ${WITHIN} and s.agent_id = $3 and ($4::uuid is null or s.id < $4) and ($5::text is null or x.status = $5)
+          and ($6::text is null or $6 = any(s.tags))
+          and ($7::text is null or s.entity_id = (select e.id from troupe.entities e where e.project_id = $1 and e.external_id = $7))
+        order by s.id desc limit $8`,
+      values: [
+        scope.project,
+        scope.entityId,
+        filter.agent,
+        filter.before ?? null,
+        filter.status ?? null,
+        filter.tag ?? null,
+        filter.user ?? null,
+        filter.limit,
+      ],
+    },
+    db.pool,
+  );
+}
+
+export interface NewSession {
+  id: string;
+  agent: string;
+  entity: string;
+  thread: string;
+  title: string | null;
+  tags: string[];
+  modelId: string | null;
+  policy: BusyPolicy;
+  metadata: JsonObject;
+}
+
+/** False where the project has no such agent, active, or no such person. */
+export async function createSession(db: Database, project: string, session: NewSession): Promise<boolean> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'create_session',
+      text: `with thread as (insert into troupe.threads (id, project_id, kind)
+          select $4, $1, 'session' where exists (select from troupe.agents a where a.id = $3 and a.project_id = $1 and a.status = 'active')
+            and exists (select from troupe.entities e where e.id = $5 and e.project_id = $1) returning id)
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
+          select $2, $1, $3, thread.id, $5, $6, $7, $8, $9, $10::jsonb from thread returning id`,
+      values: [
+        project,
+        session.id,
+        session.agent,
+        session.thread,
+        session.entity,
+        session.title,
+        session.tags,
+        session.modelId,
+        session.policy,
+        toJsonText(session.metadata),
+      ],
+    },
+    db.pool,
+  );
+  return rows.length === 1;
+}
+
+type Changeable = Pick<NewSession, 'title' | 'tags' | 'modelId' | 'policy' | 'metadata'>;
+export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | undefined };
+
+/** What is not given stays; null clears. */
+export async function updateSession(db: Database, id: string, changes: SessionChanges): Promise<void> {
+  await db.rows
+    .updateTable('sessions')
+    .set({
+      ...(changes.title !== undefined ? { title: changes.title } : {}),
+      ...(changes.tags !== undefined ? { tags: changes.tags } : {}),
+      ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
+      ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
+      ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata) } : {}),
+      updated_at: new Date(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** A session that begins with the messages of another up to one of them. Messages never change, so nothing is locked. */
+export async function forkSession(
+  db: Database,
+  source: string,
+  message: string,
+  target: { id: string; thread: string; title: string | null },
+): Promise<boolean> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'fork_session',
+      text: `with source as (select s.*, m.seq as upto from troupe.sessions s join troupe.messages m on m.thread_id = s.thread_id where s.id = $1 and m.id = $2),
+        thread as (insert into troupe.threads (id, project_id, kind, last_message_seq) select $4, s.project_id, 'session', s.upto from source s),
+        copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
+          select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, m.sender_id, m.run_id, m.step, m.metadata, m.created_at
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
+          select $3, s.project_id, s.agent_id, $4, s.entity_id, coalesce($5, s.title), s.tags, s.model_id, s.policy, s.metadata from source s returning id`,
+      values: [source, message, target.id, target.thread, target.title],
+    },
+    db.pool,
+  );
+  return rows.length === 1;
+}
+
+// Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
+// the thread and then finds none.
+const DELETE: string[] = [
+  `select 1 from troupe.runs r where r.thread_id = $1 order by r.id for update`,
+  `select 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1) order by h.run_id for update`,
+  `select 1 from troupe.threads t where t.id = $1 for update`,
+  `delete from troupe.sessions s where s.thread_id = $1`,
+  `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
+  `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
+  `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
+  `delete from troupe.runs r where r.thread_id = $1`,
+  `delete from troupe.messages m where m.thread_id = $1`,
+  `delete from troupe.events e where e.thread_id = $1`,
+  `delete from troupe.threads t where t.id = $1`,
+];
+
+/** The session with everything that hangs on it, as one. A worker that still has one of its runs is refused its next commit. */
+export async function deleteSession(db: Database, thread: string): Promise<void> {
+  const client = await db.pool.connect();
+  let broken = true;
+  try {
+    await client.query('begin');
+    for (const text of DELETE) await client.query(text, [thread]);
+    await client.query('commit');
+    broken = false;
+  } catch (error) {
+    await client.query('rollback').then(
+      () => (broken = false),
+      () => {},
+    );
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Null where the project has no such agent. */
+export async function agentStatus(
+  db: Database,
+  project: string,
+  agent: string,
+): Promise<'active' | 'archived' | null> {
+  const statement: Statement = {
+    name: 'agent_status',
+    text: 'select status from troupe.agents where project_id = $1 and id = $2',
+    values: [project, agent],
+  };
+  const rows = await db.run<{ status: 'active' | 'archived' }>(statement, db.pool);
+  return rows[0]?.status ?? null;
+}
+
+export async function hasModel(db: Database, project: string, model: string): Promise<boolean> {
+  const statement: Statement = {
+    name: 'has_model',
+    text: `select 1 from troupe.llm_models where project_id = $1 and id = $2`,
+    values: [project, model],
+  };
+  return (await db.run(statement, db.pool)).length === 1;
+}

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { titleFrom } from '../../src/doors/sessions/title.ts';
+import { RUN_KEY, turnsFor } from '../../src/doors/sessions/turns.ts';
+import { lastTurns } from '../../src/doors/sessions/window.ts';
+import type { StoredMessage } from '../../src/store/index.ts';
+
+describe('the title of a session', () => {
+  it.each([
+    ['How much is 2+2?', 'How much is 2+2?'],
+    ['Hello there. I have a question.', 'Hello there.'],
+    ['Version 1.2 is out', 'Version 1.2 is out'],
+    ['  First   line \n second line', 'First line'],
+    ['今日は。お元気ですか。', '今日は。お元気ですか。'],
+    ['', null],
+    [' \n ', null],
+    [null, null],
+  ])('%j is called %j', (text, title) => expect(titleFrom(text)).toBe(title));
+
+  it('is cut at a word, and holds at most 60 characters', () => {
+    const title = titleFrom('Please tell me everything that you know about the history of the town of Ulm')!;
+    expect(title).toBe('Please tell me everything that you know about the history…');
+    expect(titleFrom('x'.repeat(500))).toBe(`${'x'.repeat(59)}…`);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
+        const made = titleFrom(text);
+        if (made === null) return;
+        expect(made.length).toBeGreaterThan(0);
+        expect(made.length).toBeLessThanOrEqual(60);
+        expect(made.isWellFormed() || !text.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('turns', () => {
+  const texts = (turns: StoredMessage[][]) => turns.map((turn) => turn.map(({ id }) => id));
+
+  it('put an answer after the question that it answers, whatever came in between', () => {
+    const log = [asks('A', 'a'), asks('B', 'b'), says('a1', 'a'), asks('C', 'c'), says('b1', 'b')];
+    expect(texts(turnsFor('a', log.slice(0, 2)))).toEqual([['A']]);
+    expect(texts(turnsFor('b', log.slice(0, 4)))).toEqual([['A', 'a1'], ['B']]);
+    expect(texts(turnsFor('c', log))).toEqual([['A', 'a1'], ['B', 'b1'], ['C']]);
+  });
+
+  it('keep what was asked before and never answered', () => {
+    const log = [asks('A', 'a'), asks('B', 'b'), says('b1', 'b'), asks('C', 'c')];
+    expect(texts(turnsFor('c', log))).toEqual([['A'], ['B', 'b1'], ['C']]);
+  });
+
+  it('leave out a turn whose beginning is not in the window', () => {
+    expect(texts(turnsFor('b', [says('a1', 'a'), asks('B', 'b')]))).toEqual([['B']]);
+  });
+
+  it('put last what was said while the last answer was being written', () => {
+    const log = [asks('A', 'a'), asks('B', null, 'a'), says('a1', 'a')];
+    expect(texts(turnsFor('a', log))).toEqual([['A', 'a1', 'B']]);
+    expect(texts(turnsFor('a', [asks('A', 'a'), asks('B', null, 'a')]))).toEqual([['A', 'B']]);
+  });
+
+  it('that fit are shown, whole ones only, and the one under way always', () => {
+    const turns = [[asks('A', 'a')], [asks('B', 'b'), says('b1', 'b')], [asks('C', 'c')]];
+    const size = JSON.stringify(turns[1]![0]!.content).length + JSON.stringify(turns[1]![1]!.content).length;
+    const ids = (most: number) => lastTurns(turns, most).map(({ id }) => id);
+    expect(ids(1_000)).toEqual(['A', 'B', 'b1', 'C']);
+    expect(ids(size)).toEqual(['B', 'b1', 'C']);
+    expect(ids(size - 1)).toEqual(['C']);
+    expect(ids(0)).toEqual(['C']);
+  });
+});
+
+let seq = 0;
+
+/** A question of a user, which starts a run or is put to one at work. */
+function asks(id: string, starts: string | null, to: string | null = null): StoredMessage {
+  return message({ id, role: 'user', runId: to, metadata: starts ? { [RUN_KEY]: starts } : null });
+}
+
+function says(id: string, run: string): StoredMessage {
+  return message({ id, role: 'assistant', runId: run, step: 1 });
+}
+
+function message(given: Partial<StoredMessage> & { id: string }): StoredMessage {
+  seq += 1;
+  const rest = { callId: null, sender: null, runId: null, step: null, metadata: null };
+  return { seq, role: 'user', content: { text: given.id }, ...rest, ...given };
+}

@@ -1,0 +1,210 @@
+import type {
+  Message,
+  PostedMessage,
+  Problem,
+  Session,
+  SnapshotLimits,
+  SnapshotTool,
+} from '@troupe/protocol';
+import {
+  createDemo,
+  createModels,
+  createScripted,
+  Database,
+  Kernel,
+  newId,
+  type Probe,
+  type Script,
+  sessionsDoor,
+  silentLogger,
+  type ToolExecute,
+} from '@troupe/server';
+import { buildCast, type Cast, codeTools, createDatabase, until } from '@troupe/testing';
+import { expect, inject } from 'vitest';
+import type { Caller } from '../../src/access/index.ts';
+import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
+
+export interface SessionStageOptions {
+  /** Instead of the demo model. */
+  script?: Script;
+  tools?: Record<string, ToolExecute>;
+  toolList?: Partial<SnapshotTool>[];
+  limits?: Partial<SnapshotLimits>;
+  /** Names; the second is for where the first fails. */
+  models?: string[];
+  probe?: Probe;
+  /** HTTP and work in one process (`dev`), or as two. */
+  apart?: boolean;
+}
+
+/** A whole Troupe behind real HTTP: one project, one agent, a worker. */
+export class SessionStage {
+  readonly db: Database;
+  readonly kernel: Kernel;
+  readonly cast: Cast;
+  readonly server: HttpServer;
+  readonly scripted: ReturnType<typeof createScripted>;
+  /** Who the next request comes from. */
+  caller: Caller;
+  readonly #close: () => Promise<void>;
+
+  private constructor(
+    parts: Pick<SessionStage, 'db' | 'kernel' | 'cast' | 'server' | 'scripted' | 'caller'>,
+    close: () => Promise<void>,
+  ) {
+    this.db = parts.db;
+    this.kernel = parts.kernel;
+    this.cast = parts.cast;
+    this.server = parts.server;
+    this.scripted = parts.scripted;
+    this.caller = parts.caller;
+    this.#close = close;
+  }
+
+  static async open(options: SessionStageOptions = {}): Promise<SessionStage> {
+    const database = await createDatabase(inject('postgresUrl'));
+    const open = (name: string) => {
+      const db = new Database({ url: database.url, applicationName: `test/${name}`, logger: silentLogger });
+      const probe = options.probe;
+      return { db, kernel: new Kernel({ db, logger: silentLogger, ...(probe ? { probe } : {}) }) };
+    };
+    const serving = open('serve');
+    const working = options.apart ? open('work') : serving;
+    const cast = await buildCast(serving.db);
+    const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
+    const demo = createDemo();
+    const models = createModels({ demo: () => demo, scripted: scripted.provider });
+    const tools = codeTools(options.tools ?? {});
+    await working.kernel.work({ doors: [sessionsDoor], models, tools });
+    if (options.apart) await serving.kernel.listen();
+    await direct(serving.db, cast, options);
+    const stage: { opened?: SessionStage } = {};
+    const app = createApp({
+      logger: silentLogger,
+      health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+      // As much of it as these routes use.
+      services: () =>
+        ({ ...serving, access: { authenticate: async () => stage.opened!.caller } }) as Services,
+    });
+    const server = await listen(app, { host: '127.0.0.1', port: 0 });
+    const caller: Caller = {
+      project: cast.project,
+      kind: 'dev',
+      keyId: null,
+      entityId: null,
+      scopes: null,
+    };
+    stage.opened = new SessionStage({ ...serving, cast, server, scripted, caller }, async () => {
+      await server.close(1_000);
+      for (const { kernel, db } of new Set([serving, working])) {
+        await kernel.close();
+        await db.close();
+      }
+      await database.drop();
+    });
+    return stage.opened;
+  }
+
+  get sessions(): string {
+    return `/v1/agents/${this.cast.agent}/sessions`;
+  }
+
+  async ask<Body = unknown>(method: string, path: string, body?: unknown) {
+    const response = await fetch(`${this.server.url}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as Body };
+  }
+
+  /** What must go well. */
+  async done<Body>(method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await this.ask<Body>(method, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+    return answer.body;
+  }
+
+  async refused(method: string, path: string, body?: unknown): Promise<[number, string]> {
+    const answer = await this.ask<Problem>(method, path, body);
+    return [answer.status, answer.body?.code];
+  }
+
+  create(body: object = {}): Promise<Session> {
+    return this.done('POST', this.sessions, body);
+  }
+
+  get(session: Session): Promise<Session> {
+    return this.done('GET', `${this.sessions}/${session.id}`);
+  }
+
+  say(session: Session, text: string, more: object = {}): Promise<PostedMessage> {
+    return this.done('POST', `${this.sessions}/${session.id}/messages`, { content: { text }, ...more });
+  }
+
+  async messages(session: Session): Promise<Message[]> {
+    const { data } = await this.done<{ data: Message[] }>('GET', `${this.sessions}/${session.id}/messages`);
+    return data;
+  }
+
+  /** Roles and texts, as a person reads them. */
+  async lines(session: Session): Promise<string[]> {
+    return (await this.messages(session)).map(
+      ({ role, content }) => `${role}: ${(content as { text?: string }).text ?? ''}`,
+    );
+  }
+
+  becomes(session: Session, status: string): Promise<Session> {
+    return until(`session ${status}`, async () => {
+      const now = await this.get(session);
+      return now.status === status ? now : null;
+    });
+  }
+
+  async events(session: Session): Promise<string[]> {
+    const { rows } = await this.db.pool.query(
+      'select type from troupe.events where thread_id = $1 order by seq',
+      [session.threadId],
+    );
+    return rows.map((row) => row.type);
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+/** Has every snapshot of the project use the model, the tools and the limits of this stage, whatever the agent says. */
+async function direct(db: Database, cast: Cast, options: SessionStageOptions): Promise<void> {
+  const tools = (options.toolList ?? []).map((tool) => ({
+    description: '',
+    provider: 'code',
+    inputSchema: { type: 'object' },
+    effect: 'once',
+    timeoutMs: 60_000,
+    deadlineMs: 3_600_000,
+    config: {},
+    ...tool,
+  }));
+  const provider = options.script ? 'scripted' : 'demo';
+  const models = (options.models ?? ['model']).map((model) => ({
+    provider,
+    model,
+    maxOutputTokens: 4096,
+    inputPrice: 0,
+    outputPrice: 0,
+  }));
+  const patch = JSON.stringify({ tools, models });
+  const limits = JSON.stringify(options.limits ?? {});
+  await db.pool.query(
+    `create function troupe.direct() returns trigger language plpgsql as $$ begin
+      new.compiled := jsonb_set(new.compiled || '${patch}', '{limits}', new.compiled->'limits' || '${limits}'); return new; end $$`,
+  );
+  await db.pool.query(
+    'create trigger direct before insert on troupe.compiled_snapshots for each row execute function troupe.direct()',
+  );
+  // One that nothing in this process has cached.
+  await db.pool.query('update troupe.agents set system_prompt = $2 where id = $1', [cast.agent, newId()]);
+}

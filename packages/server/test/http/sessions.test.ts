@@ -1,0 +1,404 @@
+import type { Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
+import { message, run as runSchema, session as sessionSchema } from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { until, violations } from '@troupe/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { gate } from '../kernel/scene.ts';
+import { SessionStage } from './session-stage.ts';
+
+let stage: SessionStage;
+afterEach(async () => {
+  expect(await violations(stage.db.pool)).toEqual([]);
+  await stage.close();
+});
+
+describe('a conversation', () => {
+  it('answers how much 2+2 is: messages, statuses and events in their order', async () => {
+    stage = await SessionStage.open();
+    const created = await stage.create();
+    expect(sessionSchema.parse(created)).toEqual(created);
+    expect(created).toMatchObject({ status: 'pending', title: null, startedAt: null, finishedAt: null });
+    const posted = await stage.say(created, 'How much is 2+2?');
+    expect(posted).toMatchObject({
+      sessionId: created.id,
+      sequence: 1,
+      role: 'user',
+      content: { text: 'How much is 2+2?' },
+      senderId: created.entityId,
+      metadata: {},
+      run: { outcome: 'started' },
+    });
+    const after = await stage.becomes(created, 'pending');
+    expect(after).toMatchObject({
+      title: 'How much is 2+2?',
+      startedAt: expect.any(String),
+      finishedAt: null,
+    });
+    const messages = await stage.messages(created);
+    for (const one of messages) expect(message.parse(one)).toEqual(one);
+    expect(messages.map(({ sequence, role }) => [sequence, role])).toEqual([
+      [1, 'user'],
+      [2, 'assistant'],
+    ]);
+    expect((messages[1]!.content as { text: string }).text).toContain('4');
+    expect(messages.map(({ runId }) => runId)).toEqual([posted.run!.id, posted.run!.id]);
+    expect(await stage.events(created)).toEqual([
+      'message.created',
+      'run.queued',
+      'run.started',
+      'session.started',
+      'step.started',
+      'step.generated',
+      'message.created',
+      'session.completed',
+      'run.completed',
+    ]);
+    // And again: the session goes round.
+    await stage.say(created, 'How much is 3*5?');
+    await until('both answered', async () => (await stage.messages(created)).length === 4);
+    expect((await stage.lines(created))[3]).toContain('15');
+  });
+
+  it('runs while it answers and waits for whoever must act', async () => {
+    const thinking = gate();
+    stage = await SessionStage.open({
+      script: (request) =>
+        request.step === 1
+          ? { gate: thinking.promise, calls: [{ id: 'c1', name: 'ask', arguments: {} }] }
+          : { text: 'Thanks.' },
+      toolList: [{ name: 'ask', provider: 'client', waitsFor: 'client' }],
+    });
+    const session = await stage.create();
+    const { run } = await stage.say(session, 'Hello');
+    expect((await stage.get(session)).status).toBe('running');
+    thinking.resolve();
+    await stage.becomes(session, 'waiting');
+    await stage.kernel.settle(run!.id, 'c1', { status: 'completed', output: 'here' });
+    await stage.becomes(session, 'pending');
+    expect((await stage.messages(session)).map(({ role }) => role)).toEqual([
+      'user',
+      'tool_call',
+      'tool_result',
+      'assistant',
+    ]);
+    const details = await stage.done<Run & { steps: unknown[]; calls: object[] }>(
+      'GET',
+      `/v1/runs/${run!.id}`,
+    );
+    expect(runSchema.parse(details)).toMatchObject({ sessionId: session.id, status: 'completed', step: 2 });
+    expect(details.steps).toHaveLength(2);
+    expect(details.calls).toMatchObject([{ id: 'c1', tool: 'ask', status: 'completed', output: 'here' }]);
+  });
+
+  it('stores a message once, however often it is sent', async () => {
+    stage = await SessionStage.open();
+    const [session, other] = [await stage.create(), await stage.create()];
+    const id = newId().toUpperCase();
+    const answers = await Promise.all([1, 2, 3].map(() => stage.say(session, 'Hello', { id })));
+    await stage.becomes(session, 'pending');
+    const again = await stage.say(session, 'Hello', { id });
+    expect(new Set([...answers, again].map(({ run }) => run!.id)).size).toBe(1);
+    expect(again).toMatchObject({ id: id.toLowerCase(), sequence: 1, run: { outcome: 'duplicate' } });
+    expect(await stage.messages(session)).toHaveLength(2);
+    const path = `${stage.sessions}/${other.id}/messages`;
+    expect(await stage.refused('POST', path, { id, content: { text: 'Hi' } })).toEqual([
+      409,
+      'message_id_taken',
+    ]);
+    expect(await stage.messages(other)).toEqual([]);
+  });
+
+  it('carries what a message asks for into the run, and shows the caller their own metadata only', async () => {
+    stage = await SessionStage.open({ script: () => ({ text: 'ok' }) });
+    const session = await stage.create();
+    const parts = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image', url: 'https://example.com/a.png' },
+    ];
+    const posted = await stage.done<PostedMessage>('POST', `${stage.sessions}/${session.id}/messages`, {
+      content: { text: 'What is this?', parts },
+      reasoningEffort: 'high',
+      metadata: { mine: [1, null], nul: 'a\u0000b' },
+    });
+    await stage.becomes(session, 'pending');
+    expect(stage.scripted.requests[0]).toMatchObject({
+      reasoningEffort: 'high',
+      messages: [{ role: 'user', text: 'What is this?', parts }],
+    });
+    const [stored] = await stage.messages(session);
+    expect(stored).toMatchObject({
+      content: { text: 'What is this?', parts },
+      metadata: { mine: [1, null] },
+    });
+    expect(Object.keys(stored!.metadata)).toEqual(['nul', 'mine']);
+    expect(Object.keys(posted.metadata).toSorted()).toEqual(['mine', 'nul']);
+    await stage.say(session, 'And now?');
+    await until('answered', () => stage.scripted.requests.length === 2);
+    expect(stage.scripted.requests[1]).not.toHaveProperty('reasoningEffort');
+  });
+
+  it('lists messages both ways', async () => {
+    stage = await SessionStage.open({ script: () => ({ text: 'ok' }) });
+    const session = await stage.create();
+    for (let turn = 1; turn <= 3; turn++) {
+      await stage.say(session, `turn ${turn}`);
+      await stage.becomes(session, 'pending');
+    }
+    const list = async (query: string) => {
+      const path = `${stage.sessions}/${session.id}/messages?${query}`;
+      const { data, lastSequence } = await stage.done<{ data: Message[]; lastSequence: number }>('GET', path);
+      expect(lastSequence).toBe(6);
+      return data.map(({ sequence }) => sequence);
+    };
+    expect(await list('limit=2')).toEqual([1, 2]);
+    expect(await list('after=2&limit=2')).toEqual([3, 4]);
+    expect(await list('before=6&limit=2')).toEqual([4, 5]);
+    expect(await list('after=1&before=4')).toEqual([2, 3]);
+  });
+});
+
+describe('a session', () => {
+  it('is changed field by field, and null clears', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create({ title: 'Sums', tags: ['a'], policy: 'reject', metadata: { a: 1 } });
+    expect(session).toMatchObject({ title: 'Sums', tags: ['a'], policy: 'reject', metadata: { a: 1 } });
+    const path = `${stage.sessions}/${session.id}`;
+    expect(await stage.done('PATCH', path, { tags: ['b', 'c'] })).toMatchObject({
+      title: 'Sums',
+      tags: ['b', 'c'],
+    });
+    expect(
+      await stage.done('PATCH', path, { title: null, metadata: {}, modelId: null, policy: 'queue' }),
+    ).toMatchObject({
+      title: null,
+      tags: ['b', 'c'],
+      metadata: {},
+      modelId: null,
+      policy: 'queue',
+    });
+    expect(await stage.refused('PATCH', path, { status: 'failed' })).toEqual([422, 'invalid_request']);
+    expect(await stage.refused('PATCH', path, { title: 'a\u0000b' })).toEqual([422, 'invalid_request']);
+    expect(await stage.refused('PATCH', path, { modelId: newId() })).toEqual([422, 'model_not_found']);
+    expect(await stage.refused('POST', stage.sessions, { modelId: newId() })).toEqual([
+      422,
+      'model_not_found',
+    ]);
+    expect(await stage.get(session)).toMatchObject({ title: null, tags: ['b', 'c'], policy: 'queue' });
+  });
+
+  it('is listed newest first, page by page, by status, tag and user', async () => {
+    stage = await SessionStage.open({
+      script: () => ({ error: { code: 'no', message: 'No.', retryable: false } }),
+    });
+    const made: Session[] = [];
+    for (let i = 0; i < 5; i++) made.push(await stage.create({ tags: [`t${i % 2}`], user: `u${i % 3}` }));
+    const ids = (...places: number[]) => places.map((place) => made[place]!.id);
+    const list = async (query: string) => {
+      const page = await stage.done<{ data: Session[]; nextCursor: string | null }>(
+        'GET',
+        `${stage.sessions}?${query}`,
+      );
+      return { ids: page.data.map(({ id }) => id), next: page.nextCursor };
+    };
+    const first = await list('limit=2');
+    expect(first.ids).toEqual(ids(4, 3));
+    const second = await list(`limit=2&cursor=${first.next}`);
+    expect(second.ids).toEqual(ids(2, 1));
+    expect(await list(`limit=2&cursor=${second.next}`)).toEqual({ ids: ids(0), next: null });
+    expect((await list('tag=t1')).ids).toEqual(ids(3, 1));
+    expect((await list('user=u0')).ids).toEqual(ids(3, 0));
+    expect((await list('user=nobody')).ids).toEqual([]);
+    await stage.say(made[1]!, 'Hello');
+    await stage.becomes(made[1]!, 'failed');
+    expect((await list('status=failed')).ids).toEqual(ids(1));
+    expect((await list('status=pending')).ids).toEqual(ids(4, 3, 2, 0));
+    expect(await stage.refused('GET', `${stage.sessions}?cursor=abc`)).toEqual([422, 'invalid_request']);
+    expect(await stage.refused('GET', `/v1/agents/${newId()}/sessions`)).toEqual([404, 'not_found']);
+  });
+
+  it('belongs to a person, an agent and a project; for all others it is not there', async () => {
+    stage = await SessionStage.open();
+    const mine = await stage.create({ user: 'me' });
+    const theirs = await stage.create({ user: 'them' });
+    const posted = await stage.say(mine, 'Hello');
+    await stage.becomes(mine, 'pending');
+    const notThere = async (session: Session) => {
+      const path = `${stage.sessions}/${session.id}`;
+      const said = { content: { text: 'Hi' } };
+      return [
+        await stage.refused('GET', path),
+        await stage.refused('PATCH', path, { title: 'mine' }),
+        await stage.refused('DELETE', path),
+        await stage.refused('POST', `${path}/cancel`),
+        await stage.refused('POST', `${path}/retry`),
+        await stage.refused('POST', `${path}/fork`, { messageId: posted.id }),
+        await stage.refused('POST', `${path}/messages`, said),
+        await stage.refused('GET', `${path}/messages`),
+        await stage.refused('GET', `/v1/runs/${posted.run!.id}`),
+        await stage.refused('POST', `/v1/runs/${posted.run!.id}/cancel`),
+        await stage.refused('POST', `/v1/runs/${posted.run!.id}/retry`),
+      ];
+    };
+    const nothing = Array.from({ length: 11 }, () => [404, 'not_found']);
+    const owner = stage.caller;
+    stage.caller = { ...owner, kind: 'user', entityId: theirs.entityId };
+    expect(await notThere(mine)).toEqual(nothing);
+    expect(await stage.refused('POST', stage.sessions, { user: 'me' })).toEqual([403, 'forbidden']);
+    const listed = await stage.done<{ data: Session[] }>('GET', stage.sessions);
+    expect(listed.data.map(({ id }) => id)).toEqual([theirs.id]);
+    expect((await stage.create()).entityId).toBe(theirs.entityId);
+    stage.caller = { ...owner, kind: 'user', entityId: mine.entityId };
+    expect((await stage.get(mine)).id).toBe(mine.id);
+    expect((await stage.done<Run>('GET', `/v1/runs/${posted.run!.id}`)).id).toBe(posted.run!.id);
+    // Another project.
+    const other = newId();
+    await stage.db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [other, 'other']);
+    stage.caller = { ...owner, project: other };
+    expect(await notThere(mine)).toEqual(nothing);
+    expect(await stage.refused('POST', stage.sessions, {})).toEqual([404, 'not_found']);
+    expect((await stage.done<{ data: Run[] }>('GET', '/v1/runs')).data).toEqual([]);
+    stage.caller = owner;
+    // Below another agent.
+    const path = `/v1/agents/${newId()}/sessions/${mine.id}`;
+    expect(await stage.refused('GET', path)).toEqual([404, 'not_found']);
+    expect(await stage.refused('POST', `${path}/messages`, { content: { text: 'Hi' } })).toEqual([
+      404,
+      'not_found',
+    ]);
+    expect(await stage.messages(mine)).toHaveLength(2);
+  });
+
+  it('takes no new work from an archived agent', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create();
+    await stage.db.pool.query(`update troupe.agents set status = 'archived' where id = $1`, [
+      stage.cast.agent,
+    ]);
+    expect(await stage.refused('POST', stage.sessions, {})).toEqual([409, 'agent_archived']);
+    const path = `${stage.sessions}/${session.id}/messages`;
+    expect(await stage.refused('POST', path, { content: { text: 'Hi' } })).toEqual([409, 'agent_archived']);
+    expect(await stage.refused('POST', path, { content: { text: ' ' } })).toEqual([422, 'invalid_request']);
+    expect((await stage.get(session)).status).toBe('pending');
+  });
+});
+
+describe('stopping and going on', () => {
+  it('fails, refuses messages, and is taken up again', async () => {
+    let working = false;
+    stage = await SessionStage.open({
+      script: () =>
+        working
+          ? { text: 'Now it works.' }
+          : { error: { code: 'broken', message: 'Broken.', retryable: false } },
+    });
+    const session = await stage.create();
+    const path = `${stage.sessions}/${session.id}`;
+    expect(await stage.refused('POST', `${path}/retry`)).toEqual([409, 'not_failed']);
+    const { run, id } = await stage.say(session, 'Hello');
+    const failed = await stage.becomes(session, 'failed');
+    expect(failed.finishedAt).not.toBeNull();
+    expect((await stage.events(session)).slice(-3)).toEqual(['step.error', 'session.failed', 'run.failed']);
+    expect(await stage.refused('POST', `${path}/messages`, { content: { text: 'Hi' } })).toEqual([
+      409,
+      'session_failed',
+    ]);
+    // Sending the same again is no new message.
+    expect((await stage.say(session, 'Hello', { id })).run).toEqual({ id: run!.id, outcome: 'duplicate' });
+    working = true;
+    expect((await stage.done<Session>('POST', `${path}/retry`)).finishedAt).toBeNull();
+    await stage.becomes(session, 'pending');
+    expect(await stage.lines(session)).toEqual(['user: Hello', 'assistant: Now it works.']);
+    expect(await stage.refused('POST', `/v1/runs/${run!.id}/retry`)).toEqual([409, 'not_failed']);
+    expect(await stage.refused('POST', `/v1/runs/${run!.id}/cancel`)).toEqual([409, 'run_ended']);
+  });
+
+  it('refuses an empty answer and tries again', async () => {
+    stage = await SessionStage.open({
+      script: (_request, attempt) => ({ text: attempt === 1 ? ' ' : 'Here.' }),
+    });
+    const session = await stage.create();
+    await stage.say(session, 'Hello');
+    await stage.becomes(session, 'pending');
+    expect(await stage.lines(session)).toEqual(['user: Hello', 'assistant: Here.']);
+    expect(await stage.events(session)).toContain('step.error');
+  });
+
+  it('stops what is under way and what waits for its turn', async () => {
+    stage = await SessionStage.open({ script: () => ({ stallForever: true }) });
+    const session = await stage.create();
+    const first = await stage.say(session, 'one');
+    await stage.say(session, 'two');
+    const stopped = await stage.done<Session>('POST', `${stage.sessions}/${session.id}/cancel`);
+    expect(stopped).toMatchObject({ status: 'pending', finishedAt: null });
+    const { data } = await stage.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
+    expect(data.map(({ status, cancelReason }) => [status, cancelReason])).toEqual([
+      ['canceled', 'user'],
+      ['canceled', 'user'],
+    ]);
+    expect(data[1]!.id).toBe(first.run!.id);
+    // Nothing to stop is no mistake.
+    expect((await stage.ask('POST', `${stage.sessions}/${session.id}/cancel`)).status).toBe(200);
+  });
+
+  it('goes on elsewhere from any message', async () => {
+    stage = await SessionStage.open({ script: ({ messages }) => ({ text: `heard ${messages.length}` }) });
+    const session = await stage.create({ tags: ['x'] });
+    for (const text of ['one', 'two']) {
+      await stage.say(session, text);
+      await stage.becomes(session, 'pending');
+    }
+    const [, answer] = await stage.messages(session);
+    const path = `${stage.sessions}/${session.id}/fork`;
+    const forked = await stage.done<Session>('POST', path, { messageId: answer!.id });
+    expect(forked).toMatchObject({ status: 'pending', title: 'one', tags: ['x'], startedAt: null });
+    expect(await stage.lines(forked)).toEqual(['user: one', 'assistant: heard 1']);
+    await stage.say(forked, 'three');
+    await stage.becomes(forked, 'pending');
+    expect(await stage.lines(forked)).toEqual([
+      'user: one',
+      'assistant: heard 1',
+      'user: three',
+      'assistant: heard 3',
+    ]);
+    expect(await stage.lines(session)).toHaveLength(4);
+    const problem = await stage.ask<Problem>('POST', path, {
+      messageId: (await stage.messages(forked))[2]!.id,
+    });
+    expect([problem.status, problem.body.code]).toEqual([404, 'message_not_found']);
+    const run = await stage.done<Run>('POST', `/v1/runs/${answer!.runId}/fork`, { step: 0 });
+    expect(run).toMatchObject({ sessionId: null, triggerType: 'fork' });
+    expect((await stage.kernel.ended(run.id)).outcome).toEqual({ text: 'heard 1' });
+    expect(await stage.refused('POST', `/v1/runs/${answer!.runId}/fork`, { step: 9 })).toEqual([
+      404,
+      'step_not_found',
+    ]);
+  });
+
+  it('is deleted while it works, with everything that hangs on it', async () => {
+    const tool = gate();
+    stage = await SessionStage.open({
+      script: (request) =>
+        request.step === 1 ? { calls: [{ name: 'work', arguments: {} }] } : { text: 'Done.' },
+      tools: { work: () => tool.promise.then(() => null) },
+      toolList: [{ name: 'work' }],
+    });
+    const kept = await stage.create();
+    const session = await stage.create();
+    const { run } = await stage.say(session, 'one');
+    await stage.say(session, 'two');
+    await until('the call runs', async () => (await stage.messages(session)).length === 3);
+    expect((await stage.ask('DELETE', `${stage.sessions}/${session.id}`)).status).toBe(204);
+    tool.resolve();
+    expect(await stage.refused('GET', `${stage.sessions}/${session.id}`)).toEqual([404, 'not_found']);
+    expect(await stage.refused('GET', `/v1/runs/${run!.id}`)).toEqual([404, 'not_found']);
+    const { rows } = await stage.db.pool.query(
+      `select (select count(*) from troupe.messages) + (select count(*) from troupe.events) + (select count(*) from troupe.runs)
+        + (select count(*) from troupe.run_heads) + (select count(*) from troupe.run_steps) + (select count(*) from troupe.tool_calls) as rows,
+        (select count(*) from troupe.threads) as threads`,
+    );
+    expect(rows).toEqual([{ rows: 0, threads: 1 }]);
+    // The worker has a place again, and the other session goes on.
+    await stage.say(kept, 'three');
+    await until('answered', async () => (await stage.messages(kept)).length === 4);
+  });
+});
