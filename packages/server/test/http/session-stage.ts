@@ -84,7 +84,12 @@ export class SessionStage {
       health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
       // As much of it as these routes use.
       services: () =>
-        ({ ...serving, access: { authenticate: async () => stage.opened!.caller } }) as Services,
+        ({
+          ...serving,
+          sealer: null,
+          environmentKeys: {},
+          access: { authenticate: async () => stage.opened!.caller },
+        }) as Services,
     });
     const server = await listen(app, { host: '127.0.0.1', port: 0 });
     const caller: Caller = {
