@@ -44,6 +44,7 @@ export const newSession = z.strictObject({
 });
 
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const message = z.object({
   id,

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, Json } from '@troupe/protocol';
+import type { AgentSnapshot, Json, ReasoningEffort } from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
 import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
 
@@ -18,6 +18,7 @@ export interface Context {
   /** Default: all tools of the snapshot. */
   tools?: ModelTool[];
   toolChoice?: 'auto' | 'none';
+  reasoningEffort?: ReasoningEffort;
 }
 
 export interface Meaning {

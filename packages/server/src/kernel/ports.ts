@@ -1,4 +1,12 @@
-import type { Json, JsonObject, SnapshotModel, SnapshotTool, Usage } from '@troupe/protocol';
+import type {
+  ContentPart,
+  Json,
+  JsonObject,
+  ReasoningEffort,
+  SnapshotModel,
+  SnapshotTool,
+  Usage,
+} from '@troupe/protocol';
 
 // ---- models: one call, one answer. The loop is ours; a model never runs tools itself.
 
@@ -12,7 +20,13 @@ export interface ModelCall {
 }
 
 export type ModelMessage =
-  | { role: 'user' | 'system'; text: string; name?: string }
+  | {
+      role: 'user';
+      text: string;
+      name?: string /** What the model sees instead of the text. */;
+      parts?: ContentPart[];
+    }
+  | { role: 'system'; text: string; name?: string }
   | { role: 'assistant'; text: string; calls: ModelCall[] }
   | { role: 'tool'; callId: string; name: string; output: Json; isError: boolean };
 
@@ -30,6 +44,8 @@ export interface ModelRequest {
   /** `none` forces an answer in text. */
   toolChoice: 'auto' | 'none';
   maxOutputTokens: number;
+  /** Absent: what the provider takes for the model. */
+  reasoningEffort?: ReasoningEffort;
   /** Stable for one step of one run, also across retries and takeovers. */
   requestKey: string;
   /** Who is calling; for logs and for tests that script by run. */

@@ -55,6 +55,7 @@ export async function think(
         snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
       toolChoice: context.toolChoice ?? 'auto',
       maxOutputTokens: outputLimit(snapshot, choice, view),
+      ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
       requestKey: `${view.run.id}:${view.step}`,
       runId: view.run.id,
       step: view.step,

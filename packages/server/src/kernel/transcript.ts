@@ -20,10 +20,15 @@ export function toModelMessages(transcript: readonly StoredMessage[]): ModelMess
   };
   for (const message of transcript) {
     switch (message.role) {
-      case 'user':
+      case 'user': {
+        close();
+        const { text, parts } = message.content as TextContent;
+        out.push(parts ? { role: 'user', text, parts } : { role: 'user', text });
+        break;
+      }
       case 'system':
         close();
-        out.push({ role: message.role, text: (message.content as TextContent).text });
+        out.push({ role: 'system', text: (message.content as TextContent).text });
         break;
       case 'assistant':
       case 'tool_call': {
