@@ -1,7 +1,7 @@
 import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
-import { createDemo, createModels } from '../models/index.ts';
+import { createDemo, createProviders } from '../models/index.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -45,7 +45,10 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     logger,
     life,
     doors: [],
-    models: createModels({ demo: () => demo }),
+    models: createProviders(
+      { load: async () => null },
+      { named: { demo: () => demo }, keys: config.modelKeys },
+    ),
     tools: { resolve: () => undefined },
     tasks: houseTasks,
     crontab: housekeeping,
