@@ -7,7 +7,7 @@ import { ask, buildRequest, buildTool, RUN_ID, streamedInput, streamedText, user
 import { type Format, formats, type Said } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
 
-const KEY = 'sk-very-secret-0123456789';
+const KEY = 'very-secret-0123456789';
 let wire: WireServer;
 beforeAll(async () => {
   wire = await WireServer.open();

@@ -12,9 +12,8 @@ import { reasoningOptions } from './reasoning.ts';
 export async function call(endpoint: Endpoint, request: ModelRequest, io: ModelIo): Promise<ModelAnswer> {
   const { signal } = io;
   signal.throwIfAborted();
+  // Of this call alone: it ends with the call, while the signal of the run lives on with what was added to it.
   const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
   try {
     const model = languageModel(endpoint, request.model, guardedFetch);
     const options = { ...callOptions(request, endpoint.kind), abortSignal: controller.signal };
@@ -24,7 +23,6 @@ export async function call(endpoint: Endpoint, request: ModelRequest, io: ModelI
     if (signal.aborted) throw signal.reason;
     throw failureOf(error, endpoint, request.model);
   } finally {
-    signal.removeEventListener('abort', abort);
     controller.abort();
   }
 }
