@@ -14,6 +14,8 @@ export interface Config {
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
+  /** For models of these providers that have no key of their own. */
+  modelKeys: { openai: string | null; anthropic: string | null };
 }
 
 /** Reads all settings; names everything that is wrong with them at once. */
@@ -39,10 +41,11 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
+    modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
   };
 }
 
-/** An address may hold a password, so its value is not shown. */
+/** A key is secret and an address may hold a password, so their values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return name.endsWith('_URL') ? name : `${name} is "${variables[name]}" and`;
+  return /_(URL|KEY)$/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

@@ -27,6 +27,12 @@ function isPostgresUrl(text: string): boolean {
   return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
 }
 
+/** It is sent as a header, which holds visible ASCII and nothing else. */
+const apiKey = z
+  .string()
+  .trim()
+  .regex(/^[!-~]+$/, 'must be a key as the provider gave it, without spaces');
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -37,5 +43,7 @@ export const environment = z.object({
   TROUPE_CONCURRENCY: variable(wholeNumber(1, 10_000).default(100)),
   DATABASE_URL: variable(postgresUrl.optional()),
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
+  OPENAI_API_KEY: variable(apiKey.optional()),
+  ANTHROPIC_API_KEY: variable(apiKey.optional()),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

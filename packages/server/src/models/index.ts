@@ -1,10 +1,18 @@
 /**
- * models: what answers a step: the scripted model (tests), the demo model (no key needed), the registry.
+ * models: what answers a step: providers over the network, the demo model (no key needed), the scripted model (tests).
  * One call, one answer; the loop, the retries and the tools belong to the kernel.
- * Imports: kernel/ports (types), base, protocol.
- * Start reading: registry.ts (a snapshot's model becomes a Model), demo/reply.ts (the rules), scripted/turn.ts.
+ * Imports: kernel/ports (types), base, protocol; @ai-sdk/* in providers/.
+ * Start reading: registry.ts (a snapshot's model becomes a Model), providers/providers.ts, demo/reply.ts (the
+ * rules), scripted/turn.ts.
  */
 export { createDemo, type DemoOptions } from './demo/index.ts';
+export {
+  createProviders,
+  type ProviderKeys,
+  type ProviderRow,
+  type ProviderSource,
+  type ProvidersOptions,
+} from './providers/index.ts';
 export { createModels, type ModelProvider } from './registry.ts';
 export {
   createScripted,

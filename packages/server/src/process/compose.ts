@@ -2,12 +2,13 @@ import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
 import { sessionsDoor } from '../doors/sessions/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
-import { createDemo, createModels } from '../models/index.ts';
+import { createDemo, createProviders } from '../models/index.ts';
 import { createTools } from '../tools/index.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
 import type { Program } from './program.ts';
+import { ProviderRows } from './provider-rows.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
 import { terminal } from './terminal.ts';
@@ -40,6 +41,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
   stopOnFailures(life, logger, exit);
   stopOnSignals(life, logger, exit);
   const demo = createDemo();
+  const providers = new ProviderRows();
   const program: Program = {
     name: command,
     version,
@@ -47,7 +49,8 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     logger,
     life,
     doors: [sessionsDoor],
-    models: createModels({ demo: () => demo }),
+    models: createProviders(providers, { named: { demo: () => demo }, keys: config.modelKeys }),
+    providers,
     tools: createTools(),
     tasks: houseTasks,
     crontab: housekeeping,

@@ -5,6 +5,7 @@ import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import { Database, ensureProject, migrate, ping } from '../store/index.ts';
 import type { Life } from './life.ts';
+import type { ProviderRows } from './provider-rows.ts';
 
 /** What main.ts composed: the same for every process. */
 export interface Program {
@@ -15,6 +16,7 @@ export interface Program {
   life: Life;
   doors: Door[];
   models: Models;
+  providers: ProviderRows;
   tools: Tools;
   tasks: Record<string, Task>;
   crontab: CronEntry[];

@@ -22,6 +22,7 @@ test('everything may be left out, or set to nothing', () => {
     databaseDirectUrl: null,
     logLevel: 'info',
     concurrency: 100,
+    modelKeys: { openai: null, anthropic: null },
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -37,6 +38,8 @@ test('what is set is used', () => {
       TROUPE_HOME: '/srv/x',
       TROUPE_CONCURRENCY: '7',
       LOG_LEVEL: 'debug',
+      OPENAI_API_KEY: ' sk-1\n',
+      ANTHROPIC_API_KEY: '',
       DATABASE_URL: url,
     }),
   ).toEqual({
@@ -47,6 +50,7 @@ test('what is set is used', () => {
     databaseDirectUrl: url,
     logLevel: 'debug',
     concurrency: 7,
+    modelKeys: { openai: 'sk-1', anthropic: null },
   });
   const direct = 'postgres://db.example:5432/troupe';
   expect(readConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
@@ -62,10 +66,17 @@ test('all that is wrong is told at once, without a password', () => {
     LOG_LEVEL: 'loud',
     TROUPE_CONCURRENCY: '0',
     DATABASE_DIRECT_URL: 'mysql://me:secret@host/name',
+    OPENAI_API_KEY: 'sk secret',
   });
   expect(error.code).toBe('bad_config');
   expect(error.hint).toContain('start again');
-  for (const name of ['PORT', 'LOG_LEVEL', 'TROUPE_CONCURRENCY', 'DATABASE_DIRECT_URL must look like']) {
+  for (const name of [
+    'PORT',
+    'LOG_LEVEL',
+    'TROUPE_CONCURRENCY',
+    'DATABASE_DIRECT_URL must look like',
+    'OPENAI_API_KEY must be a key',
+  ]) {
     expect(error.message).toContain(name);
   }
   expect(error.message).toContain('DATABASE_DIRECT_URL needs DATABASE_URL');

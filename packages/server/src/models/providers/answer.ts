@@ -1,0 +1,108 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { RetryableError, TroupeError } from '../../base/index.ts';
+import type { ModelAnswer, ModelIo, ModelRequest } from '../../kernel/ports.ts';
+import { inputTokens, outputTokens } from '../tokens.ts';
+import { sleep, until } from '../waits.ts';
+import { StreamedCalls } from './streamed-calls.ts';
+
+/** For the end of the connection after the last part, so that it can be used again. */
+const CLOSING_MS = 250;
+
+type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+
+/** Passes every piece on as it arrives, and puts the answer together. */
+export async function readAnswer(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  request: ModelRequest,
+  io: ModelIo,
+): Promise<ModelAnswer> {
+  const reader = stream.getReader();
+  const calls = new StreamedCalls(request, io.onDelta);
+  let text = '';
+  let reasoning = '';
+  let finish: Finish | undefined;
+  try {
+    while (!finish) {
+      const { done, value: part } = await until(reader.read(), io.signal);
+      if (done) break;
+      switch (part.type) {
+        case 'text-delta':
+          text += part.delta;
+          if (part.delta !== '') io.onDelta({ type: 'text', text: part.delta });
+          break;
+        case 'reasoning-delta':
+          reasoning += part.delta;
+          if (part.delta !== '') io.onDelta({ type: 'reasoning', text: part.delta });
+          break;
+        case 'tool-input-start':
+          calls.start(part.id, part.toolName);
+          break;
+        case 'tool-input-delta':
+          calls.piece(part.id, part.delta);
+          break;
+        case 'tool-call':
+          calls.finish(part.toolCallId, part.toolName, part.input);
+          break;
+        case 'error':
+          throw part.error;
+        case 'finish':
+          finish = part;
+          break;
+      }
+    }
+    if (finish) await Promise.race([reader.read(), sleep(CLOSING_MS, io.signal)]).catch(() => {});
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+
+  const answer = { text, calls: calls.all(), ...(reasoning === '' ? {} : { reasoning }) };
+  const finishReason = finishReasonOf(finish?.finishReason, answer.calls.length);
+  if (text === '' && answer.calls.length === 0) judgeEmpty(finishReason, request);
+  return { ...answer, finishReason, usage: usageOf(finish, request, answer) };
+}
+
+function finishReasonOf(
+  reason: LanguageModelV4FinishReason | undefined,
+  calls: number,
+): ModelAnswer['finishReason'] {
+  switch (reason?.unified) {
+    case 'stop':
+    case 'tool-calls':
+      return calls > 0 ? 'tool_calls' : 'stop';
+    case 'length':
+      return 'length';
+    case 'content-filter':
+      return 'content_filter';
+    case 'other':
+      return 'other';
+    default:
+      throw new RetryableError('model_stream_cut', "The model's answer broke off before its end.");
+  }
+}
+
+/** To say nothing more after a tool's result is an answer; to say nothing at all is none. */
+function judgeEmpty(finishReason: ModelAnswer['finishReason'], request: ModelRequest): void {
+  if (finishReason === 'content_filter') return;
+  if (finishReason === 'length') {
+    throw new TroupeError(
+      'model_empty',
+      `The model used up its ${request.maxOutputTokens} tokens before it said anything.`,
+      { hint: 'Give the model more output tokens, or a lower reasoning effort.' },
+    );
+  }
+  if (finishReason === 'stop' && request.messages.at(-1)?.role === 'tool') return;
+  throw new RetryableError('model_empty', 'The model answered nothing.');
+}
+
+/** Where a provider does not count, or counts nothing, it is estimated: a budget that hears of nothing bounds nothing. */
+function usageOf(
+  finish: Finish | undefined,
+  request: ModelRequest,
+  answer: Pick<ModelAnswer, 'text' | 'calls' | 'reasoning'>,
+): ModelAnswer['usage'] {
+  const { inputTokens: input, outputTokens: output } = finish?.usage ?? {};
+  return {
+    inputTokens: input?.total || inputTokens(request),
+    outputTokens: output?.total || outputTokens(answer.text, answer.calls, answer.reasoning),
+  };
+}

@@ -1,0 +1,49 @@
+import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ModelAnswer, ModelIo, ModelRequest } from '../../kernel/ports.ts';
+import { until } from '../waits.ts';
+import { readAnswer } from './answer.ts';
+import { type Endpoint, languageModel, type RemoteKind } from './endpoint.ts';
+import { failureOf } from './failures.ts';
+import { guardedFetch } from './guarded-fetch.ts';
+import { promptOf } from './prompt.ts';
+import { reasoningOptions } from './reasoning.ts';
+
+/** One request to the provider, one answer; the connection is closed whichever way it ends. */
+export async function call(endpoint: Endpoint, request: ModelRequest, io: ModelIo): Promise<ModelAnswer> {
+  const { signal } = io;
+  signal.throwIfAborted();
+  // Of this call alone: it ends with the call, while the signal of the run lives on with what was added to it.
+  const controller = new AbortController();
+  try {
+    const model = languageModel(endpoint, request.model, guardedFetch);
+    const options = { ...callOptions(request, endpoint.kind), abortSignal: controller.signal };
+    const { stream } = await until(model.doStream(options), signal);
+    return await readAnswer(stream, request, io);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw failureOf(error, endpoint, request.model);
+  } finally {
+    controller.abort();
+  }
+}
+
+function callOptions(request: ModelRequest, kind: RemoteKind): LanguageModelV4CallOptions {
+  const options: LanguageModelV4CallOptions = {
+    prompt: promptOf(request, kind),
+    ...reasoningOptions(request, kind),
+  };
+  if (request.tools.length > 0) {
+    options.tools = request.tools.map((tool) => ({
+      type: 'function',
+      name: tool.name,
+      description: tool.description,
+      inputSchema: tool.inputSchema as JSONSchema7,
+    }));
+    options.toolChoice = { type: request.toolChoice };
+  }
+  if (kind === 'openai') {
+    // Nothing of a conversation stays at OpenAI: the thread is here. Schemas are sent as their authors wrote them.
+    options.providerOptions = { openai: { store: false, strictJsonSchema: false } };
+  }
+  return options;
+}

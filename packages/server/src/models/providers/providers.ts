@@ -1,0 +1,134 @@
+import type { ProviderKind } from '@troupe/protocol';
+import { RetryableError, TroupeError } from '../../base/index.ts';
+import type { Model, Models } from '../../kernel/ports.ts';
+import { createModels, type ModelProvider } from '../registry.ts';
+import { until } from '../waits.ts';
+import { call } from './call.ts';
+import type { Endpoint } from './endpoint.ts';
+import { maxInputTokens } from './size.ts';
+
+export interface ProviderRow {
+  id: string;
+  kind: ProviderKind;
+  baseUrl: string | null;
+  apiKey: string | null;
+  status: 'active' | 'disabled';
+}
+
+export interface ProviderSource {
+  /** Null where there is none. */
+  load(id: string): Promise<ProviderRow | null>;
+}
+
+export interface ProviderKeys {
+  openai: string | null;
+  anthropic: string | null;
+}
+
+export interface ProvidersOptions {
+  /** Models that need no row, by the name that snapshots give as `provider`. */
+  named?: Record<string, ModelProvider>;
+  /** From the environment: for `openai` and `anthropic` in snapshots, and for rows without a key of their own. */
+  keys?: ProviderKeys;
+  /** For how long a row may be used without looking again. */
+  cacheMs?: number;
+}
+
+const MOST_CACHED = 1_000;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const NO_KEYS: ProviderKeys = { openai: null, anthropic: null };
+
+/** A snapshot names a provider by the id of its row, or by a name that this process knows. */
+export function createProviders(source: ProviderSource, options: ProvidersOptions = {}): Models {
+  const { named = {}, keys = NO_KEYS, cacheMs = 5_000 } = options;
+  const byName = createModels({
+    ...named,
+    openai: fromEnvironment('openai', keys),
+    anthropic: fromEnvironment('anthropic', keys),
+  });
+  const load = cached(source, cacheMs);
+  return {
+    resolve(choice) {
+      if (!UUID.test(choice.provider)) return byName.resolve(choice);
+      const { provider: id, model } = choice;
+      return {
+        maxInputTokens,
+        async generate(request, io) {
+          const row = usable(await until(load(id), io.signal), id, model);
+          if (row.kind === 'demo')
+            return byName.resolve({ ...choice, provider: 'demo' }).generate(request, io);
+          return call(endpointOf({ ...row, kind: row.kind }, keys), request, io);
+        },
+      };
+    },
+  };
+}
+
+function fromEnvironment(kind: keyof ProviderKeys, keys: ProviderKeys): ModelProvider {
+  const apiKey = keys[kind];
+  const endpoint: Endpoint = { kind, baseUrl: null, apiKey };
+  const remote: Model = { maxInputTokens, generate: (request, io) => call(endpoint, request, io) };
+  return (model) => {
+    if (apiKey) return remote;
+    throw new TroupeError(
+      'unknown_model',
+      `The model "${model}" cannot be used: there is no key for ${kind}.`,
+      {
+        hint: `Set ${kind.toUpperCase()}_API_KEY, or add a provider with a key of its own.`,
+        details: { provider: kind, model },
+      },
+    );
+  };
+}
+
+/** The key of the environment goes to the provider's own address and nowhere else. */
+function endpointOf(row: ProviderRow & { kind: Endpoint['kind'] }, keys: ProviderKeys): Endpoint {
+  const { kind, baseUrl } = row;
+  const fallback = kind !== 'openai_compatible' && baseUrl === null ? keys[kind] : null;
+  return { kind, baseUrl, apiKey: row.apiKey ?? fallback };
+}
+
+function usable(row: ProviderRow | null, id: string, model: string): ProviderRow {
+  const details = { provider: id, model };
+  if (!row) {
+    throw new TroupeError('unknown_model', `The model "${model}" cannot be used: its provider is gone.`, {
+      hint: 'Give the agent a model of a provider that exists.',
+      details,
+    });
+  }
+  if (row.status !== 'active') {
+    throw new TroupeError(
+      'provider_disabled',
+      `The model "${model}" cannot be used: its provider is disabled.`,
+      {
+        hint: 'Enable the provider, or give the agent another model.',
+        details,
+      },
+    );
+  }
+  return row;
+}
+
+/** Rows are read at most once in a while, by all calls together; a failed read is not kept. */
+function cached(source: ProviderSource, cacheMs: number): ProviderSource['load'] {
+  const rows = new Map<string, { at: number; row: Promise<ProviderRow | null> }>();
+  return (id) => {
+    const now = performance.now();
+    const known = rows.get(id);
+    if (known && now - known.at < cacheMs) return known.row;
+    const row = source.load(id).catch((error: unknown) => {
+      if (rows.get(id)?.row === row) rows.delete(id);
+      if (error instanceof TroupeError) throw error;
+      throw new RetryableError('provider_unavailable', 'The provider of this model could not be read.', {
+        cause: error,
+      });
+    });
+    rows.delete(id);
+    rows.set(id, { at: now, row });
+    for (const oldest of rows.keys()) {
+      if (rows.size <= MOST_CACHED) break;
+      rows.delete(oldest);
+    }
+    return row;
+  };
+}
