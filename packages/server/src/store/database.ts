@@ -21,6 +21,9 @@ export interface DatabaseOptions {
   onStatement?: (name: string) => void;
 }
 
+/** The tables, or a transaction on them: what a query takes that may be part of a larger change. */
+export type Rows = Kysely<DB>;
+
 export interface Statement {
   name: string;
   text: string;

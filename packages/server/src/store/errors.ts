@@ -30,3 +30,8 @@ export function isContention(error: unknown): boolean {
   const code = codeOf(error);
   return code === '40001' || code === '40P01' || code === '55P03';
 }
+
+/** Something else has this name (or whatever must be unique) already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === '23505';
+}
