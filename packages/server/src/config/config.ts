@@ -14,6 +14,10 @@ export interface Config {
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
+  /** The first one encrypts, the others are for what was encrypted before; empty where none is set. */
+  encryptionKeys: { id: string; key: Buffer }[];
+  /** A secret key that the operator chose, to make the first others with. */
+  bootstrapKey: string | null;
 }
 
 /** Reads all settings; names everything that is wrong with them at once. */
@@ -24,6 +28,15 @@ export function readConfig(variables: Record<string, string | undefined> = proce
   );
   if (variables.DATABASE_DIRECT_URL && !variables.DATABASE_URL) {
     problems.push('DATABASE_DIRECT_URL needs DATABASE_URL beside it');
+  }
+  const current = data?.TROUPE_ENCRYPTION_KEY;
+  const previous = data?.TROUPE_ENCRYPTION_KEY_PREVIOUS ?? [];
+  const encryptionKeys = current ? [current, ...previous] : [];
+  if (previous.length > 0 && !current) {
+    problems.push('TROUPE_ENCRYPTION_KEY_PREVIOUS needs TROUPE_ENCRYPTION_KEY beside it');
+  }
+  if (new Set(encryptionKeys.map(({ id }) => id)).size < encryptionKeys.length) {
+    problems.push('two encryption keys have the same name before the colon');
   }
   if (!data || problems.length > 0) {
     throw new StartupError('bad_config', `The settings cannot be used: ${problems.join('; ')}.`, {
@@ -39,10 +52,12 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
+    encryptionKeys,
+    bootstrapKey: data.TROUPE_BOOTSTRAP_KEY ?? null,
   };
 }
 
-/** An address may hold a password, so its value is not shown. */
+/** An address may hold a password, and a key is one: these values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return name.endsWith('_URL') ? name : `${name} is "${variables[name]}" and`;
+  return /_URL$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

@@ -27,6 +27,32 @@ function isPostgresUrl(text: string): boolean {
   return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
 }
 
+const keyShape = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/;
+const keyExpected = 'must look like v1: followed by 32 bytes in base64';
+
+/** `v1:` and 32 bytes in base64; the part before the colon names the key. */
+const encryptionKey = z
+  .string()
+  .trim()
+  .regex(keyShape, keyExpected)
+  .transform((text) => {
+    const [id, bytes] = text.split(':') as [string, string];
+    return { id, key: Buffer.from(bytes, 'base64') };
+  });
+
+const encryptionKeys = z
+  .string()
+  .transform((text) => text.split(',').filter((part) => part.trim() !== ''))
+  .pipe(z.array(encryptionKey));
+
+const bootstrapKey = z
+  .string()
+  .trim()
+  .regex(
+    /^(?!tpk_)[\x21-\x7e]{32,200}$/,
+    'must have 32 to 200 characters, without spaces, and not begin with tpk_',
+  );
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -37,5 +63,8 @@ export const environment = z.object({
   TROUPE_CONCURRENCY: variable(wholeNumber(1, 10_000).default(100)),
   DATABASE_URL: variable(postgresUrl.optional()),
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
+  TROUPE_ENCRYPTION_KEY: variable(encryptionKey.optional()),
+  TROUPE_ENCRYPTION_KEY_PREVIOUS: variable(encryptionKeys.default([])),
+  TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

@@ -1,4 +1,4 @@
-import type { Caller } from '../access/index.ts';
+import type { Access } from '../access/index.ts';
 import type { Kernel } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 
@@ -6,8 +6,5 @@ import type { Database } from '../store/index.ts';
 export interface Services {
   db: Database;
   kernel: Kernel;
-  access: {
-    /** Throws a `Refusal` where nobody is known by these headers. */
-    authenticate(headers: Headers): Promise<Caller>;
-  };
+  access: Access;
 }

@@ -3,7 +3,9 @@ import type { Config } from '../config/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
-import { Database, ensureProject, migrate, ping } from '../store/index.ts';
+import { Database, migrate, ping } from '../store/index.ts';
+import { openAccess } from './admission.ts';
+import { openEncryption } from './encryption-key.ts';
 import type { Life } from './life.ts';
 
 /** What main.ts composed: the same for every process. */
@@ -99,15 +101,9 @@ export async function openKernel({ life, logger }: Program, db: Database): Promi
 }
 
 /** What the routes act through, once there is a database and a kernel. */
-export async function openServices(db: Database, kernel: Kernel): Promise<Services> {
-  const project = await ensureProject(db);
-  return {
-    db,
-    kernel,
-    access: {
-      authenticate: async () => ({ project, kind: 'dev', keyId: null, entityId: null, scopes: null }),
-    },
-  };
+export async function openServices(program: Program, db: Database, kernel: Kernel): Promise<Services> {
+  const access = await openAccess(program, db, openEncryption(program.name, program.config));
+  return { db, kernel, access };
 }
 
 /** A kernel that takes runs, and jobs beside it. */
