@@ -43,16 +43,38 @@ export const auditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** Published keys are only as good as the way to them. */
+const jwksUrl = z
+  .url()
+  .max(2_000)
+  .refine((text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, hostname } = new URL(text);
+    return protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname));
+  }, 'must be an https address');
+
 /** How the tokens of people are checked: by a shared secret (its name among the secrets) or by published keys. */
-export const tokenRules = z.strictObject({
-  algorithms: z.array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'])).min(1),
-  audience: z.string().min(1).max(500),
-  issuer: z.string().min(1).max(500).nullable().default(null),
-  secretName: secretName.nullable().default(null),
-  jwksUrl: z.url().nullable().default(null),
-  /** The claim that names the entity by its external id. */
-  claim: z.string().min(1).max(100).default('sub'),
-});
+export const tokenRules = z
+  .strictObject({
+    algorithms: z.array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'ES256', 'EdDSA'])).min(1),
+    audience: z.string().min(1).max(500),
+    issuer: z.string().min(1).max(500).nullable().default(null),
+    /** For HS256, HS384 and HS512; at least 32 bytes. */
+    secretName: secretName.nullable().default(null),
+    /** For RS256, ES256 and EdDSA. */
+    jwksUrl: jwksUrl.nullable().default(null),
+    /** The claim that names the entity by its external id. */
+    claim: z.string().min(1).max(100).default('sub'),
+  })
+  .superRefine(({ algorithms, secretName, jwksUrl }, context) => {
+    const shared = algorithms.some((algorithm) => algorithm.startsWith('HS'));
+    const published = algorithms.some((algorithm) => !algorithm.startsWith('HS'));
+    if (shared && secretName === null)
+      context.addIssue({ code: 'custom', path: ['secretName'], message: 'is needed for HS algorithms' });
+    if (published && jwksUrl === null)
+      context.addIssue({ code: 'custom', path: ['jwksUrl'], message: 'is needed for RS, ES and EdDSA' });
+  });
 export type TokenRules = z.infer<typeof tokenRules>;
 
 export const project = z.object({
@@ -88,7 +110,7 @@ export const accessEndpoints = {
     }),
     status: 200,
     response: project,
-    problems: ['name_taken', 'model_not_found', 'secret_not_found'],
+    problems: ['name_taken', 'name_fixed', 'model_not_found', 'secret_not_found'],
   }),
   createKey: endpoint({
     method: 'POST',
@@ -97,6 +119,7 @@ export const accessEndpoints = {
     summary: 'Make a key; it is shown this once',
     scope: 'admin',
     body: newApiKey,
+    shownOnce: true,
     status: 201,
     response: apiKey.extend({ key: z.string() }),
   }),
@@ -149,6 +172,7 @@ export const accessEndpoints = {
     scope: 'admin',
     params: z.object({ name: secretName }),
     status: 204,
+    problems: ['secret_in_use'],
   }),
   listAudit: endpoint({
     method: 'GET',

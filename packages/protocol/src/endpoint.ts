@@ -36,6 +36,8 @@ export interface Endpoint {
   bodyTypes?: string[];
   /** Where it may be larger than a megabyte. */
   bodyBytes?: number;
+  /** The answer holds what must not be kept: a repeat with the same Idempotency-Key is refused, not answered again. */
+  shownOnce?: true;
   status: 200 | 201 | 202 | 204;
   response?: z.ZodType;
   /** Where the answer is not JSON. */

@@ -23,6 +23,9 @@ export const commonProblems = {
   unsupported_media_type: 'The content type is not one that the endpoint takes.',
   body_too_large: 'The body is larger than the endpoint takes.',
   idempotency_conflict: 'The Idempotency-Key was used before, for another request.',
+  request_under_way:
+    'The first request with this Idempotency-Key is still under way; `Retry-After` says when to ask again.',
+  answer_not_kept: 'The request was carried out before, and its answer is shown only once.',
   rate_limited: 'Too many requests; `Retry-After` says when to come back.',
   database_unavailable: 'The database does not answer. Nothing is known to have changed; try again.',
   internal_error: 'Something went wrong here; the log has it under the number in the detail.',

@@ -1,6 +1,10 @@
 /**
  * access: who may do what. Keys, tokens of people, rights, secrets, the audit log.
- * Imports: store, base, protocol.
- * Start reading: caller.ts (who asks).
+ * Imports: store, base, protocol; `jose`.
+ * Start reading: caller.ts (who asks), access.ts (how they are known), envelope.ts (how secrets are kept).
  */
+export { Access, type AccessOptions } from './access.ts';
+export { type AuditQuery, audit, listAudit, type System } from './audit.ts';
 export { authorize, type Caller } from './caller.ts';
+export { Encryption, type EncryptionKey, type Envelope } from './envelope.ts';
+export { BOOTSTRAP } from './keys.ts';

@@ -16,6 +16,10 @@ export interface Config {
   concurrency: number;
   /** For models of these providers that have no key of their own. */
   modelKeys: { openai: string | null; anthropic: string | null };
+  /** The first one encrypts, the others are for what was encrypted before; empty where none is set. */
+  encryptionKeys: { id: string; key: Buffer }[];
+  /** A secret key that the operator chose, to make the first others with. */
+  bootstrapKey: string | null;
 }
 
 /** Reads all settings; names everything that is wrong with them at once. */
@@ -26,6 +30,15 @@ export function readConfig(variables: Record<string, string | undefined> = proce
   );
   if (variables.DATABASE_DIRECT_URL && !variables.DATABASE_URL) {
     problems.push('DATABASE_DIRECT_URL needs DATABASE_URL beside it');
+  }
+  const current = data?.TROUPE_ENCRYPTION_KEY;
+  const previous = data?.TROUPE_ENCRYPTION_KEY_PREVIOUS ?? [];
+  const encryptionKeys = current ? [current, ...previous] : [];
+  if (previous.length > 0 && !current) {
+    problems.push('TROUPE_ENCRYPTION_KEY_PREVIOUS needs TROUPE_ENCRYPTION_KEY beside it');
+  }
+  if (new Set(encryptionKeys.map(({ id }) => id)).size < encryptionKeys.length) {
+    problems.push('two encryption keys have the same name before the colon');
   }
   if (!data || problems.length > 0) {
     throw new StartupError('bad_config', `The settings cannot be used: ${problems.join('; ')}.`, {
@@ -42,10 +55,12 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
+    encryptionKeys,
+    bootstrapKey: data.TROUPE_BOOTSTRAP_KEY ?? null,
   };
 }
 
-/** A key is secret and an address may hold a password, so their values are not shown. */
+/** An address may hold a password, and a key is one: these values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return /_(URL|KEY)$/.test(name) ? name : `${name} is "${variables[name]}" and`;
+  return /_URL$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

@@ -32,6 +32,31 @@ const apiKey = z
   .string()
   .trim()
   .regex(/^[!-~]+$/, 'must be a key as the provider gave it, without spaces');
+const keyShape = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/;
+const keyExpected = 'must look like v1: followed by 32 bytes in base64';
+
+/** `v1:` and 32 bytes in base64; the part before the colon names the key. */
+const encryptionKey = z
+  .string()
+  .trim()
+  .regex(keyShape, keyExpected)
+  .transform((text) => {
+    const [id, bytes] = text.split(':') as [string, string];
+    return { id, key: Buffer.from(bytes, 'base64') };
+  });
+
+const encryptionKeys = z
+  .string()
+  .transform((text) => text.split(',').filter((part) => part.trim() !== ''))
+  .pipe(z.array(encryptionKey));
+
+const bootstrapKey = z
+  .string()
+  .trim()
+  .regex(
+    /^(?!tpk_)[\x21-\x7e]{32,200}$/,
+    'must have 32 to 200 characters, without spaces, and not begin with tpk_',
+  );
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -45,5 +70,8 @@ export const environment = z.object({
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
   OPENAI_API_KEY: variable(apiKey.optional()),
   ANTHROPIC_API_KEY: variable(apiKey.optional()),
+  TROUPE_ENCRYPTION_KEY: variable(encryptionKey.optional()),
+  TROUPE_ENCRYPTION_KEY_PREVIOUS: variable(encryptionKeys.default([])),
+  TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

@@ -3,6 +3,7 @@ import type { Context, Hono } from 'hono';
 import type { ZodError, ZodType } from 'zod';
 import { authorize, type Caller } from '../access/index.ts';
 import { notFound, Refusal } from '../base/index.ts';
+import { onlyOnce } from './idempotency.ts';
 import type { Services } from './services.ts';
 
 const BODY_BYTES = 1_048_576;
@@ -43,18 +44,21 @@ export class Endpoints {
       const services = this.#services();
       const caller = await services.access.authenticate(context.req.raw.headers);
       authorize(caller, endpoint);
+      const text = await textOf(context, endpoint.bodyBytes ?? BODY_BYTES);
       const call = {
         caller,
         context,
         services,
         params: endpoint.params && paramsOf(endpoint.params, context.req.param()),
         query: queryOf(endpoint, context),
-        body: await bodyOf(endpoint, context),
+        body: bodyOf(endpoint, context, text),
       } as Call<E>;
-      const answer = await handler(call);
-      if (answer instanceof Response) return answer;
-      if (endpoint.status === 204) return context.body(null, 204);
-      return context.json(answer as object, endpoint.status);
+      return onlyOnce({ endpoint, caller, context, text, db: services.db }, async () => {
+        const answer = await handler(call);
+        if (answer instanceof Response) return answer;
+        if (endpoint.status === 204) return context.body(null, 204);
+        return context.json(answer as object, endpoint.status);
+      });
     });
   }
 
@@ -102,8 +106,7 @@ function queryOf(endpoint: Endpoint, context: Context): unknown {
   return parse(endpoint.query, query);
 }
 
-async function bodyOf(endpoint: Endpoint, context: Context): Promise<unknown> {
-  const text = await textOf(context, endpoint.bodyBytes ?? BODY_BYTES);
+function bodyOf(endpoint: Endpoint, context: Context, text: string): unknown {
   if (!endpoint.body) {
     if (text.trim() !== '' && text.trim() !== '{}')
       throw invalid([{ path: '', message: 'there is no body here' }]);

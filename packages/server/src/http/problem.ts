@@ -55,17 +55,20 @@ export function notFound(context: Context): Response {
   return answerProblem(context, { status: 404, code: 'not_found', detail });
 }
 
+export function answerRefusal(refusal: Refusal, context: Context): Response {
+  const { kind, code, issues, retryAfterSeconds } = refusal;
+  const detail = [refusal.message, refusal.hint].filter(Boolean).join(' ');
+  if (kind === 'unauthenticated') context.header('www-authenticate', 'Bearer');
+  return answerProblem(context, { status: statuses[kind], code, detail, issues, retryAfterSeconds });
+}
+
 /** What a route threw. Only errors meant for the caller are told; everything else is logged under a number. */
 export function answerError(error: unknown, context: Context, logger: Logger): Response {
   if (error instanceof HTTPException) {
     const code = titles[error.status]?.toLowerCase().replaceAll(' ', '_') ?? 'error';
     return answerProblem(context, { status: error.status, code, detail: error.message || code });
   }
-  if (error instanceof Refusal) {
-    const { kind, code, issues, retryAfterSeconds } = error;
-    const detail = [error.message, error.hint].filter(Boolean).join(' ');
-    return answerProblem(context, { status: statuses[kind], code, detail, issues, retryAfterSeconds });
-  }
+  if (error instanceof Refusal) return answerRefusal(error, context);
   if (error instanceof RetryableError) {
     const seconds = Math.ceil((error.retryAfterMs ?? 1_000) / 1_000);
     const detail = [error.message, error.hint].filter(Boolean).join(' ');

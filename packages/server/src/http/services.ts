@@ -1,4 +1,4 @@
-import type { Caller } from '../access/index.ts';
+import type { Access } from '../access/index.ts';
 import type { Keys } from '../agents/index.ts';
 import type { Kernel } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
@@ -7,8 +7,5 @@ import type { Database } from '../store/index.ts';
 export interface Services extends Keys {
   db: Database;
   kernel: Kernel;
-  access: {
-    /** Throws a `Refusal` where nobody is known by these headers. */
-    authenticate(headers: Headers): Promise<Caller>;
-  };
+  access: Access;
 }

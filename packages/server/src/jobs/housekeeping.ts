@@ -1,4 +1,9 @@
-import { purgeBudgetLeases, purgeWorkers, releaseJobsOfTheGone } from '../store/index.ts';
+import {
+  purgeBudgetLeases,
+  purgeIdempotencyKeys,
+  purgeWorkers,
+  releaseJobsOfTheGone,
+} from '../store/index.ts';
 import type { CronEntry, Task } from './task.ts';
 
 /** How long a process that lost its connection has to come back before its jobs go to others. */
@@ -8,7 +13,8 @@ const GRACE_SECONDS = 30;
 const purge: Task = async (_payload, { db, logger }) => {
   const workers = await purgeWorkers(db);
   const leases = await purgeBudgetLeases(db);
-  if (workers + leases > 0) logger.info({ workers, leases }, 'purged');
+  const answers = await purgeIdempotencyKeys(db);
+  if (workers + leases + answers > 0) logger.info({ workers, leases, answers }, 'purged');
 };
 
 /** Frees the jobs of processes that died. */

@@ -9,7 +9,7 @@ export { createDemo, type DemoOptions } from './demo/index.ts';
 export {
   createProviders,
   type ProviderKeys,
-  type ProviderRow,
+  type ProviderRecord,
   type ProviderSource,
   type ProvidersOptions,
 } from './providers/index.ts';

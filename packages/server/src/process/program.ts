@@ -3,7 +3,9 @@ import type { Config } from '../config/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
-import { Database, ensureProject, migrate, ping } from '../store/index.ts';
+import { Database, migrate, ping } from '../store/index.ts';
+import { openAccess } from './admission.ts';
+import { openEncryption } from './encryption-key.ts';
 import type { Life } from './life.ts';
 import type { ProviderRows } from './provider-rows.ts';
 
@@ -101,22 +103,22 @@ export async function openKernel({ life, logger }: Program, db: Database): Promi
 }
 
 /** What the routes act through, once there is a database and a kernel. */
-export async function openServices(db: Database, kernel: Kernel): Promise<Services> {
-  const project = await ensureProject(db);
+export async function openServices(program: Program, db: Database, kernel: Kernel): Promise<Services> {
+  const { openai, anthropic } = program.config.modelKeys;
+  const access = await openAccess(program, db, openEncryption(program.name, program.config));
   return {
     db,
     kernel,
-    sealer: null,
-    environmentKeys: {},
-    access: {
-      authenticate: async () => ({ project, kind: 'dev', keyId: null, entityId: null, scopes: null }),
-    },
+    access,
+    sealer: access.encryption,
+    environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
   };
 }
 
 /** A kernel that takes runs, and jobs beside it. */
 export async function openWork(program: Program, db: Database): Promise<Kernel> {
   const { life, logger, config, doors, models, tools, tasks, crontab } = program;
+  program.providers.open(db, openEncryption(program.name, config));
   const openingKernel = async () => {
     const kernel = new Kernel({ db, logger });
     await kernel.work({ doors, models, tools, capacity: config.concurrency, graceMs: RUN_GRACE_MS });

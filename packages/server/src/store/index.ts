@@ -3,21 +3,25 @@
  * Imports: base, protocol.
  * Start reading: migrations/0001_tables.sql, then 0002_advance.sql (the hot path), then queries/advance.ts.
  */
-export { Database, type DatabaseOptions } from './database.ts';
+export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
-export { isConnectionError, isContention, isPointedAt, isTaken } from './errors.ts';
+export { isConnectionError, isContention, isPointedAt, isTaken, isUniqueViolation } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
 export * from './queries/advance.ts';
 export * from './queries/agent-versions.ts';
 export * from './queries/agents.ts';
+export * from './queries/audit.ts';
 export * from './queries/author.ts';
 export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
 export * from './queries/entities.ts';
+export * from './queries/envelopes.ts';
+export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';
 export * from './queries/jobs.ts';
+export * from './queries/keys.ts';
 export * from './queries/messages.ts';
 export * from './queries/models.ts';
 export * from './queries/outside.ts';
@@ -26,6 +30,7 @@ export * from './queries/projects.ts';
 export * from './queries/providers.ts';
 export * from './queries/purge.ts';
 export * from './queries/runs.ts';
+export * from './queries/secrets.ts';
 export * from './queries/sessions.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';

@@ -56,13 +56,13 @@ export class AgentsStage {
     for (const { project } of [here, there]) {
       await db.rows.insertInto('projects').values({ id: project, name: project }).execute();
     }
-    const services: Services = {
+    const services = {
       db,
       kernel: new Kernel({ db, logger: silentLogger }),
       sealer: createSealer(),
       environmentKeys: { anthropic: true },
       access: {
-        authenticate: async (headers) => {
+        authenticate: async (headers: Headers) => {
           const person = headers.get('x-person');
           return {
             project: headers.get('x-project')!,
@@ -73,7 +73,7 @@ export class AgentsStage {
           };
         },
       },
-    };
+    } as unknown as Services;
     const health = { version: '0', phase: () => 'ready' as const, checkDatabase: async () => {} };
     const app = createApp({ logger: silentLogger, health, services: () => services });
     const http = await listen(app, { host: '127.0.0.1', port: 0 });

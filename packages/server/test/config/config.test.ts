@@ -23,6 +23,8 @@ test('everything may be left out, or set to nothing', () => {
     logLevel: 'info',
     concurrency: 100,
     modelKeys: { openai: null, anthropic: null },
+    encryptionKeys: [],
+    bootstrapKey: null,
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -51,6 +53,8 @@ test('what is set is used', () => {
     logLevel: 'debug',
     concurrency: 7,
     modelKeys: { openai: 'sk-1', anthropic: null },
+    encryptionKeys: [],
+    bootstrapKey: null,
   });
   const direct = 'postgres://db.example:5432/troupe';
   expect(readConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
@@ -81,4 +85,36 @@ test('all that is wrong is told at once, without a password', () => {
   }
   expect(error.message).toContain('DATABASE_DIRECT_URL needs DATABASE_URL');
   expect(error.message).not.toContain('secret');
+});
+
+test('encryption keys have names, 32 bytes, and are never shown', () => {
+  const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const read = readConfig({
+    TROUPE_ENCRYPTION_KEY: `v2:${two.toString('base64')}`,
+    TROUPE_ENCRYPTION_KEY_PREVIOUS: ` v1:${one.toString('base64url')} ,`,
+    TROUPE_BOOTSTRAP_KEY: 'a'.repeat(32),
+  });
+  expect(read.encryptionKeys).toEqual([
+    { id: 'v2', key: two },
+    { id: 'v1', key: one },
+  ]);
+  expect(read.bootstrapKey).toBe('a'.repeat(32));
+  const short = Buffer.alloc(31, 3).toString('base64');
+  const bad: Record<string, string>[] = [
+    { TROUPE_ENCRYPTION_KEY: short },
+    { TROUPE_ENCRYPTION_KEY: `v1:${short}` },
+    { TROUPE_ENCRYPTION_KEY: `v1:${Buffer.alloc(33, 3).toString('base64')}` },
+    { TROUPE_ENCRYPTION_KEY_PREVIOUS: `v1:${one.toString('base64')}` },
+    {
+      TROUPE_ENCRYPTION_KEY: `v1:${one.toString('base64')}`,
+      TROUPE_ENCRYPTION_KEY_PREVIOUS: `v1:${two.toString('base64')}`,
+    },
+    { TROUPE_BOOTSTRAP_KEY: 'tooshort' },
+    { TROUPE_BOOTSTRAP_KEY: `tpk_${'a'.repeat(40)}` },
+  ];
+  for (const variables of bad) {
+    const { message } = refusal(variables);
+    expect(message).toMatch(/ENCRYPTION|encryption|BOOTSTRAP/);
+    for (const value of Object.values(variables)) expect(message).not.toContain(value);
+  }
 });

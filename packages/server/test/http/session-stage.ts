@@ -89,7 +89,7 @@ export class SessionStage {
           sealer: null,
           environmentKeys: {},
           access: { authenticate: async () => stage.opened!.caller },
-        }) as Services,
+        }) as unknown as Services,
     });
     const server = await listen(app, { host: '127.0.0.1', port: 0 });
     const caller: Caller = {

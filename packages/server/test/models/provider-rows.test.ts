@@ -4,7 +4,7 @@ import { RetryableError, TroupeError } from '../../src/base/index.ts';
 import {
   createDemo,
   createProviders,
-  type ProviderRow,
+  type ProviderRecord,
   type ProvidersOptions,
 } from '../../src/models/index.ts';
 import { retryAfterMs } from '../../src/models/providers/retry-after.ts';
@@ -24,9 +24,9 @@ afterAll(() => wire.close());
 const prices = { maxOutputTokens: 100, inputPrice: 0, outputPrice: 0 };
 const choose = (provider: string) => ({ provider, model: 'm', ...prices });
 
-function providersOf(rows: Partial<ProviderRow>[], options: ProvidersOptions = {}) {
+function providersOf(rows: Partial<ProviderRecord>[], options: ProvidersOptions = {}) {
   const all = rows.map(
-    (row): ProviderRow => ({
+    (row): ProviderRecord => ({
       id: newId(),
       kind: 'openai_compatible',
       baseUrl: wire.url,

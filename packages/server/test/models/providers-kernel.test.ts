@@ -1,4 +1,4 @@
-import { createProviders, newId, type ProviderRow } from '@troupe/server';
+import { createProviders, newId, type ProviderRecord } from '@troupe/server';
 import { codeTools, Stage, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formats, responses } from './wire/formats.ts';
@@ -9,7 +9,7 @@ import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
 let wire: WireServer;
 let stage: Stage;
 const rows = new Map(
-  formats.map(({ kind }): [string, ProviderRow] => [
+  formats.map(({ kind }): [string, ProviderRecord] => [
     kind,
     { id: newId(), kind, baseUrl: '', apiKey: 'sk-test', status: 'active' },
   ]),

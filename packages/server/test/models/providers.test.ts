@@ -2,7 +2,7 @@ import { newId } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RetryableError, TroupeError } from '../../src/base/index.ts';
 import type { Model, ModelRequest } from '../../src/kernel/ports.ts';
-import { createProviders, type ProviderRow } from '../../src/models/index.ts';
+import { createProviders, type ProviderRecord } from '../../src/models/index.ts';
 import { ask, buildRequest, buildTool, RUN_ID, streamedInput, streamedText, user } from './ask.ts';
 import { type Format, formats, type Said } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
@@ -18,8 +18,8 @@ afterEach(() => {
 });
 afterAll(() => wire.close());
 
-function modelOf(format: Format, changes: Partial<ProviderRow> = {}): Model {
-  const row: ProviderRow = {
+function modelOf(format: Format, changes: Partial<ProviderRecord> = {}): Model {
+  const row: ProviderRecord = {
     id: newId(),
     kind: format.kind,
     baseUrl: wire.url,

@@ -187,7 +187,7 @@ export function agentArchived(): Refusal {
 }
 
 async function requireModel(db: store.Database, project: string, model: string | null): Promise<void> {
-  if (model !== null && !(await store.hasModel(db, project, model))) {
+  if (model !== null && !(await store.hasModel(db.rows, project, model))) {
     throw new Refusal('invalid', 'model_not_found', 'The project has no such model.', {
       issues: [{ path: 'modelId', message: 'is no model of this project' }],
     });

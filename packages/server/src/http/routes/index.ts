@@ -1,19 +1,27 @@
 import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
+import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
+import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
+import { projectRoutes } from './project.ts';
 import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
+import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
+  auditRoutes,
   capabilityRoutes,
+  keyRoutes,
   messageRoutes,
   modelRoutes,
+  projectRoutes,
   providerRoutes,
   runRoutes,
+  secretRoutes,
   sessionRoutes,
 ];

@@ -7,7 +7,7 @@
 export {
   createProviders,
   type ProviderKeys,
-  type ProviderRow,
+  type ProviderRecord,
   type ProviderSource,
   type ProvidersOptions,
 } from './providers.ts';

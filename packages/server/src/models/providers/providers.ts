@@ -7,7 +7,7 @@ import { call } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import { maxInputTokens } from './size.ts';
 
-export interface ProviderRow {
+export interface ProviderRecord {
   id: string;
   kind: ProviderKind;
   baseUrl: string | null;
@@ -17,7 +17,7 @@ export interface ProviderRow {
 
 export interface ProviderSource {
   /** Null where there is none. */
-  load(id: string): Promise<ProviderRow | null>;
+  load(id: string): Promise<ProviderRecord | null>;
 }
 
 export interface ProviderKeys {
@@ -82,13 +82,13 @@ function fromEnvironment(kind: keyof ProviderKeys, keys: ProviderKeys): ModelPro
 }
 
 /** The key of the environment goes to the provider's own address and nowhere else. */
-function endpointOf(row: ProviderRow & { kind: Endpoint['kind'] }, keys: ProviderKeys): Endpoint {
+function endpointOf(row: ProviderRecord & { kind: Endpoint['kind'] }, keys: ProviderKeys): Endpoint {
   const { kind, baseUrl } = row;
   const fallback = kind !== 'openai_compatible' && baseUrl === null ? keys[kind] : null;
   return { kind, baseUrl, apiKey: row.apiKey ?? fallback };
 }
 
-function usable(row: ProviderRow | null, id: string, model: string): ProviderRow {
+function usable(row: ProviderRecord | null, id: string, model: string): ProviderRecord {
   const details = { provider: id, model };
   if (!row) {
     throw new TroupeError('unknown_model', `The model "${model}" cannot be used: its provider is gone.`, {
@@ -111,7 +111,7 @@ function usable(row: ProviderRow | null, id: string, model: string): ProviderRow
 
 /** Rows are read at most once in a while, by all calls together; a failed read is not kept. */
 function cached(source: ProviderSource, cacheMs: number): ProviderSource['load'] {
-  const rows = new Map<string, { at: number; row: Promise<ProviderRow | null> }>();
+  const rows = new Map<string, { at: number; row: Promise<ProviderRecord | null> }>();
   return (id) => {
     const now = performance.now();
     const known = rows.get(id);

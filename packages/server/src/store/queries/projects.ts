@@ -1,5 +1,7 @@
+import type { JsonObject } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
-import type { Database } from '../database.ts';
+import type { Database, Rows } from '../database.ts';
+import { toJsonText } from '../json.ts';
 
 /** The project that is there from the start, for whoever needs no other. */
 export const FIRST_PROJECT = 'default';
@@ -16,4 +18,43 @@ export async function ensureProject(db: Database): Promise<string> {
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return (await find())!.id;
+}
+
+const shown = ['id', 'name', 'tokens', 'default_model_id', 'created_at', 'updated_at'] as const;
+
+export function findProject(on: Rows, id: string) {
+  return on.selectFrom('projects').select(shown).where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+export interface ProjectChange {
+  name?: string | undefined;
+  tokens?: JsonObject | null | undefined;
+  defaultModelId?: string | null | undefined;
+}
+
+/** Another project may have the name: see `isUniqueViolation`. */
+export async function updateProject(on: Rows, id: string, change: ProjectChange) {
+  const { name, tokens, defaultModelId } = change;
+  return on
+    .updateTable('projects')
+    .set((set) => ({
+      updated_at: set.fn<Date>('now', []),
+      ...(name === undefined ? {} : { name }),
+      ...(tokens === undefined ? {} : { tokens: tokens && toJsonText(tokens) }),
+      ...(defaultModelId === undefined ? {} : { default_model_id: defaultModelId }),
+    }))
+    .where('id', '=', id)
+    .returning(shown)
+    .executeTakeFirstOrThrow();
+}
+
+/** Whether this is a model of the project. */
+export async function hasModel(on: Rows, project: string, model: string): Promise<boolean> {
+  const row = await on
+    .selectFrom('llm_models')
+    .select('id')
+    .where('project_id', '=', project)
+    .where('id', '=', model)
+    .executeTakeFirst();
+  return row !== undefined;
 }

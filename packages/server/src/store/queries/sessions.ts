@@ -251,12 +251,3 @@ export async function agentStatus(
   const rows = await db.run<{ status: 'active' | 'archived' }>(statement, db.pool);
   return rows[0]?.status ?? null;
 }
-
-export async function hasModel(db: Database, project: string, model: string): Promise<boolean> {
-  const statement: Statement = {
-    name: 'has_model',
-    text: `select 1 from troupe.llm_models where project_id = $1 and id = $2`,
-    values: [project, model],
-  };
-  return (await db.run(statement, db.pool)).length === 1;
-}

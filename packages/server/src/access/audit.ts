@@ -1,0 +1,61 @@
+import type { AuditEntry, JsonObject } from '@troupe/protocol';
+import { z } from 'zod';
+import { fromCursor, toPage } from '../base/index.ts';
+import { addAuditEntry, type Database, listAuditEntries, type Rows } from '../store/index.ts';
+import type { Caller } from './caller.ts';
+
+/** Troupe itself, at its start. */
+export interface System {
+  project: string;
+  kind: 'system';
+}
+
+/**
+ * Writes down who changed what; `on` is the transaction of the change. What it tells is kept for good and can be read by
+ * every administrator: never put a key, a secret or the content of a message in `data`.
+ */
+export async function audit(
+  on: Rows,
+  caller: Caller | System,
+  action: string,
+  target: string | null,
+  data: JsonObject = {},
+): Promise<void> {
+  const actorId = caller.kind === 'key' ? caller.keyId : caller.kind === 'user' ? caller.entityId : null;
+  await addAuditEntry(on, {
+    project: caller.project,
+    actorKind: caller.kind,
+    actorId,
+    action,
+    target,
+    data,
+  });
+}
+
+export interface AuditQuery {
+  limit: number;
+  cursor?: string | undefined;
+  action?: string | undefined;
+}
+
+export async function listAudit(
+  db: Database,
+  { project }: Caller,
+  { limit, cursor, action }: AuditQuery,
+): Promise<{ data: AuditEntry[]; nextCursor: string | null }> {
+  const before = fromCursor(z.number().int().positive(), cursor);
+  const rows = await listAuditEntries(db.rows, project, { limit: limit + 1, before, action });
+  return toPage(
+    rows,
+    limit,
+    (row) => row.id,
+    (row) => ({
+      id: String(row.id),
+      actor: { kind: row.actor_kind, id: row.actor_id },
+      action: row.action,
+      target: row.target,
+      data: row.data as JsonObject,
+      createdAt: row.created_at.toISOString(),
+    }),
+  );
+}

@@ -1,0 +1,124 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ApiKey, newApiKey, Scope } from '@troupe/protocol';
+import { z } from 'zod';
+import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { addKey, type Database, findKey, listKeys, revokeKey, revokeOtherKeys } from '../store/index.ts';
+import { audit } from './audit.ts';
+import type { Caller } from './caller.ts';
+
+/** The name of the key that the operator chose; nobody else may use it, so that a new one replaces only the old one. */
+export const BOOTSTRAP = 'bootstrap';
+
+const PREFIXES = { secret: 'tsk_', public: 'tpk_' } as const;
+
+/** What is stored of a key. It has 256 random bits, so there is nothing that a slower hash would protect. */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The keys of a project. */
+export class Keys {
+  readonly #db: Database;
+  readonly #changed: () => void;
+
+  /** `changed` is called after a key was revoked here. */
+  constructor(db: Database, changed: () => void) {
+    this.#db = db;
+    this.#changed = changed;
+  }
+
+  async create(caller: Caller, wanted: z.output<typeof newApiKey>): Promise<ApiKey & { key: string }> {
+    const { name, kind, scopes } = wanted;
+    const expiresAt = wanted.expiresAt === null ? null : new Date(wanted.expiresAt);
+    if (name === BOOTSTRAP)
+      throw refused('name', `"${BOOTSTRAP}" is the name of the key of TROUPE_BOOTSTRAP_KEY`);
+    if (expiresAt && expiresAt.getTime() <= Date.now()) throw refused('expiresAt', 'is in the past');
+    const forbidden =
+      caller.scopes && (scopes.length === 0 || scopes.some((scope) => !caller.scopes!.includes(scope)));
+    if (forbidden) {
+      throw new Refusal('forbidden', 'forbidden', 'A key cannot make one that may do more than itself.', {
+        hint: `Give the new key some of these scopes: ${caller.scopes!.join(', ')}.`,
+      });
+    }
+    const key = `${PREFIXES[kind]}${randomBytes(32).toString('base64url')}`;
+    const row = await this.#db.rows.transaction().execute(async (rows) => {
+      const made = await addKey(rows, {
+        project: caller.project,
+        name,
+        kind,
+        prefix: key.slice(0, 10),
+        hash: hashOf(key),
+        scopes: [...new Set(scopes)],
+        expiresAt,
+      });
+      await audit(rows, caller, 'key.created', made!.id, { name, kind, scopes });
+      return made!;
+    });
+    return { ...present(row), key };
+  }
+
+  async list(
+    { project }: Caller,
+    { limit, cursor }: { limit: number; cursor?: string | undefined },
+  ): Promise<{ data: ApiKey[]; nextCursor: string | null }> {
+    const before = fromCursor(z.uuid(), cursor);
+    const rows = await listKeys(this.#db.rows, project, { limit: limit + 1, before });
+    return toPage(rows, limit, (row) => row.id, present);
+  }
+
+  /** At once in this process; in others as soon as they forget it, which is within five seconds. */
+  async revoke(caller: Caller, id: string): Promise<void> {
+    await this.#db.rows.transaction().execute(async (rows) => {
+      if (!(await revokeKey(rows, caller.project, id))) throw notFound('key');
+      await audit(rows, caller, 'key.revoked', id);
+    });
+    this.#changed();
+  }
+
+  /**
+   * Stores the key that the operator chose. Another one than the last time replaces it. False where this very key was
+   * revoked: it stays so.
+   */
+  async bootstrap(project: string, key: string): Promise<boolean> {
+    const hash = hashOf(key);
+    const system = { project, kind: 'system' } as const;
+    await this.#db.rows.transaction().execute(async (rows) => {
+      const made = await addKey(rows, {
+        project,
+        name: BOOTSTRAP,
+        kind: 'secret',
+        prefix: key.slice(0, 4),
+        hash,
+        scopes: [],
+        expiresAt: null,
+      });
+      if (made) await audit(rows, system, 'key.created', made.id, { name: BOOTSTRAP, kind: 'secret' });
+      for (const id of await revokeOtherKeys(rows, project, BOOTSTRAP, hash))
+        await audit(rows, system, 'key.revoked', id, { name: BOOTSTRAP });
+    });
+    const found = await findKey(this.#db, hash);
+    return found !== null && found.revokedAt === null;
+  }
+}
+
+function refused(path: string, message: string): Refusal {
+  return new Refusal('invalid', 'invalid_request', `The request is not valid: "${path}" ${message}.`, {
+    issues: [{ path, message }],
+  });
+}
+
+type Row = Awaited<ReturnType<typeof listKeys>>[number];
+
+function present(row: Row): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    prefix: row.prefix,
+    scopes: row.scopes as Scope[],
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,82 @@
+import type { JsonObject, Secret } from '@troupe/protocol';
+import { z } from 'zod';
+import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import {
+  changeEnvelopes,
+  type Database,
+  deleteSecret,
+  findProject,
+  findSecret,
+  listSecrets,
+  putSecret,
+} from '../store/index.ts';
+import { audit } from './audit.ts';
+import type { Caller } from './caller.ts';
+import type { Encryption } from './envelope.ts';
+
+/** The secrets of a project: set and deleted by callers, read by Troupe alone. */
+export class Secrets {
+  readonly #db: Database;
+  readonly #encryption: Encryption;
+  readonly #changed: () => void;
+
+  /** `changed` is called after a secret was set or deleted here. */
+  constructor(db: Database, encryption: Encryption, changed: () => void) {
+    this.#db = db;
+    this.#encryption = encryption;
+    this.#changed = changed;
+  }
+
+  async put(caller: Caller, name: string, value: string): Promise<Secret> {
+    const envelope = this.#encryption.seal(caller.project, name, value);
+    const row = await this.#db.rows.transaction().execute(async (rows) => {
+      const put = await putSecret(rows, caller.project, name, envelope as JsonObject);
+      await audit(rows, caller, 'secret.set', name);
+      return put;
+    });
+    this.#changed();
+    return present(row);
+  }
+
+  async list(
+    { project }: Caller,
+    { limit, cursor }: { limit: number; cursor?: string | undefined },
+  ): Promise<{ data: Secret[]; nextCursor: string | null }> {
+    const after = fromCursor(z.string().max(100), cursor);
+    const rows = await listSecrets(this.#db.rows, project, { limit: limit + 1, after });
+    return toPage(rows, limit, (row) => row.name, present);
+  }
+
+  async delete(caller: Caller, name: string): Promise<void> {
+    await this.#db.rows.transaction().execute(async (rows) => {
+      const { tokens } = await findProject(rows, caller.project);
+      if ((tokens as { secretName?: string } | null)?.secretName === name) {
+        throw new Refusal('conflict', 'secret_in_use', `Tokens of people are checked with "${name}".`, {
+          hint: 'Change the token rules of the project first.',
+        });
+      }
+      if (!(await deleteSecret(rows, caller.project, name))) throw notFound('secret');
+      await audit(rows, caller, 'secret.deleted', name);
+    });
+    this.#changed();
+  }
+
+  /** For Troupe's own use, never for an answer. Null where there is none of this name. */
+  async reveal(project: string, name: string): Promise<string | null> {
+    const envelope = await findSecret(this.#db.rows, project, name);
+    return envelope && this.#encryption.open(project, name, envelope);
+  }
+
+  /** Puts everything that is encrypted under the current key, so that the ones before can be forgotten. */
+  async reencrypt(): Promise<number> {
+    const changed = await changeEnvelopes(this.#db, this.#encryption.currentKeyId, (envelope) =>
+      this.#encryption.rewrap(envelope),
+    );
+    this.#changed();
+    return changed;
+  }
+}
+
+function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {
+  return { name: row.name, createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
+}

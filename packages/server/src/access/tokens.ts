@@ -1,0 +1,91 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { TokenRules } from '@troupe/protocol';
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { messageOf, Refusal, RetryableError } from '../base/index.ts';
+
+/** Shorter ones can be guessed from a single token. */
+const SECRET_BYTES = 32;
+const CLOCK_TOLERANCE_SECONDS = 5;
+const FETCH_MS = 5_000;
+const KEY_SETS = 100;
+
+/**
+ * Checks the tokens of people. The algorithm must be one of the project's rules, and decides alone which key is used:
+ * a shared secret for HS, a published key for everything else. So no published key can ever serve as a secret.
+ */
+export class Tokens {
+  readonly #keySets = new Map<string, JWTVerifyGetKey>();
+
+  /** The external id of the person; throws a `Refusal` where the token does not hold. */
+  async check(token: string, rules: TokenRules, secret: () => string | null): Promise<string> {
+    const getKey: JWTVerifyGetKey = (header, input) =>
+      header.alg.startsWith('HS') ? sharedSecret(secret()) : this.#keySet(rules)(header, input);
+    const { payload } = await jwtVerify(token, getKey, {
+      algorithms: rules.algorithms,
+      audience: rules.audience,
+      ...(rules.issuer === null ? {} : { issuer: rules.issuer }),
+      requiredClaims: ['exp'],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    }).catch((error: unknown) => {
+      throw refusalOf(error);
+    });
+    const person = payload[rules.claim];
+    if (!isExternalId(person))
+      throw refused(`It names nobody: "${rules.claim}" must be a text of 1 to 500 characters.`);
+    return person;
+  }
+
+  #keySet({ jwksUrl }: TokenRules): JWTVerifyGetKey {
+    if (jwksUrl === null) throw refused('The project has no published keys to check it with.');
+    const known = this.#keySets.get(jwksUrl);
+    if (known) return known;
+    const [oldest] = this.#keySets.keys();
+    if (this.#keySets.size >= KEY_SETS) this.#keySets.delete(oldest!);
+    const keySet = createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: FETCH_MS });
+    this.#keySets.set(jwksUrl, keySet);
+    return keySet;
+  }
+}
+
+function sharedSecret(secret: string | null): KeyObject {
+  const bytes = Buffer.from(secret ?? '');
+  if (bytes.length < SECRET_BYTES)
+    throw refused(`The project's secret for tokens is not there, or shorter than ${SECRET_BYTES} bytes.`);
+  return createSecretKey(bytes);
+}
+
+function isExternalId(value: unknown): value is string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be in it
+  return typeof value === 'string' && /^[^\u0000-\u001f\u007f]{1,500}$/u.test(value) && value.isWellFormed();
+}
+
+function refused(why: string, cause?: unknown): Refusal {
+  return new Refusal('unauthenticated', 'unauthenticated', `The token does not hold. ${why}`, { cause });
+}
+
+function refusalOf(error: unknown): Error {
+  if (error instanceof Refusal) return error;
+  if (error instanceof errors.JWTExpired) return refused('It is out of date.', error);
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return refused('Its algorithm is not one of the project.', error);
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return refused(`Its claim "${error.claim}" is missing or wrong.`, error);
+  if (error instanceof errors.JWKSNoMatchingKey) return refused('Nobody published its key.', error);
+  if (error instanceof errors.JWSSignatureVerificationFailed)
+    return refused('Its signature is wrong.', error);
+  const unreachable =
+    error instanceof errors.JWKSTimeout ||
+    error instanceof errors.JWKSInvalid ||
+    (error instanceof errors.JOSEError && error.code === 'ERR_JOSE_GENERIC') ||
+    !(error instanceof errors.JOSEError);
+  if (!unreachable) return refused('It is no token that can be read.', error);
+  return new RetryableError(
+    'token_keys_unavailable',
+    'The published keys for tokens cannot be had at the moment.',
+    {
+      hint: `At the address of the project's token rules: ${messageOf(error).slice(0, 200)}`,
+      cause: error,
+      retryAfterMs: 2_000,
+    },
+  );
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { Rows } from '../database.ts';
+import { toJsonText } from '../json.ts';
+
+export interface NewAuditEntry {
+  project: string;
+  actorKind: 'key' | 'user' | 'dev' | 'system';
+  actorId: string | null;
+  action: string;
+  target: string | null;
+  data: JsonObject;
+}
+
+/** On the transaction of the change that it tells of, so that there is never one without the other. */
+export async function addAuditEntry(on: Rows, entry: NewAuditEntry): Promise<void> {
+  await on
+    .insertInto('audit_log')
+    .values({
+      project_id: entry.project,
+      actor_kind: entry.actorKind,
+      actor_id: entry.actorId,
+      action: entry.action,
+      target: entry.target,
+      data: toJsonText(entry.data),
+    })
+    .execute();
+}
+
+/** Newest first; `before` is the last id of the page before. */
+export function listAuditEntries(
+  on: Rows,
+  project: string,
+  { limit, before, action }: { limit: number; before?: number | undefined; action?: string | undefined },
+) {
+  return on
+    .selectFrom('audit_log')
+    .select(['id', 'actor_kind', 'actor_id', 'action', 'target', 'data', 'created_at'])
+    .where('project_id', '=', project)
+    .$if(before !== undefined, (query) => query.where('id', '<', before!))
+    .$if(action !== undefined, (query) => query.where('action', '=', action!))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}

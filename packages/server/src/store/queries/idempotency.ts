@@ -1,0 +1,122 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { Database } from '../database.ts';
+import { toJsonText } from '../json.ts';
+
+/** How long an answer is kept. */
+const KEPT = "interval '24 hours'";
+/** A request without an answer after this was lost with its process. */
+const STALE = "interval '1 minute'";
+
+export type IdempotencyClaim =
+  /** Nobody was here before. `since` shows later that the key is still ours. */
+  | { outcome: 'first'; since: string }
+  | { outcome: 'answered'; status: number; body: JsonObject | null }
+  | { outcome: 'under_way' }
+  | { outcome: 'other_request' };
+
+/** One statement for the first request with a key, two for a repeated one. */
+export async function claimIdempotencyKey(
+  db: Database,
+  project: string,
+  key: string,
+  fingerprint: Buffer,
+): Promise<IdempotencyClaim> {
+  for (;;) {
+    const [claimed] = await db.run<{ since: string }>(
+      {
+        name: 'claim_idempotency_key',
+        text: `insert into troupe.idempotency_keys as k (project_id, key, fingerprint) values ($1, $2, $3)
+          on conflict (project_id, key) do update
+            set fingerprint = excluded.fingerprint, status = null, body = null, created_at = clock_timestamp()
+            where k.created_at < now() - ${KEPT}
+              or (k.status is null and k.created_at < now() - ${STALE} and k.fingerprint = excluded.fingerprint)
+          returning created_at::text as since`,
+        values: [project, key, fingerprint],
+      },
+      db.pool,
+    );
+    if (claimed) return { outcome: 'first', since: claimed.since };
+    const [found] = await db.run<{ same: boolean; status: number | null; body: JsonObject | null }>(
+      {
+        name: 'find_idempotency_key',
+        text: `select fingerprint = $3 as same, status, body from troupe.idempotency_keys
+          where project_id = $1 and key = $2`,
+        values: [project, key, fingerprint],
+      },
+      db.pool,
+    );
+    // Freed between the two statements: it is ours to claim after all.
+    if (!found) continue;
+    if (!found.same) return { outcome: 'other_request' };
+    if (found.status === null) return { outcome: 'under_way' };
+    return { outcome: 'answered', status: found.status, body: found.body };
+  }
+}
+
+/** Keeps what the request was answered, unless somebody took the key over since. */
+export async function answerIdempotencyKey(
+  db: Database,
+  project: string,
+  key: string,
+  since: string,
+  answer: { status: number; body: JsonObject | null },
+): Promise<void> {
+  await db.run(
+    {
+      name: 'answer_idempotency_key',
+      text: `update troupe.idempotency_keys set status = $4, body = $5::jsonb
+        where project_id = $1 and key = $2 and created_at = $3::timestamptz`,
+      values: [project, key, since, answer.status, answer.body && toJsonText(answer.body)],
+    },
+    db.pool,
+  );
+}
+
+/** The request failed: the next one with this key is the first. */
+export async function freeIdempotencyKey(
+  db: Database,
+  project: string,
+  key: string,
+  since: string,
+): Promise<void> {
+  await db.run(
+    {
+      name: 'free_idempotency_key',
+      text: `delete from troupe.idempotency_keys where project_id = $1 and key = $2 and created_at = $3::timestamptz`,
+      values: [project, key, since],
+    },
+    db.pool,
+  );
+}
+
+/** Still under way: not stale for another minute. Answers the new `since`; null where the key was taken over. */
+export async function holdIdempotencyKey(
+  db: Database,
+  project: string,
+  key: string,
+  since: string,
+): Promise<string | null> {
+  const rows = await db.run<{ since: string }>(
+    {
+      name: 'hold_idempotency_key',
+      text: `update troupe.idempotency_keys set created_at = clock_timestamp()
+        where project_id = $1 and key = $2 and created_at = $3::timestamptz and status is null
+        returning created_at::text as since`,
+      values: [project, key, since],
+    },
+    db.pool,
+  );
+  return rows[0]?.since ?? null;
+}
+
+export async function purgeIdempotencyKeys(db: Database): Promise<number> {
+  const rows = await db.run(
+    {
+      name: 'purge_idempotency_keys',
+      text: `delete from troupe.idempotency_keys where created_at < now() - ${KEPT} returning 1`,
+      values: [],
+    },
+    db.pool,
+  );
+  return rows.length;
+}

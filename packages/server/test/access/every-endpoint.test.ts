@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import { allEndpoints, type Endpoint } from '@troupe/protocol';
+import { createModels, type Database, newId } from '@troupe/server';
+import { buildStart, Stage } from '@troupe/testing';
+import { Hono } from 'hono';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { silentLogger } from '../../src/base/index.ts';
+import { readConfig } from '../../src/config/index.ts';
+import { Endpoints } from '../../src/http/endpoint.ts';
+import { createApp, type Services } from '../../src/http/index.ts';
+import { routes } from '../../src/http/routes/index.ts';
+import { Life } from '../../src/process/life.ts';
+import { openServices, type Program } from '../../src/process/program.ts';
+import { ProviderRows } from '../../src/process/provider-rows.ts';
+import { bodyOf } from './body-of.ts';
+import { AUDIENCE, inside } from './stage.ts';
+
+// Every endpoint that is served, visited by everybody who must not get in. Whoever adds an endpoint is covered.
+
+let stage: Stage;
+let services: Services;
+let app: Hono;
+/** What there is in our project, by the name of the parameter that leads to it. */
+let ours: Record<string, string>;
+let stranger: { publicKey: string; token: string };
+
+const served = () => {
+  const endpoints = new Endpoints(new Hono(), () => services);
+  for (const add of routes) add(endpoints);
+  return endpoints.served;
+};
+
+beforeAll(async () => {
+  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+  const { db, kernel, cast } = stage;
+  const program: Program = {
+    name: 'serve',
+    version: '0',
+    config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
+    logger: silentLogger,
+    life: new Life(silentLogger),
+    doors: [],
+    models: createModels({}),
+    providers: new ProviderRows(),
+    tools: { resolve: () => undefined },
+    tasks: {},
+    crontab: [],
+  };
+  services = await openServices(program, db, kernel);
+  app = createApp({
+    logger: silentLogger,
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    services: () => services,
+  });
+  ours = await furnish(db, cast.project);
+});
+
+afterAll(() => stage.close());
+
+/** One of each thing: a session of Ada with a run, a key, a secret, a provider with a model. */
+async function furnish(db: Database, project: string): Promise<Record<string, string>> {
+  const { access } = services;
+  const owner = inside(project);
+  const secret = randomBytes(32).toString('base64');
+  await access.secrets.put(owner, 'TOKENS', secret);
+  const tokens = {
+    algorithms: ['HS256' as const],
+    audience: AUDIENCE,
+    issuer: null,
+    secretName: 'TOKENS',
+    jwksUrl: null,
+    claim: 'sub',
+  };
+  await access.projects.update(owner, { tokens });
+  const key = (kind: 'secret' | 'public') =>
+    access.keys.create(owner, { name: 'k', kind, scopes: [], expiresAt: null });
+  const sign = (person: string) =>
+    new SignJWT({ sub: person, aud: AUDIENCE })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('1 hour')
+      .sign(Buffer.from(secret));
+  const { key: publicKey } = await key('public');
+  stranger = { publicKey, token: await sign('stranger') };
+  const as = async (person: string) =>
+    access.authenticate(
+      new Headers({ 'troupe-key': publicKey, authorization: `Bearer ${await sign(person)}` }),
+    );
+  const ada = await as('ada');
+  await as('stranger');
+
+  const item = buildStart(stage.cast, await stage.snapshot(), 'a private matter');
+  await stage.kernel.start({ ...item, createThread: 'session' });
+  const [sessionId, providerId, modelId] = [newId(), newId(), newId()];
+  await db.pool.query(
+    'insert into troupe.sessions (id, project_id, agent_id, entity_id, thread_id) values ($1, $2, $3, $4, $5)',
+    [sessionId, project, stage.cast.agent, ada.entityId, item.thread],
+  );
+  await db.pool.query(
+    `insert into troupe.llm_providers (id, project_id, kind, name) values ($1, $2, 'demo', 'private')`,
+    [providerId, project],
+  );
+  await db.pool.query(
+    `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
+    [modelId, project, providerId],
+  );
+  return {
+    agentId: stage.cast.agent,
+    sessionId,
+    runId: item.run.id,
+    messageId: item.message.id,
+    keyId: (await key('secret')).id,
+    providerId,
+    modelId,
+    name: 'TOKENS',
+  };
+}
+
+/** What exists, for every parameter of which something does. */
+function pathOf({ path, params }: Endpoint): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const field = params!.shape[name]!;
+    const fitting = [ours[name], newId(), '1', 'x'].find(
+      (value) =>
+        value !== undefined &&
+        (field as { safeParse(value: unknown): { success: boolean } }).safeParse(value).success,
+    );
+    return fitting ?? 'x';
+  });
+}
+
+function visit(
+  endpoint: Endpoint,
+  headers: Record<string, string>,
+  path = pathOf(endpoint),
+): Promise<Response> {
+  const type = endpoint.bodyTypes?.[0] ?? 'application/json';
+  const body = endpoint.body && (endpoint.bodyTypes ? 'x' : JSON.stringify(bodyOf(endpoint.body)));
+  return Promise.resolve(
+    app.request(path, {
+      method: endpoint.method,
+      headers: { ...(body ? { 'content-type': type } : {}), ...headers },
+      ...(body ? { body } : {}),
+    }),
+  );
+}
+
+/** A picture of what is stored: everything, or what belongs to a project. */
+async function stored(project: string | null): Promise<Record<string, string>> {
+  const { pool } = stage.db;
+  const { rows: tables } = await pool.query<{ name: string; scoped: boolean }>(
+    `select t.table_name as name, exists (select from information_schema.columns c
+        where c.table_schema = 'troupe' and c.table_name = t.table_name and c.column_name = 'project_id') as scoped
+      from information_schema.tables t where t.table_schema = 'troupe' and t.table_type = 'BASE TABLE'`,
+  );
+  const picture: Record<string, string> = {};
+  for (const { name, scoped } of tables) {
+    if (project !== null && !scoped) continue;
+    const { rows } = await pool.query(
+      `select count(*) || ' ' || coalesce(md5(string_agg((to_jsonb(t) - 'last_used_at')::text, ',' order by t::text)), '') as rows
+        from troupe.${name} t ${project === null ? '' : 'where project_id = $1'}`,
+      project === null ? [] : [project],
+    );
+    picture[name] = rows[0].rows;
+  }
+  return picture;
+}
+
+/** Ids that nobody else may get to see. */
+const isTold = (text: string) =>
+  Object.entries(ours).filter(([name, id]) => name !== 'name' && text.includes(id));
+
+test('every endpoint that is served is part of the contract', () => {
+  const known = new Set(allEndpoints());
+  expect(served().length).toBeGreaterThan(8);
+  for (const endpoint of served()) expect(known.has(endpoint), endpoint.path).toBe(true);
+});
+
+test('a body can be made for every endpoint that takes JSON', () => {
+  for (const { body, bodyTypes } of allEndpoints()) if (body && !bodyTypes) bodyOf(body);
+});
+
+test('without a key, with a wrong one or with a token nobody signed: 401 everywhere, and nothing is stored', async () => {
+  const wrongToken = await new SignJWT({ sub: 'ada', aud: AUDIENCE })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1 hour')
+    .sign(randomBytes(32));
+  const visitors: Record<string, string>[] = [
+    {},
+    { authorization: `Bearer tsk_${randomBytes(32).toString('base64url')}` },
+    { authorization: `Bearer ${stranger.token}` },
+    { 'troupe-key': stranger.publicKey, authorization: `Bearer ${wrongToken}` },
+    {
+      'troupe-key': `tpk_${randomBytes(32).toString('base64url')}`,
+      authorization: `Bearer ${stranger.token}`,
+    },
+  ];
+  const before = await stored(null);
+  for (const endpoint of served()) {
+    for (const headers of visitors) {
+      const response = await visit(endpoint, { ...headers, 'idempotency-key': newId() });
+      const seen = { endpoint: `${endpoint.method} ${endpoint.path}`, headers, status: response.status };
+      expect(seen).toEqual({ ...seen, status: 401 });
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(await response.json()).toMatchObject({ code: 'unauthenticated' });
+    }
+  }
+  expect(await stored(null)).toEqual(before);
+});
+
+test("with another project's key: 404 for everything that is ours, and nothing of ours changes or is told", async () => {
+  const theirs = newId();
+  await stage.db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [
+    theirs,
+    `theirs ${theirs}`,
+  ]);
+  const { key } = await services.access.keys.create(inside(theirs), {
+    name: 'k',
+    kind: 'secret',
+    scopes: [],
+    expiresAt: null,
+  });
+  const before = await stored(stage.cast.project);
+  // Setting a secret makes one of their own, whatever ours are called; so that comes last.
+  const own = (endpoint: Endpoint) => endpoint.path === '/v1/secrets/{name}' && endpoint.method === 'PUT';
+  for (const endpoint of served().toSorted((one, two) => Number(own(one)) - Number(own(two)))) {
+    const response = await visit(endpoint, { authorization: `Bearer ${key}` });
+    const what = `${endpoint.method} ${endpoint.path}`;
+    if (endpoint.path.includes('{') && !own(endpoint)) expect([what, response.status]).toEqual([what, 404]);
+    else expect([what, response.status < 500]).toEqual([what, true]);
+    expect([what, isTold(await response.text())]).toEqual([what, []]);
+  }
+  expect(await stored(stage.cast.project)).toEqual(before);
+});
+
+test('with the token of somebody else: 403 for administration, 404 for what is not theirs', async () => {
+  const headers = { 'troupe-key': stranger.publicKey, authorization: `Bearer ${stranger.token}` };
+  const { pool } = stage.db;
+  const ofAda = async () => {
+    const { rows } = await pool.query(
+      `select to_jsonb(s) as session, (select to_jsonb(r) from troupe.runs r where r.id = $2) as run,
+        (select to_jsonb(t) from troupe.threads t where t.id = s.thread_id) as thread,
+        (select count(*) from troupe.messages m where m.thread_id = s.thread_id) as messages
+       from troupe.sessions s where s.id = $1`,
+      [ours.sessionId, ours.runId],
+    );
+    return rows;
+  };
+  const before = await ofAda();
+  expect(before).toHaveLength(1);
+  for (const endpoint of served()) {
+    const response = await visit(endpoint, headers);
+    const what = `${endpoint.method} ${endpoint.path}`;
+    const text = await response.text();
+    if (!endpoint.user) expect([what, response.status]).toEqual([what, 403]);
+    else if (/\{(sessionId|runId)\}/.test(endpoint.path))
+      expect([what, response.status]).toEqual([what, 404]);
+    else expect([what, response.status < 500]).toEqual([what, true]);
+    for (const id of [ours.sessionId!, ours.runId!, 'a private matter'])
+      expect([what, text.includes(id)]).toEqual([what, false]);
+  }
+  expect(await ofAda()).toEqual(before);
+});

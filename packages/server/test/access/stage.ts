@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import type { Scope } from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { Stage } from '@troupe/testing';
+import type { Hono } from 'hono';
+import { SignJWT } from 'jose';
+import { afterEach, inject } from 'vitest';
+import { Access, type Caller, Encryption } from '../../src/access/index.ts';
+import { silentLogger } from '../../src/base/index.ts';
+import { createApp } from '../../src/http/index.ts';
+
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** Undone after the test, in reverse order. */
+export function after(clean: () => unknown): void {
+  cleanups.push(clean);
+}
+
+export function encryptionKey(id = 'v1') {
+  return { id, key: randomBytes(32) };
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+  body: any;
+  text: string;
+}
+
+export interface Request {
+  key?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export type Door = Awaited<ReturnType<typeof openDoor>>;
+
+/** The HTTP side of a Troupe on a database of its own, with two projects and a secret key for each. */
+export async function openDoor({
+  mode = 'closed',
+  encryption = new Encryption([encryptionKey()]),
+}: {
+  mode?: 'open' | 'closed';
+  encryption?: Encryption;
+} = {}) {
+  const statements: string[] = [];
+  const stage = await Stage.open({
+    postgresUrl: inject('postgresUrl'),
+    work: false,
+    onStatement: (name) => statements.push(name),
+  });
+  after(() => stage.close());
+  const { db, kernel } = stage;
+  const access = new Access({ db, mode, encryption });
+  const app: Hono = createApp({
+    logger: silentLogger,
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    services: () => ({ db, kernel, access, sealer: access.encryption, environmentKeys: {} }),
+  });
+  const ask = async (method: string, path: string, request: Request = {}): Promise<Answer> => {
+    const { key, body, headers = {} } = request;
+    const response = await app.request(path, {
+      method,
+      headers: {
+        ...(key ? { authorization: `Bearer ${key}` } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : null,
+    };
+  };
+  const makeKey = (project: string, wanted: { kind?: 'secret' | 'public'; scopes?: Scope[] } = {}) =>
+    access.keys.create(inside(project), {
+      name: 'test',
+      kind: 'secret',
+      scopes: [],
+      expiresAt: null,
+      ...wanted,
+    });
+  const ours = stage.cast.project;
+  const theirs = newId();
+  await db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [theirs, `other ${theirs}`]);
+  const [ourKey, theirKey] = [(await makeKey(ours)).key, (await makeKey(theirs)).key];
+  return { stage, db, kernel, access, app, ask, makeKey, ours, theirs, ourKey, theirKey, statements };
+}
+
+/** Whoever may do everything in a project. */
+export function inside(project: string): Caller {
+  return { project, kind: 'dev', keyId: null, entityId: null, scopes: null };
+}
+
+export const AUDIENCE = 'troupe-test';
+
+/** Lets a project take tokens by a shared secret; answers a public key, and a function that makes tokens. */
+export async function takeTokens({ access, makeKey }: Door, project: string) {
+  const secret = randomBytes(32).toString('base64');
+  await access.secrets.put(inside(project), 'TOKENS', secret);
+  await access.projects.update(inside(project), {
+    tokens: {
+      algorithms: ['HS256'],
+      audience: AUDIENCE,
+      issuer: null,
+      secretName: 'TOKENS',
+      jwksUrl: null,
+      claim: 'sub',
+    },
+  });
+  const publicKey = (await makeKey(project, { kind: 'public' })).key;
+  const tokenOf = (person: string) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(person)
+      .setAudience(AUDIENCE)
+      .setExpirationTime('5 minutes')
+      .sign(Buffer.from(secret));
+  return { secret, publicKey, tokenOf };
+}

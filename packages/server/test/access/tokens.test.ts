@@ -1,0 +1,249 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TokenRules } from '@troupe/protocol';
+import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { AUDIENCE, after, type Door, inside, openDoor, takeTokens } from './stage.ts';
+
+/** Who is known by a public key and a token. */
+function knows({ access }: Door, publicKey: string, token: string) {
+  return access.authenticate(new Headers({ 'troupe-key': publicKey, authorization: `Bearer ${token}` }));
+}
+
+function refuses(door: Door, publicKey: string, token: string) {
+  return knows(door, publicKey, token).then(
+    (caller) => caller,
+    (error: { kind?: string; code: string; message: string }) => ({
+      kind: error.kind,
+      code: error.code,
+      message: error.message,
+    }),
+  );
+}
+
+function claims(more: Record<string, unknown> = {}) {
+  return { sub: 'ada', aud: AUDIENCE, exp: Math.floor(Date.now() / 1_000) + 300, ...more };
+}
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A token by hand, so that nothing stops it from being wrong. */
+function forge(header: object, payload: object, secret: string | null, hash = 'sha256'): string {
+  const text = `${encode(header)}.${encode(payload)}`;
+  return `${text}.${secret === null ? '' : createHmac(hash, secret).update(text).digest('base64url')}`;
+}
+
+test('a token names the entity, which is made once', async () => {
+  const door = await openDoor();
+  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  const token = await tokenOf('ada');
+  const callers = await Promise.all(Array.from({ length: 10 }, () => knows(door, publicKey, token)));
+  const [caller] = callers;
+  expect(caller).toMatchObject({ project: door.ours, kind: 'user', scopes: null });
+  expect(new Set(callers.map(({ entityId }) => entityId)).size).toBe(1);
+  const { rows } = await door.db.pool.query(
+    `select id, type, external_id, project_id from troupe.entities where type = 'human'`,
+  );
+  expect(rows).toEqual([{ id: caller!.entityId, type: 'human', external_id: 'ada', project_id: door.ours }]);
+  expect((await knows(door, publicKey, await tokenOf('bob'))).entityId).not.toBe(caller!.entityId);
+  // A person may not do what is for administrators.
+  const refused = await door.ask('GET', '/v1/project', {
+    headers: { 'troupe-key': publicKey, authorization: `Bearer ${token}` },
+  });
+  expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
+  // The token does not stand for itself.
+  const alone = await door.ask('GET', '/v1/project', { key: token });
+  expect(alone.status).toBe(401);
+});
+
+test('a token that is wrong in any one way is refused, and makes nobody', async () => {
+  const door = await openDoor();
+  const { publicKey, secret } = await takeTokens(door, door.ours);
+  const others = await takeTokens(door, door.theirs);
+  const HS256 = { alg: 'HS256' };
+  const good = claims();
+  const wrong: Record<string, string> = {
+    'other audience': forge(HS256, claims({ aud: 'elsewhere' }), secret),
+    'no audience': forge(HS256, claims({ aud: undefined }), secret),
+    expired: forge(HS256, claims({ exp: Math.floor(Date.now() / 1_000) - 60 }), secret),
+    'no expiry': forge(HS256, claims({ exp: undefined }), secret),
+    'not yet': forge(HS256, claims({ nbf: Math.floor(Date.now() / 1_000) + 60 }), secret),
+    'expiry that is no number': forge(HS256, claims({ exp: '2099' }), secret),
+    none: forge({ alg: 'none' }, good, null),
+    'none with a signature': forge({ alg: 'none' }, good, secret),
+    None: forge({ alg: 'None' }, good, null),
+    'no algorithm': forge({}, good, secret),
+    'algorithm outside the rules': forge({ alg: 'HS512' }, good, secret, 'sha512'),
+    'algorithm of another kind': forge({ alg: 'RS256' }, good, secret),
+    'secret of another project': forge(HS256, good, others.secret),
+    'wrong secret': forge(HS256, good, 'x'.repeat(40)),
+    'no signature': forge(HS256, good, null),
+    'empty secret': forge(HS256, good, ''),
+    'critical extension': forge({ ...HS256, crit: ['b64'], b64: false }, good, secret),
+    'key in the header': forge({ ...HS256, jwk: { kty: 'oct', k: 'eA' } }, good, 'x'),
+    nobody: forge(HS256, claims({ sub: undefined }), secret),
+    'empty name': forge(HS256, claims({ sub: '' }), secret),
+    'name that is no text': forge(HS256, claims({ sub: { id: 'ada' } }), secret),
+    'name with NUL': forge(HS256, claims({ sub: 'a\u0000b' }), secret),
+    'half a character': forge(HS256, claims({ sub: 'a\ud800' }), secret),
+    'long name': forge(HS256, claims({ sub: 'a'.repeat(501) }), secret),
+    'no object': `${encode(HS256)}.${encode('ada')}.x`,
+    garbage: 'a.b.c',
+    'no token': 'ada',
+  };
+  for (const [what, token] of Object.entries(wrong)) {
+    expect([what, await refuses(door, publicKey, token)]).toEqual([
+      what,
+      expect.objectContaining({ kind: 'unauthenticated', code: 'unauthenticated' }),
+    ]);
+  }
+  expect(await refuses(door, others.publicKey, forge(HS256, good, secret))).toMatchObject({
+    kind: 'unauthenticated',
+  });
+  expect((await door.db.pool.query(`select from troupe.entities where type = 'human'`)).rows).toEqual([]);
+  expect(await refuses(door, publicKey, forge(HS256, good, secret))).toMatchObject({ kind: 'user' });
+});
+
+test('a token cannot name an agent', async () => {
+  const door = await openDoor();
+  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  await door.db.pool.query(`update troupe.entities set external_id = 'robot' where id = $1`, [
+    door.stage.cast.entity,
+  ]);
+  expect(await refuses(door, publicKey, await tokenOf('robot'))).toMatchObject({ kind: 'unauthenticated' });
+});
+
+test('the issuer and the claim are those of the rules', async () => {
+  const door = await openDoor();
+  const { publicKey, secret } = await takeTokens(door, door.ours);
+  const { tokens } = await door.access.projects.get(inside(door.ours));
+  await door.access.projects.update(inside(door.ours), {
+    tokens: { ...tokens!, issuer: 'https://us', claim: 'user_id' },
+  });
+  const token = (more: object) => forge({ alg: 'HS256' }, claims({ sub: undefined, ...more }), secret);
+  expect(await refuses(door, publicKey, token({ iss: 'https://us', user_id: 'ada' }))).toMatchObject({
+    kind: 'user',
+  });
+  expect(await refuses(door, publicKey, token({ user_id: 'ada' }))).toMatchObject({
+    kind: 'unauthenticated',
+  });
+  expect(await refuses(door, publicKey, token({ iss: 'https://them', user_id: 'ada' }))).toMatchObject({
+    kind: 'unauthenticated',
+  });
+  expect(await refuses(door, publicKey, token({ iss: 'https://us', sub: 'ada' }))).toMatchObject({
+    kind: 'unauthenticated',
+  });
+});
+
+/** Serves public keys; counts how often it is asked. */
+async function publish(keys: () => JWK[]) {
+  const state = { asked: 0, well: true };
+  const server = createServer((_request, response) => {
+    state.asked++;
+    response.statusCode = state.well ? 200 : 500;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: keys() }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`, state };
+}
+
+function rulesOf(algorithms: TokenRules['algorithms'], jwksUrl: string): TokenRules {
+  return { algorithms, audience: AUDIENCE, issuer: null, secretName: null, jwksUrl, claim: 'sub' };
+}
+
+test.each(['RS256', 'ES256', 'EdDSA'] as const)(
+  '%s by published keys, which are asked for once',
+  async (alg) => {
+    const door = await openDoor();
+    const [known, unknown] = [await generateKeyPair(alg), await generateKeyPair(alg)];
+    const { url, state } = await publish(() => published);
+    const published = [{ ...(await exportJWK(known.publicKey)), kid: 'one', alg, use: 'sig' }];
+    await door.access.projects.update(inside(door.ours), { tokens: rulesOf([alg], url) });
+    const { key } = await door.makeKey(door.ours, { kind: 'public' });
+    const sign = (pair: typeof known, kid: string) =>
+      new SignJWT(claims()).setProtectedHeader({ alg, kid }).sign(pair.privateKey);
+    const token = await sign(known, 'one');
+    for (let i = 0; i < 5; i++) expect(await refuses(door, key, token)).toMatchObject({ kind: 'user' });
+    expect(state.asked).toBe(1);
+    for (const bad of [await sign(unknown, 'one'), await sign(unknown, 'two')])
+      expect(await refuses(door, key, bad)).toMatchObject({ kind: 'unauthenticated' });
+  },
+);
+
+test('a published key never serves as a shared secret', async () => {
+  const door = await openDoor();
+  const { publicKey: pem, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = { ...(await exportJWK(pem)), kid: 'one' };
+  const { url } = await publish(() => [
+    jwk,
+    { kty: 'oct', k: Buffer.from('x'.repeat(32)).toString('base64url'), kid: 'oct' },
+  ]);
+  const { publicKey, secret } = await takeTokens(door, door.ours);
+  const { tokens } = await door.access.projects.get(inside(door.ours));
+  const text = await exportSPKI(pem);
+  const forged = [
+    forge({ alg: 'HS256', kid: 'one' }, claims(), text),
+    forge({ alg: 'HS256', kid: 'one' }, claims(), text.trim()),
+    forge({ alg: 'HS256', kid: 'one' }, claims(), JSON.stringify(jwk)),
+    forge({ alg: 'HS256', kid: 'oct' }, claims(), 'x'.repeat(32)),
+    forge({ alg: 'RS256', kid: 'one' }, claims(), secret),
+  ];
+  const real = await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
+  for (const algorithms of [['RS256'], ['RS256', 'HS256']] as TokenRules['algorithms'][]) {
+    await door.access.projects.update(inside(door.ours), {
+      tokens: { ...tokens!, algorithms, jwksUrl: url },
+    });
+    for (const token of forged)
+      expect(await refuses(door, publicKey, token)).toMatchObject({ kind: 'unauthenticated' });
+    expect(await refuses(door, publicKey, real)).toMatchObject({ kind: 'user' });
+  }
+});
+
+test('published keys that cannot be had are no fault of the caller', async () => {
+  const door = await openDoor();
+  const { url, state } = await publish(() => []);
+  state.well = false;
+  await door.access.projects.update(inside(door.ours), { tokens: rulesOf(['RS256'], url) });
+  const { key } = await door.makeKey(door.ours, { kind: 'public' });
+  const { privateKey } = await generateKeyPair('RS256');
+  const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+  const headers = { 'troupe-key': key, authorization: `Bearer ${token}` };
+  const answer = await door.ask('GET', '/v1/project', { headers });
+  expect([answer.status, answer.body.code]).toEqual([503, 'token_keys_unavailable']);
+  expect(answer.headers.get('retry-after')).toBe('2');
+});
+
+test('rules are refused where they could not work', async () => {
+  const { ask, access, ours, theirs, ourKey } = await openDoor();
+  await access.secrets.put(inside(theirs), 'THEIRS', randomBytes(32).toString('hex'));
+  await access.secrets.put(inside(ours), 'SHORT', 'short');
+  const set = (tokens: object) => ask('PATCH', '/v1/project', { key: ourKey, body: { tokens } });
+  const bad: [object, number, string][] = [
+    [{ algorithms: ['HS256'], audience: 'a' }, 422, 'invalid_request'],
+    [{ algorithms: ['RS256'], audience: 'a', secretName: 'SHORT' }, 422, 'invalid_request'],
+    [{ algorithms: ['none'], audience: 'a', secretName: 'SHORT' }, 422, 'invalid_request'],
+    [{ algorithms: [], audience: 'a' }, 422, 'invalid_request'],
+    [{ algorithms: ['HS256'], secretName: 'SHORT' }, 422, 'invalid_request'],
+    [{ algorithms: ['RS256'], audience: 'a', jwksUrl: 'http://keys.example/jwks' }, 422, 'invalid_request'],
+    [{ algorithms: ['RS256'], audience: 'a', jwksUrl: 'file:///etc/passwd' }, 422, 'invalid_request'],
+    [{ algorithms: ['RS256'], audience: 'a', jwksUrl: 'no address' }, 422, 'invalid_request'],
+    [{ algorithms: ['HS256'], audience: 'a', secretName: 'THEIRS' }, 422, 'secret_not_found'],
+  ];
+  for (const [tokens, status, code] of bad) {
+    const answer = await set(tokens);
+    expect([tokens, answer.status, answer.body.code]).toEqual([tokens, status, code]);
+  }
+  expect((await ask('GET', '/v1/project', { key: ourKey })).body.tokens).toBeNull();
+});
+
+test('a shared secret that could be guessed is not used', async () => {
+  const door = await openDoor();
+  const { publicKey } = await takeTokens(door, door.ours);
+  await door.access.secrets.put(inside(door.ours), 'TOKENS', 'short');
+  const refused = await refuses(door, publicKey, forge({ alg: 'HS256' }, claims(), 'short'));
+  expect(refused).toMatchObject({ kind: 'unauthenticated', message: expect.stringContaining('32 bytes') });
+});
