@@ -137,12 +137,20 @@ function visit(
   const type = endpoint.bodyTypes?.[0] ?? 'application/json';
   const body = endpoint.body && (endpoint.bodyTypes ? 'x' : JSON.stringify(bodyOf(endpoint.body)));
   return Promise.resolve(
-    app.request(path, {
+    app.request(`${path}${queryOf(endpoint)}`, {
       method: endpoint.method,
       headers: { ...(body ? { 'content-type': type } : {}), ...headers },
       ...(body ? { body } : {}),
     }),
   );
+}
+
+/** What must be in the query; all of it is numbers so far. */
+function queryOf({ query }: Endpoint): string {
+  const required = Object.entries(query?.shape ?? {}).filter(
+    ([, field]) => !field.safeParse(undefined).success,
+  );
+  return required.length > 0 ? `?${required.map(([name]) => `${name}=1`).join('&')}` : '';
 }
 
 /** A picture of what is stored: everything, or what belongs to a project. */

@@ -53,7 +53,12 @@ const value = fc.letrec((tie) => ({
   ),
 })).any;
 const name = text.map((given) => `n${given.slice(0, 50).toWellFormed()}`.trim());
-const tag = text.map((given) => `t${given.slice(0, 20).toWellFormed()}`.trim());
+const tag = text.map((given) =>
+  `t${given
+    .slice(0, 20)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '')}`.trim(),
+);
 
 const definition: fc.Arbitrary<AgentDefinition> = fc
   .record(
