@@ -7,3 +7,4 @@ export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './store/index.ts';
+export * from './stream/index.ts';

@@ -28,7 +28,7 @@ export async function dev(program: Program): Promise<void> {
   if (http.status === 'rejected') throw http.reason;
 
   db = await openDatabase(program, database.value);
-  services = await openServices(db, await openWork(program, db));
+  services = await openServices(program, db, await openWork(program, db));
   program.life.ready();
   console.log(banner(program, http.value.url, database.value.where));
 }

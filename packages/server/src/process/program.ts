@@ -4,6 +4,7 @@ import { createApp, type HttpServer, listen, type Services } from '../http/index
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import { Database, ensureProject, migrate, ping } from '../store/index.ts';
+import { Stream } from '../stream/index.ts';
 import type { Life } from './life.ts';
 
 /** What main.ts composed: the same for every process. */
@@ -99,15 +100,25 @@ export async function openKernel({ life, logger }: Program, db: Database): Promi
 }
 
 /** What the routes act through, once there is a database and a kernel. */
-export async function openServices(db: Database, kernel: Kernel): Promise<Services> {
+export async function openServices(program: Program, db: Database, kernel: Kernel): Promise<Services> {
   const project = await ensureProject(db);
   return {
     db,
     kernel,
+    stream: await openStream(program, db, kernel),
     access: {
       authenticate: async () => ({ project, kind: 'dev', keyId: null, entityId: null, scopes: null }),
     },
   };
+}
+
+/** Tells readers, here and in other processes, what is written. A process that only works needs it too. */
+export async function openStream({ life, logger }: Program, db: Database, kernel: Kernel): Promise<Stream> {
+  return life.open(
+    'stream',
+    async () => new Stream({ db, logger, line: kernel }),
+    (stream) => stream.close(),
+  );
 }
 
 /** A kernel that takes runs, and jobs beside it. */

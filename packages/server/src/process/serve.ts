@@ -20,7 +20,7 @@ export async function serve(program: Program): Promise<void> {
     () => services,
   );
   db = await openDatabase(program, address);
-  services = await openServices(db, await openKernel(program, db));
+  services = await openServices(program, db, await openKernel(program, db));
   program.life.ready();
   program.logger.info({ url: server.url }, 'serving');
 }

@@ -12,6 +12,7 @@ export type { PatientPool } from './patient-pool.ts';
 export * from './queries/advance.ts';
 export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
+export * from './queries/events.ts';
 export * from './queries/jobs.ts';
 export * from './queries/outside.ts';
 export * from './queries/ping.ts';
