@@ -7,6 +7,7 @@ const BATCH_MS = 3;
 /** Postgres takes at most 8,000 bytes in one notice. */
 const MOST_IDS = 150;
 const MOST_BYTES = 7_500;
+const MOST_PIECES = 10_000;
 
 export interface Hints {
   /** Something was queued. */
@@ -56,6 +57,7 @@ export class Signals {
   readonly #id = newId();
   #pending = nothing();
   #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | null = null;
   #closed = false;
 
   constructor(db: Database, options: { logger: Logger; lockFor: string | null; onReconnect?: () => void }) {
@@ -122,12 +124,27 @@ export class Signals {
     for (const name of ['runs', 'threads', 'watch', 'whole'] as const) {
       for (const id of hints[name] ?? []) pending[name].add(id);
     }
-    if (hints.live) pending.live.push(...hints.live);
+    for (const piece of hints.live ?? []) pending.live.push(piece);
+    // Whoever misses a piece asks for all of it.
+    if (pending.live.length > MOST_PIECES) pending.live = [];
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
     this.#timer ??= setTimeout(() => void this.#flush(), BATCH_MS);
   }
 
-  async #flush(): Promise<void> {
-    this.#timer = undefined;
+  /** One after the other: what comes up while a slow connection takes its time is gathered. */
+  #flush(): Promise<void> {
+    this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = null;
+      this.#timer = undefined;
+      if (!this.#closed && !isEmpty(this.#pending)) this.#flushSoon();
+    });
+    return this.#flushing;
+  }
+
+  async #send(): Promise<void> {
     const pending = this.#pending;
     this.#pending = nothing();
     for (const notice of noticesOf(pending, this.#id)) {
@@ -138,11 +155,16 @@ export class Signals {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    if (this.#timer) await this.#flush();
+    await this.#flushing;
+    if (!isEmpty(this.#pending)) await this.#flush();
     const client = this.#client;
     this.#client = null;
     await client?.end().catch(() => {});
   }
+}
+
+function isEmpty({ queued, live, runs, threads, watch, whole }: Pending): boolean {
+  return !queued && live.length === 0 && [runs, threads, watch, whole].every(({ size }) => size === 0);
 }
 
 /** What a thread has new goes before what is being written there now, as it happened. */

@@ -4,10 +4,14 @@ import { eventFrame, type Frame } from './frame.ts';
 import type { Live } from './live.ts';
 import type { Reader } from './reader.ts';
 
-/** What readers that keep up share. Bounded by both, so that ten thousand watched threads stay affordable. */
+/**
+ * What readers that keep up share; bounded, so that ten thousand watched threads stay affordable. Many readers of one
+ * thread do not all keep up equally, and whoever falls behind the tail reads from the database: so each adds to it.
+ */
 const TAIL_EVENTS = 128;
 const TAIL_BYTES = 65_536;
-const PAGE = 200;
+const TAIL_BYTES_EACH = 4_096;
+const PAGE = 100;
 const MOST_REMEMBERED = 32;
 
 const RUN_ENDS = new Set(['run.completed', 'run.failed', 'run.canceled', 'run.absorbed']);
@@ -24,7 +28,8 @@ export class Topic {
   readonly #db: Database;
   readonly #logger: Logger;
   readonly #live: Live;
-  readonly #pages = new Map<number, Promise<Frame[]>>();
+  /** Pages of the past that are being read, and how far the log had come when that began. */
+  readonly #pages = new Map<number, { frames: Promise<Frame[]>; last: number }>();
   /** By run, the last step whose answer is on disk: what still comes of it from elsewhere comes late. */
   readonly #silent = new Map<string, number>();
   #tail: Frame[] = [];
@@ -93,7 +98,9 @@ export class Topic {
     this.#tail.push(frame);
     this.#tailBytes += frame.bytes.length;
     this.#last = frame.seq;
-    while (this.#tail.length > TAIL_EVENTS || (this.#tailBytes > TAIL_BYTES && this.#tail.length > 1)) {
+    const events = TAIL_EVENTS + this.readers.size;
+    const bytes = TAIL_BYTES + TAIL_BYTES_EACH * this.readers.size;
+    while (this.#tail.length > events || (this.#tailBytes > bytes && this.#tail.length > 1)) {
       const first = this.#tail.shift()!;
       this.#tailBytes -= first.bytes.length;
       this.#floor = first.seq;
@@ -128,20 +135,26 @@ export class Topic {
       const at = this.#tail.findLastIndex((frame) => frame.seq <= cursor) + 1;
       return { frames: this.#tail.slice(at), upTo: Math.max(cursor, this.#last) };
     }
-    const floor = this.#floor;
-    let page = this.#pages.get(cursor);
-    if (!page) {
-      page = this.#page(cursor).finally(() => this.#pages.delete(cursor));
-      this.#pages.set(cursor, page);
-    }
-    const frames = await page;
+    const number = Math.floor(cursor / PAGE);
+    const end = Math.min(this.#floor, (number + 1) * PAGE);
+    const frames = (await this.#page(number, end)).filter((frame) => frame.seq > cursor);
     // Nothing: what was there has been purged.
-    return { frames, upTo: frames.at(-1)?.seq ?? floor };
+    return { frames, upTo: frames.at(-1)?.seq ?? end };
   }
 
-  async #page(cursor: number): Promise<Frame[]> {
-    const found = await eventsAfter(this.#db, this.thread, cursor, PAGE);
-    return found.map((stored) => eventFrame(stored, this));
+  /** One read for all who need the page, unless it began before `end` was there to be seen. */
+  async #page(number: number, end: number): Promise<Frame[]> {
+    const known = this.#pages.get(number);
+    if (known && known.last >= end) return known.frames;
+    const found = eventsAfter(this.#db, this.thread, number * PAGE, PAGE);
+    const frames = found.then((stored) => stored.map((one) => eventFrame(one, this)));
+    const page = { frames, last: this.#last };
+    this.#pages.set(number, page);
+    try {
+      return await frames;
+    } finally {
+      if (this.#pages.get(number) === page) this.#pages.delete(number);
+    }
   }
 
   wake(): void {
