@@ -4,6 +4,8 @@ import type { Speaker, SpokenDelta } from './line.ts';
 
 /** UTF-16 units in one piece to other processes: escaped at its worst, it still fits a notice of 8,000 bytes. */
 const PIECE = 1_100;
+/** A model that never stops is stopped elsewhere; here it must not fill the memory first. */
+const LONGEST = 1_000_000;
 
 /** A piece on its way to another process. `order` is greater for every new attempt of a step. */
 export interface Piece {
@@ -91,7 +93,7 @@ export class Live {
       );
       this.#put(live);
     }
-    live.text += delta.text;
+    if (live.text.length < LONGEST) live.text += delta.text.slice(0, LONGEST);
     return live;
   }
 

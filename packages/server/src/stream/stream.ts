@@ -113,6 +113,8 @@ export class Stream {
   }
 
   #spoken(run: Speaker, step: number, delta: SpokenDelta): void {
+    // Models come from anywhere.
+    if (typeof delta?.text !== 'string' || delta.text === '') return;
     const text = this.#live.write(run, step, delta);
     this.#topics.get(run.threadId)?.wake();
     if (!this.#elsewhere.has(run.threadId)) return;

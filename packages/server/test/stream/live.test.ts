@@ -1,12 +1,30 @@
 import { delta } from '@troupe/protocol';
+import type { Model, ModelDelta } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { Live } from '../../src/stream/live.ts';
 import { written } from './client.ts';
 import { Scene } from './scene.ts';
 
 let scene: Scene;
+/** Says what no model should. */
+const odd: unknown[] = [];
+const oddModel: Model = {
+  async generate(_request, { onDelta }) {
+    for (const piece of odd) onDelta(piece as ModelDelta);
+    return { text: 'well', calls: [], finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } };
+  },
+};
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'), { tools: { add: () => 4 } });
+  scene = await Scene.open(inject('postgresUrl'), {
+    tools: { add: () => 4 },
+    work: {
+      models: {
+        resolve: (model) =>
+          model.provider === 'odd' ? oddModel : scene.stage.scripted.provider(model.model),
+      },
+    },
+  });
 });
 afterAll(() => scene[Symbol.asyncDispose]());
 
@@ -92,4 +110,18 @@ test('a step that is tried again begins again', async () => {
   const after = client.frames.slice(at).filter(({ event }) => event === 'message.delta');
   expect(written(before.map(({ data }) => data) as never)).toBe('wrong and ');
   expect((after[0]!.data as { offset: number }).offset).toBe(0);
+});
+
+test('pieces that are none, or without end, harm nobody', async () => {
+  const session = await scene.session();
+  const live = new Live();
+  const run = { id: 'run', threadId: session.thread, epoch: 1 };
+  for (let n = 0; n < 50; n++) live.write(run, 1, { type: 'text', text: 'x'.repeat(100_000) });
+  expect([...live.of(session.thread)][0]!.text.length).toBeLessThanOrEqual(2_000_000);
+  const client = scene.connect(session);
+  await until('connected', () => client.frames.length > 0);
+  odd.push(null, {}, { type: 'text' }, { type: 'text', text: 5 }, { type: 'text', text: '' });
+  await scene.say(session, await scene.stage.snapshot({ models: [{ provider: 'odd', model: 'odd' }] }));
+  await client.sees('run.completed');
+  expect(client.deltas).toEqual([]);
 });
