@@ -10,7 +10,7 @@ import type { Reader } from './reader.ts';
  */
 const TAIL_EVENTS = 128;
 const TAIL_BYTES = 65_536;
-const TAIL_BYTES_EACH = 4_096;
+const TAIL_BYTES_EACH = 1_024;
 const PAGE = 100;
 const MOST_REMEMBERED = 32;
 
@@ -89,7 +89,11 @@ export class Topic {
       this.#logger.debug({ thread: this.thread, error: messageOf(error) }, 'events could not be read');
     } finally {
       this.#reading = false;
-      this.wake();
+      // What is being written was held back meanwhile; where nothing is, a thousand readers need not be disturbed.
+      for (const _ of this.#live.of(this.thread)) {
+        this.wake();
+        break;
+      }
     }
   }
 

@@ -6,8 +6,8 @@ import { Part } from './processes.ts';
 import { connect, Scene, upTo } from './scene.ts';
 
 const READERS = 1_000;
-const SMALL = 120;
-const LARGE = 1_200;
+const SMALL = 50;
+const LARGE = 800;
 const LARGE_BYTES = 20_000;
 const MEGABYTE = 1_048_576;
 
@@ -68,11 +68,12 @@ test('a thousand read one session and one of them does not: the others get every
   await until('all others have everything', () => others.every(({ ids }) => ids.length >= SMALL), 20_000);
   for (const { ids } of others) expect(ids).toEqual(wanted);
 
-  const after = await memory();
   const total = SMALL + LARGE;
+  // What is read and sent at the moment may be there; what is kept for the one who is stuck may not.
+  const grown = async () => ((await memory()).bytes - before.bytes) / MEGABYTE;
+  await until('memory is what it was', async () => (await grown()) < 5, 5_000);
   // It really is stuck: the network takes no more of it.
-  expect(after.sent).toBeLessThan((LARGE * LARGE_BYTES) / 2);
-  expect((after.bytes - before.bytes) / MEGABYTE).toBeLessThan(8);
+  expect((await memory()).sent).toBeLessThan((LARGE * LARGE_BYTES) / 2);
 
   for (const { response } of others) response.destroy();
   await until('they are gone', async () => (await memory()).readers === 1);
@@ -82,4 +83,4 @@ test('a thousand read one session and one of them does not: the others get every
   stuck.response.destroy();
   await kernel.close();
   await db.close();
-});
+}, 60_000);
