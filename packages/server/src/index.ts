@@ -8,4 +8,5 @@ export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './store/index.ts';
+export * from './stream/index.ts';
 export * from './tools/index.ts';

@@ -79,3 +79,24 @@ export function buildStart(
     },
   };
 }
+
+/** A session of a person with the agent of the cast, on an empty thread. */
+export async function buildSession(
+  db: Database,
+  cast: Cast,
+): Promise<{ session: string; thread: string; person: string; path: string }> {
+  const built = { session: newId(), thread: newId(), person: newId() };
+  await db.pool.query(`insert into troupe.entities (id, project_id, type) values ($1, $2, 'human')`, [
+    built.person,
+    cast.project,
+  ]);
+  await db.pool.query(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'session')`, [
+    built.thread,
+    cast.project,
+  ]);
+  await db.pool.query(
+    'insert into troupe.sessions (id, project_id, agent_id, entity_id, thread_id) values ($1, $2, $3, $4, $5)',
+    [built.session, cast.project, cast.agent, built.person, built.thread],
+  );
+  return { ...built, path: `/v1/agents/${cast.agent}/sessions/${built.session}` };
+}

@@ -2,10 +2,12 @@ import type { Access } from '../access/index.ts';
 import type { Keys } from '../agents/index.ts';
 import type { Kernel } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
+import type { Stream } from '../stream/index.ts';
 
 /** What routes act through. Null until the process has started: then requests are told to come back. */
 export interface Services extends Keys {
   db: Database;
   kernel: Kernel;
   access: Access;
+  stream: Stream;
 }

@@ -27,6 +27,17 @@ export interface WorkOptions {
   onDelta?: (run: store.ClaimedRun, step: number, delta: ModelDelta) => void;
 }
 
+/** Is told what happens to threads as it happens. Nothing may be concluded from not being told. */
+export interface Onlooker {
+  /** Something may be new in the thread, put there by this process. */
+  onTouched(thread: string): void;
+  onDelta(run: store.ClaimedRun, step: number, delta: ModelDelta): void;
+  /** What the run was saying is on disk, or was given up. */
+  onSilent(run: store.ClaimedRun): void;
+  /** From another process. */
+  onHints(hints: Hints): void;
+}
+
 const CONTENTION_TRIES = 8;
 const END_POLL_MS = 250;
 
@@ -42,6 +53,7 @@ export class Kernel {
   readonly #ends = new Map<string, Set<(ended: Ended) => void>>();
   #worker: Worker | null = null;
   #signals: Signals | null = null;
+  #onlooker: Onlooker | null = null;
 
   constructor(options: KernelOptions) {
     this.#db = options.db;
@@ -54,6 +66,7 @@ export class Kernel {
   async listen(): Promise<void> {
     if (this.#signals || this.#worker) return;
     this.#signals = new Signals(this.#db, { logger: this.#logger, lockFor: null });
+    this.#signals.listen((hints) => this.#onlooker?.onHints(hints));
     await this.#signals.connect();
   }
 
@@ -64,11 +77,30 @@ export class Kernel {
       commits: this.#commits,
       logger: this.#logger,
       probe: this.#probe,
+      onDelta: (run, step, delta) => {
+        options.onDelta?.(run, step, delta);
+        this.#onlooker?.onDelta(run, step, delta);
+      },
+      onTouched: (run) => {
+        this.#onlooker?.onSilent(run);
+        this.#onlooker?.onTouched(run.threadId);
+      },
       onEnded: (run, ended) => this.#tellEnd(run, ended),
     });
+    worker.signals.listen((hints) => this.#onlooker?.onHints(hints));
     await worker.start();
     this.#worker = worker;
     return worker;
+  }
+
+  /** There is one at most. */
+  setOnlooker(onlooker: Onlooker | null): void {
+    this.#onlooker = onlooker;
+  }
+
+  /** To the other processes, some milliseconds later and with what else there is to say; may be lost. */
+  hint(hints: Hints): void {
+    (this.#worker?.signals ?? this.#signals)?.send(hints);
   }
 
   get worker(): Worker | null {
@@ -93,6 +125,7 @@ export class Kernel {
     }
     if (started.ok && started.claimed === undefined && started.ready !== false && !started.duplicate)
       this.#hintQueued();
+    if (started.ok) this.#onlooker?.onTouched(started.thread);
     return started;
   }
 
@@ -103,7 +136,8 @@ export class Kernel {
     const told = posted.ok
       ? [posted.canceled, posted.outcome === 'steered' ? posted.run : null].filter((id) => id != null)
       : [];
-    if (told.length > 0) this.#hint({ runs: told });
+    if (told.length > 0) this.hint({ runs: told });
+    if (posted.ok) this.#onlooker?.onTouched(posted.thread);
     return posted;
   }
 
@@ -118,6 +152,7 @@ export class Kernel {
     const settled = await patiently(() => store.settle(this.#db, run, call, outcome, by, newId()));
     if (this.#probe) await this.#probe('settle', 'after', [run]);
     if (settled.ok && settled.queued) this.#hintQueued();
+    if (settled.ok) this.#onlooker?.onTouched(settled.thread);
     return settled;
   }
 
@@ -128,22 +163,25 @@ export class Kernel {
   ): Promise<store.Canceled> {
     const canceled = await patiently(() => store.cancel(this.#db, run, reason, by));
     if (canceled.ok) {
-      this.#hint({ runs: [run], queued: true });
+      this.hint({ runs: [run], queued: true });
       this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
     }
+    if (canceled.ok) this.#onlooker?.onTouched(canceled.thread);
     return canceled;
   }
 
   /** One run takes another over, with its trigger and everything it did. */
   async absorb(target: string, by: { run: string; worker: string; epoch: number }): Promise<store.Absorbed> {
     const absorbed = await patiently(() => store.absorb(this.#db, target, by));
-    if (absorbed.ok) this.#hint({ runs: [target], queued: true });
+    if (absorbed.ok) this.hint({ runs: [target], queued: true });
+    if (absorbed.ok) this.#onlooker?.onTouched(absorbed.thread);
     return absorbed;
   }
 
   async retry(run: string): Promise<store.Retried> {
     const retried = await patiently(() => store.retry(this.#db, run));
     if (retried.ok && retried.ready) this.#hintQueued();
+    if (retried.ok) this.#onlooker?.onTouched(retried.thread);
     return retried;
   }
 
@@ -162,6 +200,7 @@ export class Kernel {
       }),
     );
     if (forked.ok) this.#hintQueued();
+    if (forked.ok) this.#onlooker?.onTouched(forked.thread);
     return forked;
   }
 
@@ -220,11 +259,7 @@ export class Kernel {
 
   #hintQueued(): void {
     // A worker in this process that has a place comes first; the others need not be disturbed.
-    if (!this.#worker?.wake()) this.#hint({ queued: true });
-  }
-
-  #hint(hints: Hints): void {
-    (this.#worker?.signals ?? this.#signals)?.send(hints);
+    if (!this.#worker?.wake()) this.hint({ queued: true });
   }
 
   async close(): Promise<void> {

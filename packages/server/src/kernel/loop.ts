@@ -30,6 +30,8 @@ export interface LoopDependencies {
   lease: { fresh(): boolean; confirmed(): Promise<void> };
   probe: Probe | undefined;
   onDelta: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
+  /** Something of the run is on disk. */
+  onCommitted?: ((run: ClaimedRun) => void) | undefined;
   logger: Logger;
 }
 
@@ -170,6 +172,8 @@ export class RunLoop {
     const { lease, onDelta } = this.#dependencies;
     if (!lease.fresh()) await lease.confirmed();
     if (signal.aborted || this.gone) return;
+    // A model that was given up, or has answered, may go on talking: nobody listens.
+    let listening = true;
     const result = await think({
       models: this.#dependencies.models,
       budgets: this.#dependencies.budgets,
@@ -178,8 +182,11 @@ export class RunLoop {
       modelIndex: effect.modelIndex,
       attempt: effect.attempt,
       signal,
-      onDelta: onDelta ? (delta) => onDelta(this.run, effect.step, delta) : () => {},
+      onDelta: (delta) => {
+        if (listening && !signal.aborted && !this.gone) onDelta?.(this.run, effect.step, delta);
+      },
     });
+    listening = false;
     if (signal.aborted || this.gone) {
       // Whatever came back belongs to a call that was given up.
       if ('thought' in result) result.thought.spend(false);
@@ -284,6 +291,7 @@ export class RunLoop {
       return;
     }
     this.#remember(item, verdict);
+    this.#dependencies.onCommitted?.(this.run);
     this.dispatch({
       type: 'committed',
       mode: verdict.mode,

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, messageOf, StartupError } from '../base/index.ts';
+import type { Json } from '@troupe/protocol';
+import { type Logger, messageOf, newId, StartupError } from '../base/index.ts';
 import { type Database, notify, openSignals } from '../store/index.ts';
 
 const BATCH_MS = 3;
 /** Postgres takes at most 8,000 bytes in one notice. */
 const MOST_IDS = 150;
+const MOST_BYTES = 7_500;
+const MOST_PIECES = 10_000;
 
 export interface Hints {
   /** Something was queued. */
@@ -13,7 +16,31 @@ export interface Hints {
   runs?: string[];
   /** These threads have something new. */
   threads?: string[];
+  /** Somebody reads these threads as they are written. */
+  watch?: string[];
+  /** Somebody begins to, and wants all that is being written there. */
+  whole?: string[];
+  /** Pieces of what models are writing, each far below the size of a notice. Whoever shows them knows their form. */
+  live?: Json[];
 }
+
+interface Pending {
+  queued: boolean;
+  runs: Set<string>;
+  threads: Set<string>;
+  watch: Set<string>;
+  whole: Set<string>;
+  live: Json[];
+}
+
+const nothing = (): Pending => ({
+  queued: false,
+  runs: new Set(),
+  threads: new Set(),
+  watch: new Set(),
+  whole: new Set(),
+  live: [],
+});
 
 /**
  * The one direct connection of a process: it hears hints, sends hints, and holds the advisory lock that shows the
@@ -26,12 +53,11 @@ export class Signals {
   readonly #listeners = new Set<(hints: Hints) => void>();
   readonly #onReconnect: () => void;
   #client: Awaited<ReturnType<Database['connectDirect']>> | null = null;
-  #pending: { queued: boolean; runs: Set<string>; threads: Set<string> } = {
-    queued: false,
-    runs: new Set(),
-    threads: new Set(),
-  };
+  /** So that what is meant for other processes is not heard by the one that said it. */
+  readonly #id = newId();
+  #pending = nothing();
   #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | null = null;
   #closed = false;
 
   constructor(db: Database, options: { logger: Logger; lockFor: string | null; onReconnect?: () => void }) {
@@ -62,7 +88,8 @@ export class Signals {
     }
     client.on('notification', (notice) => {
       try {
-        const hints = JSON.parse(notice.payload ?? '{}') as Hints;
+        const { from, ...hints } = JSON.parse(notice.payload ?? '{}') as Hints & { from?: string };
+        if (from === this.#id) return;
         for (const listener of this.#listeners) listener(hints);
       } catch {
         // not ours
@@ -92,36 +119,81 @@ export class Signals {
   }
 
   send(hints: Hints): void {
-    if (hints.queued) this.#pending.queued = true;
-    for (const run of hints.runs ?? []) this.#pending.runs.add(run);
-    for (const thread of hints.threads ?? []) this.#pending.threads.add(thread);
+    const pending = this.#pending;
+    if (hints.queued) pending.queued = true;
+    for (const name of ['runs', 'threads', 'watch', 'whole'] as const) {
+      for (const id of hints[name] ?? []) pending[name].add(id);
+    }
+    for (const piece of hints.live ?? []) pending.live.push(piece);
+    // Whoever misses a piece asks for all of it.
+    if (pending.live.length > MOST_PIECES) pending.live = [];
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
     this.#timer ??= setTimeout(() => void this.#flush(), BATCH_MS);
   }
 
-  async #flush(): Promise<void> {
-    this.#timer = undefined;
-    const { queued, runs, threads } = this.#pending;
-    this.#pending = { queued: false, runs: new Set(), threads: new Set() };
-    const runIds = [...runs];
-    const threadIds = [...threads];
-    let first = true;
-    while (first || runIds.length > 0 || threadIds.length > 0) {
-      const hints: Hints = {
-        ...(first && queued ? { queued: true } : {}),
-        ...(runIds.length > 0 ? { runs: runIds.splice(0, MOST_IDS) } : {}),
-      };
-      if (!hints.runs && threadIds.length > 0) hints.threads = threadIds.splice(0, MOST_IDS);
-      first = false;
-      if (this.#client) await notify(this.#client, JSON.stringify(hints)).catch(() => {});
+  /** One after the other: what comes up while a slow connection takes its time is gathered. */
+  #flush(): Promise<void> {
+    this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = null;
+      this.#timer = undefined;
+      if (!this.#closed && !isEmpty(this.#pending)) this.#flushSoon();
+    });
+    return this.#flushing;
+  }
+
+  async #send(): Promise<void> {
+    const pending = this.#pending;
+    this.#pending = nothing();
+    for (const notice of noticesOf(pending, this.#id)) {
+      if (this.#client) await notify(this.#client, JSON.stringify(notice)).catch(() => {});
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    if (this.#timer) await this.#flush();
+    await this.#flushing;
+    if (!isEmpty(this.#pending)) await this.#flush();
     const client = this.#client;
     this.#client = null;
     await client?.end().catch(() => {});
   }
+}
+
+function isEmpty({ queued, live, runs, threads, watch, whole }: Pending): boolean {
+  return !queued && live.length === 0 && [runs, threads, watch, whole].every(({ size }) => size === 0);
+}
+
+/** What a thread has new goes before what is being written there now, as it happened. */
+function noticesOf(pending: Pending, from: string): object[] {
+  const notices: object[] = [];
+  if (pending.queued && pending.runs.size === 0) notices.push({ queued: true });
+  for (const [index, runs] of portions(pending.runs).entries())
+    notices.push({ ...(pending.queued && index === 0 ? { queued: true } : {}), runs });
+  for (const name of ['threads', 'watch', 'whole'] as const) {
+    for (const ids of portions(pending[name])) notices.push({ from, [name]: ids });
+  }
+  let live: Json[] = [];
+  let bytes = 0;
+  for (const piece of pending.live) {
+    const size = Buffer.byteLength(JSON.stringify(piece)) + 1;
+    if (live.length === 0 || bytes + size > MOST_BYTES) {
+      live = [];
+      bytes = 0;
+      notices.push({ from, live });
+    }
+    live.push(piece);
+    bytes += size;
+  }
+  return notices;
+}
+
+function portions(ids: Set<string>): string[][] {
+  const all = [...ids];
+  const portioned: string[][] = [];
+  for (let at = 0; at < all.length; at += MOST_IDS) portioned.push(all.slice(at, at + MOST_IDS));
+  return portioned;
 }

@@ -35,6 +35,8 @@ export interface WorkerOptions {
   logger: Logger;
   probe?: Probe | undefined;
   onDelta?: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
+  /** A run was taken, something of it is on disk, or it left. */
+  onTouched?: ((run: ClaimedRun) => void) | undefined;
   /** A run left this worker for good. */
   onEnded?: (run: string, ended: Ended) => void;
 }
@@ -118,6 +120,7 @@ export class Worker {
       lease: this.#liveness,
       probe: options.probe,
       onDelta: options.onDelta,
+      onCommitted: options.onTouched,
       logger: this.#logger,
     };
   }
@@ -247,11 +250,15 @@ export class Worker {
       snapshot,
       this.#doors[run.door]!,
       this.#dependencies,
-      (how, ended, promoted) => this.#gone(run.id, how, ended, promoted),
+      (how, ended, promoted) => {
+        this.#gone(run.id, how, ended, promoted);
+        this.#options.onTouched?.(run);
+      },
     );
     // What is claimed here again was taken away before, even if nobody has noticed yet.
     this.#loops.get(run.id)?.dispatch({ type: 'lost' });
     this.#loops.set(run.id, loop);
+    this.#options.onTouched?.(run);
     loop.start();
     if (this.#draining) loop.dispatch({ type: 'drain' });
   }

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, messageOf } from '../base/index.ts';
 import type { Phase } from '../http/index.ts';
 
-/** In this order things are closed. What works is drained while HTTP still answers, and Postgres outlives them all. */
-const STAGES = ['work', 'http', 'database', 'postgres'] as const;
+/** In this order things are closed. What works is drained while HTTP still answers and readers still follow, and Postgres outlives them all. */
+const STAGES = ['work', 'stream', 'http', 'database', 'postgres'] as const;
 type Stage = (typeof STAGES)[number];
 
 /** All of Troupe is drained within this; Postgres has its own time after it. */

@@ -4,6 +4,7 @@ import { createApp, type HttpServer, listen, type Services } from '../http/index
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
+import { Stream } from '../stream/index.ts';
 import { openAccess } from './admission.ts';
 import { openEncryption } from './encryption-key.ts';
 import type { Life } from './life.ts';
@@ -110,9 +111,19 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
     db,
     kernel,
     access,
+    stream: await openStream(program, db, kernel),
     sealer: access.encryption,
     environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
   };
+}
+
+/** Tells readers, here and in other processes, what is written. A process that only works needs it too. */
+export async function openStream({ life, logger }: Program, db: Database, kernel: Kernel): Promise<Stream> {
+  return life.open(
+    'stream',
+    async () => new Stream({ db, logger, line: kernel }),
+    (stream) => stream.close(),
+  );
 }
 
 /** A kernel that takes runs, and jobs beside it. */

@@ -1,10 +1,10 @@
-import { openDatabase, openWork, type Program, requireDatabase } from './program.ts';
+import { openDatabase, openStream, openWork, type Program, requireDatabase } from './program.ts';
 
 /** A worker alone: runs and jobs, no HTTP. */
 export async function work(program: Program): Promise<void> {
   const address = requireDatabase(program);
   const db = await openDatabase(program, address);
-  await openWork(program, db);
+  await openStream(program, db, await openWork(program, db));
   program.life.ready();
   program.logger.info({ concurrency: program.config.concurrency }, 'working');
 }

@@ -18,6 +18,7 @@ export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
 export * from './queries/entities.ts';
 export * from './queries/envelopes.ts';
+export * from './queries/events.ts';
 export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';
 export * from './queries/jobs.ts';

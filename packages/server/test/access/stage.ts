@@ -8,6 +8,7 @@ import { afterEach, inject } from 'vitest';
 import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
+import { Stream } from '../../src/stream/index.ts';
 
 const cleanups: (() => unknown)[] = [];
 
@@ -57,10 +58,12 @@ export async function openDoor({
   after(() => stage.close());
   const { db, kernel } = stage;
   const access = new Access({ db, mode, encryption });
+  const stream = new Stream({ db, logger: silentLogger, line: kernel });
+  after(async () => stream.close());
   const app: Hono = createApp({
     logger: silentLogger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
-    services: () => ({ db, kernel, access, sealer: access.encryption, environmentKeys: {} }),
+    services: () => ({ db, kernel, access, stream, sealer: access.encryption, environmentKeys: {} }),
   });
   const ask = async (method: string, path: string, request: Request = {}): Promise<Answer> => {
     const { key, body, headers = {} } = request;
@@ -94,7 +97,7 @@ export async function openDoor({
   const theirs = newId();
   await db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [theirs, `other ${theirs}`]);
   const [ourKey, theirKey] = [(await makeKey(ours)).key, (await makeKey(theirs)).key];
-  return { stage, db, kernel, access, app, ask, makeKey, ours, theirs, ourKey, theirKey, statements };
+  return { stage, db, kernel, access, stream, app, ask, makeKey, ours, theirs, ourKey, theirKey, statements };
 }
 
 /** Whoever may do everything in a project. */

@@ -34,9 +34,16 @@ const put = endpoint({ ...order, method: 'PUT', path: '/v1/put' });
 /** An endpoint that counts; `act` is what it does besides. */
 async function openOrders(act: (count: number) => Promise<void> | void = () => {}) {
   const door = await openDoor();
-  const { db, kernel, access } = door;
+  const { db, kernel, access, stream } = door;
   const app = new Hono();
-  const endpoints = new Endpoints(app, () => ({ db, kernel, access, sealer: null, environmentKeys: {} }));
+  const endpoints = new Endpoints(app, () => ({
+    db,
+    kernel,
+    access,
+    stream,
+    sealer: null,
+    environmentKeys: {},
+  }));
   let count = 0;
   for (const each of [order, put]) {
     endpoints.serve(each, async ({ body }) => {

@@ -2,6 +2,7 @@ import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
+import { eventRoutes } from './events.ts';
 import { keyRoutes } from './keys.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
@@ -16,6 +17,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
   auditRoutes,
   capabilityRoutes,
+  eventRoutes,
   keyRoutes,
   messageRoutes,
   modelRoutes,

@@ -1,0 +1,79 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { Database } from '../database.ts';
+
+/** A session's log of events, as far as reading it needs to know. */
+export interface SessionLog {
+  session: string;
+  thread: string;
+  lastSequence: number;
+  /** Runs at work or waiting, the latest last. */
+  runs: { id: string; status: string }[];
+}
+
+/** Null where there is no such session for this caller. `entity`: only where it belongs to them; null: to anybody. */
+export async function findSessionLog(
+  db: Database,
+  project: string,
+  { agent, session, entity }: { agent: string; session: string; entity: string | null },
+): Promise<SessionLog | null> {
+  const rows = await db.run<SessionLog>(
+    {
+      name: 'find_session_log',
+      // Runs of a session go one after the other, so those that have not ended are among its last.
+      text: `select s.id as session, s.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence",
+          coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'status', r.status) order by r.created_at, r.id) from (
+            select id, status, created_at from troupe.runs where thread_id = s.thread_id order by created_at desc limit 200) r
+            where r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')), '[]') as runs
+        from troupe.sessions s left join troupe.threads t on t.id = s.thread_id
+        where s.id = $1 and s.agent_id = $2 and s.project_id = $3 and ($4::uuid is null or s.entity_id = $4)`,
+      values: [session, agent, project, entity],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+export interface StoredEvent {
+  seq: number;
+  type: string;
+  data: JsonObject | null;
+  runId: string | null;
+  step: number | null;
+  createdAt: Date;
+  /** The message that it tells of. */
+  messageId: string | null;
+  messageSeq: number | null;
+}
+
+/** What comes after a sequence, in order. `types`: patterns of LIKE, any of which must fit; null: all. */
+export async function eventsAfter(
+  db: Database,
+  thread: string,
+  after: number,
+  limit: number,
+  types: string[] | null = null,
+): Promise<StoredEvent[]> {
+  return db.run<StoredEvent & Record<string, unknown>>(
+    {
+      name: 'events_after',
+      text: `select e.seq, e.type, e.data, e.run_id as "runId", e.step, e.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
+        from troupe.events e left join troupe.messages m on m.thread_id = e.thread_id and m.seq = e.message_seq
+        where e.thread_id = $1 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) order by e.seq limit $3`,
+      values: [thread, after, limit, types],
+    },
+    db.pool,
+  );
+}
+
+/** How far the logs of these threads have come; a thread that is gone is missing. */
+export async function lastEvents(db: Database, threads: string[]): Promise<Map<string, number>> {
+  const rows = await db.run<{ id: string; last: number }>(
+    {
+      name: 'last_events',
+      text: 'select id, last_event_seq as last from troupe.threads where id = any($1)',
+      values: [threads],
+    },
+    db.pool,
+  );
+  return new Map(rows.map((row) => [row.id, row.last]));
+}

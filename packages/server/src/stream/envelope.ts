@@ -1,0 +1,32 @@
+import { hash } from 'node:crypto';
+import type { Event } from '@troupe/protocol';
+import type { StoredEvent } from '../store/index.ts';
+
+/** An event as it is told. */
+export function presentEvent(stored: StoredEvent, log: { thread: string; session: string }): Event {
+  const { seq, type, runId, step, createdAt, messageId, messageSeq } = stored;
+  const data = { ...stored.data };
+  if (messageSeq !== null) {
+    if (type === 'message.created') delete data.id;
+    if (messageId !== null) data.messageId = messageId;
+    data.sequence = messageSeq;
+  }
+  return {
+    id: eventId(log.thread, seq),
+    sequence: seq,
+    type,
+    threadId: log.thread,
+    sessionId: log.session,
+    ...(runId === null ? {} : { runId }),
+    ...(step === null ? {} : { step }),
+    data,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+/** UUID v8: thread and sequence name an event already, and always the same. */
+export function eventId(thread: string, seq: number): string {
+  const hex = hash('sha256', `${thread}:${seq}`, 'hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

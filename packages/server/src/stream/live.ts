@@ -1,0 +1,160 @@
+import type { Delta, Json } from '@troupe/protocol';
+import { deltaFrame } from './frame.ts';
+import type { Speaker, SpokenDelta } from './line.ts';
+
+/** UTF-16 units in one piece to other processes: escaped at its worst, it still fits a notice of 8,000 bytes. */
+const PIECE = 1_100;
+/** A model that never stops is stopped elsewhere; here it must not fill the memory first. */
+const LONGEST = 1_000_000;
+
+/** A piece on its way to another process. `order` is greater for every new attempt of a step. */
+export interface Piece {
+  thread: string;
+  run: string;
+  step: number;
+  epoch: number;
+  order: number;
+  type: Delta['type'];
+  call?: string;
+  name?: string;
+  offset: number;
+  text: string;
+}
+
+const deltaTypes = { text: 'message.delta', reasoning: 'step.generating', tool_input: 'tool.delta' } as const;
+
+/** One text that a model is writing: its answer, its reasoning, or the arguments of a call. */
+export class LiveText {
+  readonly about: Omit<Piece, 'offset' | 'text'>;
+  /** Written by this process. */
+  readonly own: boolean;
+  text = '';
+  /** How much of it other processes were told. */
+  told = 0;
+  #last: { from: number; to: number; bytes: Buffer } | null = null;
+
+  constructor(about: Omit<Piece, 'offset' | 'text'>, own: boolean) {
+    this.about = about;
+    this.own = own;
+  }
+
+  /** Everything from `offset` on. Most readers are at the same place, so the last frame is kept. */
+  frameFrom(offset: number): Buffer {
+    const to = this.text.length;
+    if (this.#last?.from !== offset || this.#last.to !== to) {
+      const { type, run, step, call, name } = this.about;
+      const bytes = deltaFrame({
+        type,
+        runId: run,
+        step,
+        offset,
+        text: this.text.slice(offset),
+        ...(call === undefined ? {} : { callId: call }),
+        ...(name === undefined ? {} : { name }),
+      });
+      this.#last = { from: offset, to, bytes };
+    }
+    return this.#last.bytes;
+  }
+
+  *pieces(from: number): Generator<Piece> {
+    for (let offset = from; offset < this.text.length; offset += PIECE)
+      yield { ...this.about, offset, text: this.text.slice(offset, offset + PIECE) };
+  }
+}
+
+/** What is being written in all threads of a process, its own and what it heard of. Gone with the commit that stores it. */
+export class Live {
+  readonly #threads = new Map<string, Map<string, LiveText>>();
+  #order = 0;
+
+  of(thread: string): Iterable<LiveText> {
+    return this.#threads.get(thread)?.values() ?? [];
+  }
+
+  /** A model of this process wrote something. */
+  write(run: Speaker, step: number, delta: SpokenDelta): LiveText {
+    const call = delta.type === 'tool_input' ? delta.callId : undefined;
+    const type = deltaTypes[delta.type];
+    const known = this.#find(run.threadId, run.id, step, type, call);
+    let live = known?.own && known.about.epoch === run.epoch ? known : null;
+    if (!live) {
+      live = new LiveText(
+        {
+          thread: run.threadId,
+          run: run.id,
+          step,
+          epoch: run.epoch,
+          order: ++this.#order,
+          type,
+          ...(delta.type === 'tool_input' ? { call: delta.callId, name: delta.name } : {}),
+        },
+        true,
+      );
+      this.#put(live);
+    }
+    if (live.text.length < LONGEST) live.text += delta.text.slice(0, LONGEST);
+    return live;
+  }
+
+  /** A piece from elsewhere. False where one before it is missing. */
+  hear({ offset, text, ...about }: Piece): boolean {
+    const { thread, run, step, type, call, epoch, order } = about;
+    const known = this.#find(thread, run, step, type, call);
+    if (known) {
+      const { about: had } = known;
+      if (known.own || epoch < had.epoch || (epoch === had.epoch && order < had.order)) return true;
+      if (epoch === had.epoch && order === had.order) {
+        if (offset > known.text.length) return false;
+        known.text += text.slice(known.text.length - offset);
+        return true;
+      }
+    }
+    if (offset > 0) return false;
+    const live = new LiveText(about, false);
+    live.text = text;
+    this.#put(live);
+    return true;
+  }
+
+  /** Forgets what a run was saying, up to a step. */
+  end(thread: string, run: string, step = Number.POSITIVE_INFINITY): void {
+    const texts = this.#threads.get(thread);
+    if (!texts) return;
+    for (const [key, { about }] of texts) if (about.run === run && about.step <= step) texts.delete(key);
+    if (texts.size === 0) this.#threads.delete(thread);
+  }
+
+  /** Nobody here reads the thread any more: what others write there need not be kept. */
+  leave(thread: string): void {
+    const texts = this.#threads.get(thread);
+    if (!texts) return;
+    for (const [key, live] of texts) if (!live.own) texts.delete(key);
+    if (texts.size === 0) this.#threads.delete(thread);
+  }
+
+  #put(live: LiveText): void {
+    const { thread, run, step, type, call } = live.about;
+    const texts = this.#threads.get(thread) ?? new Map<string, LiveText>();
+    texts.set(keyOf(run, step, type, call), live);
+    this.#threads.set(thread, texts);
+  }
+
+  #find(thread: string, run: string, step: number, type: string, call: string | undefined) {
+    return this.#threads.get(thread)?.get(keyOf(run, step, type, call)) ?? null;
+  }
+}
+
+function keyOf(run: string, step: number, type: string, call: string | undefined): string {
+  return `${run} ${step} ${type} ${call ?? ''}`;
+}
+
+/** What another process sends may be of another version. */
+export function isPiece(value: Json): value is Json & Piece {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { thread, run, step, epoch, order, type, offset, text } = value;
+  return (
+    [thread, run, type, text].every((field) => typeof field === 'string') &&
+    [step, epoch, order, offset].every((field) => Number.isSafeInteger(field))
+  );
+}

@@ -1,0 +1,232 @@
+import type { Json } from '@troupe/protocol';
+import { type Logger, messageOf, RetryableError } from '../base/index.ts';
+import { type Database, lastEvents, type SessionLog } from '../store/index.ts';
+import { typeFilter } from './filter.ts';
+import type { Hints, Line, Speaker, SpokenDelta } from './line.ts';
+import { isPiece, Live, type LiveText } from './live.ts';
+import { Reader } from './reader.ts';
+import { Topic } from './topic.ts';
+
+export interface StreamOptions {
+  db: Database;
+  logger: Logger;
+  line: Line;
+  heartbeatMs?: number;
+}
+
+const LOOK_MS = 1_000;
+/** A thread that nobody has said for this long to be read elsewhere is not. */
+const WATCHED_MS = 3_500;
+/** What is being written goes to other processes this often. */
+const TELL_MS = 20;
+const ASK_MS = 300;
+const FAREWELL_MS = 500;
+
+/**
+ * Everybody who reads a thread as it is written, in one process, and what this process has to tell readers in others.
+ *
+ * A process that has readers says so once a second; only then do others send hints and deltas for those threads. So
+ * nobody pays for what nobody reads, and a notice that is lost is made up for within a second.
+ */
+export class Stream {
+  readonly #db: Database;
+  readonly #logger: Logger;
+  readonly #line: Line;
+  readonly #heartbeatMs: number;
+  readonly #live = new Live();
+  readonly #topics = new Map<string, Topic>();
+  readonly #readers = new Map<Reader, Topic>();
+  /** Threads that are read in other processes, and until when that is believed. */
+  readonly #elsewhere = new Map<string, number>();
+  /** What other processes have yet to be told. */
+  readonly #untold = new Set<LiveText>();
+  readonly #lookTimer: NodeJS.Timeout;
+  #tellTimer: NodeJS.Timeout | undefined;
+  #looking = false;
+  #closing = false;
+
+  constructor({ db, logger, line, heartbeatMs = 15_000 }: StreamOptions) {
+    this.#db = db;
+    this.#logger = logger;
+    this.#line = line;
+    this.#heartbeatMs = heartbeatMs;
+    this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS);
+    line.setOnlooker({
+      onTouched: (thread) => this.#touched(thread),
+      onDelta: (run, step, delta) => this.#spoken(run, step, delta),
+      onSilent: (run) => this.#silent(run),
+      onHints: (hints) => this.#hear(hints),
+    });
+  }
+
+  /** How many read here. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /** The log after a sequence, then as it grows, as server-sent events. */
+  open(log: SessionLog, options: { after: number; types?: string | undefined }): ReadableStream<Uint8Array> {
+    if (this.#closing)
+      throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
+    const reader = new Reader({
+      connected: { lastSequence: log.lastSequence, runs: log.runs },
+      after: options.after,
+      wants: typeFilter(options.types),
+      live: this.#live,
+      heartbeatMs: this.#heartbeatMs,
+      join: (joining) => this.#join(joining, log),
+      leave: (leaving) => this.#leave(leaving),
+      onFailure: (error) => this.#logger.error({ thread: log.thread, error }, 'a stream of events failed'),
+    });
+    return reader.toStream();
+  }
+
+  #join(reader: Reader, log: SessionLog): Topic {
+    let topic = this.#topics.get(log.thread);
+    if (!topic) {
+      topic = new Topic(log, { db: this.#db, logger: this.#logger, live: this.#live });
+      this.#topics.set(log.thread, topic);
+      topic.askedAt = performance.now();
+      this.#line.hint({ watch: [log.thread], whole: [log.thread] });
+    }
+    topic.readers.add(reader);
+    this.#readers.set(reader, topic);
+    if (this.#closing) reader.leave();
+    return topic;
+  }
+
+  #leave(reader: Reader): void {
+    const topic = this.#readers.get(reader);
+    if (!topic) return;
+    this.#readers.delete(reader);
+    topic.readers.delete(reader);
+    if (topic.readers.size > 0) return;
+    this.#topics.delete(topic.thread);
+    this.#live.leave(topic.thread);
+  }
+
+  // ---- what happens in this process
+
+  #touched(thread: string): void {
+    this.#topics.get(thread)?.refresh();
+    if (this.#elsewhere.has(thread)) this.#line.hint({ threads: [thread] });
+  }
+
+  #spoken(run: Speaker, step: number, delta: SpokenDelta): void {
+    // Models come from anywhere.
+    if (typeof delta?.text !== 'string' || delta.text === '') return;
+    const text = this.#live.write(run, step, delta);
+    this.#topics.get(run.threadId)?.wake();
+    if (!this.#elsewhere.has(run.threadId)) return;
+    this.#untold.add(text);
+    this.#tellTimer ??= setTimeout(() => this.#tell(), TELL_MS);
+  }
+
+  #silent(run: Speaker): void {
+    this.#live.end(run.threadId, run.id);
+  }
+
+  #tell(): void {
+    this.#tellTimer = undefined;
+    const live: Json[] = [];
+    for (const text of this.#untold) {
+      // What was stored meanwhile is read from there.
+      if (!this.#isLive(text)) continue;
+      for (const piece of text.pieces(text.told)) live.push({ ...piece });
+      text.told = text.text.length;
+    }
+    this.#untold.clear();
+    if (live.length > 0) this.#line.hint({ live });
+  }
+
+  #isLive(text: LiveText): boolean {
+    for (const live of this.#live.of(text.about.thread)) if (live === text) return true;
+    return false;
+  }
+
+  // ---- what other processes say
+
+  #hear(hints: Hints): void {
+    const until = performance.now() + WATCHED_MS;
+    for (const thread of hints.watch ?? []) {
+      this.#elsewhere.set(thread, until);
+      this.#sayWhere(thread);
+    }
+    for (const thread of hints.whole ?? []) this.#sayAll(thread);
+    for (const thread of hints.threads ?? []) this.#topics.get(thread)?.refresh();
+    for (const piece of hints.live ?? []) if (isPiece(piece)) this.#hearPiece(piece);
+  }
+
+  #hearPiece(piece: Parameters<Live['hear']>[0]): void {
+    const topic = this.#topics.get(piece.thread);
+    if (!topic || topic.isSilent(piece.run, piece.step)) return;
+    if (this.#live.hear(piece)) {
+      topic.wake();
+      return;
+    }
+    const now = performance.now();
+    if (now - topic.askedAt < ASK_MS) return;
+    topic.askedAt = now;
+    this.#line.hint({ whole: [piece.thread] });
+  }
+
+  /** An empty piece at the end of each text: whoever lacks something before it notices. */
+  #sayWhere(thread: string): void {
+    const live: Json[] = [];
+    for (const text of this.#live.of(thread))
+      if (text.own && text.told > 0) live.push({ ...text.about, offset: text.told, text: '' });
+    if (live.length > 0) this.#line.hint({ live });
+  }
+
+  #sayAll(thread: string): void {
+    const live: Json[] = [];
+    for (const text of this.#live.of(thread)) {
+      if (!text.own) continue;
+      for (const piece of text.pieces(0)) live.push({ ...piece });
+      text.told = text.text.length;
+    }
+    if (live.length > 0) this.#line.hint({ live });
+  }
+
+  // ---- once a second: what hints did not tell
+
+  async #look(): Promise<void> {
+    const now = performance.now();
+    for (const [thread, until] of this.#elsewhere) if (until < now) this.#elsewhere.delete(thread);
+    const threads = [...this.#topics.keys()];
+    if (threads.length === 0 || this.#looking) return;
+    this.#line.hint({ watch: threads });
+    this.#looking = true;
+    try {
+      const last = await lastEvents(this.#db, threads);
+      for (const thread of threads) {
+        const topic = this.#topics.get(thread);
+        if (!topic) continue;
+        const seq = last.get(thread);
+        if (seq === undefined && topic.last > 0) {
+          topic.gone = true;
+          topic.wake();
+        } else if ((seq ?? 0) > topic.last) topic.refresh();
+      }
+    } catch (error) {
+      this.#logger.debug({ error: messageOf(error) }, 'the logs that are read could not be looked at');
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  /** Tells every reader to come back later, to whoever serves then. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearInterval(this.#lookTimer);
+    clearTimeout(this.#tellTimer);
+    this.#line.setOnlooker(null);
+    for (const reader of [...this.#readers.keys()]) reader.leave();
+    const until = performance.now() + FAREWELL_MS;
+    while (this.#readers.size > 0 && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    // Who does not read cannot be told either.
+    for (const reader of [...this.#readers.keys()]) reader.close();
+  }
+}

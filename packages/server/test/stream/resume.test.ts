@@ -1,0 +1,255 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connected, event, sessionEndpoints } from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { buildAgent, buildCast, until } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { Scene, upTo } from './scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await Scene.open(inject('postgresUrl'), { tools: { add: () => 4 } });
+});
+afterAll(() => scene[Symbol.asyncDispose]());
+
+/** A session with a whole turn in it: a tool call, its result, an answer. */
+async function played() {
+  const session = await scene.session();
+  const snapshot = await scene.agent([{ calls: [{ name: 'add', arguments: {} }] }, { text: 'four' }], {
+    tools: [{ name: 'add', provider: 'code' }],
+  });
+  const run = await scene.say(session, snapshot);
+  await scene.stage.kernel.ended(run);
+  const { rows } = await scene.stage.db.pool.query<{ last: number }>(
+    'select last_event_seq as last from troupe.threads where id = $1',
+    [session.thread],
+  );
+  return { ...session, run, last: rows[0]!.last };
+}
+
+test('a stream begins at the beginning and tells what the list tells', async () => {
+  const session = await played();
+  const client = scene.connect(session);
+  await client.sees('run.completed');
+  const response = await client.response;
+  expect(response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  expect(client.frames[0]!.event).toBe('connected');
+  expect(connected.parse(client.connected)).toEqual({ lastSequence: session.last, runs: [] });
+  expect(client.retryMs).toBe(1_000);
+  expect(client.ids).toEqual(upTo(session.last));
+  for (const frame of client.frames.filter((one) => one.id !== null)) {
+    const told = event.parse(frame.data);
+    expect([told.type, told.sequence]).toEqual([frame.event, frame.id]);
+    expect([told.sessionId, told.threadId]).toEqual([session.session, session.thread]);
+  }
+  const { status, body } = await scene.list(session);
+  expect(status).toBe(200);
+  const list = sessionEndpoints.events.response.parse(body);
+  expect(list).toEqual({ data: client.events, lastSequence: session.last });
+  expect(new Set(list.data.map(({ id }) => id)).size).toBe(session.last);
+
+  const { rows: messages } = await scene.stage.db.pool.query<{ id: string; role: string; seq: number }>(
+    'select id, role, seq from troupe.messages where thread_id = $1 order by seq',
+    [session.thread],
+  );
+  const created = list.data.filter(({ type }) => type === 'message.created').map(({ data }) => data);
+  expect(created).toEqual(
+    messages
+      .filter(({ role }) => role === 'user' || role === 'assistant')
+      .map(({ id, role, seq }) => ({ messageId: id, role, sequence: seq })),
+  );
+});
+
+test('a reader that is cut after every single event sees what one sees that never was', async () => {
+  const session = await scene.session();
+  const snapshot = await scene.agent(
+    [{ calls: [{ name: 'add', arguments: {} }] }, { chunks: ['fo', 'ur'], delayBetweenChunksMs: 5 }],
+    { tools: [{ name: 'add', provider: 'code' }] },
+  );
+  const whole = scene.connect(session);
+  await until('connected', () => whole.frames.length > 0);
+  const cut: unknown[] = [];
+  let run = '';
+  const following = (async () => {
+    for (let last = 0; ; ) {
+      const client = scene.connect(session, {
+        ...(last > 0 ? { lastEventId: last } : {}),
+        onFrame: (frame) => frame.id !== null,
+      });
+      await until('an event', () => client.ended !== null);
+      expect(client.events).toHaveLength(1);
+      const [seen] = client.events;
+      cut.push(seen);
+      last = seen!.sequence;
+      if (
+        seen!.type === 'run.completed' &&
+        cut.filter((e) => (e as { type: string }).type === 'run.completed').length === 2
+      )
+        return;
+    }
+  })();
+  run = await scene.say(session, snapshot);
+  await scene.stage.kernel.ended(run);
+  await scene.say(session, snapshot);
+  await following;
+  await whole.sees('run.completed', 2);
+  expect(cut).toEqual(whole.events);
+  expect(whole.ids).toEqual(upTo(whole.events.length));
+});
+
+test('every place in the log can be resumed from, long after', async () => {
+  const session = await scene.session();
+  await scene.append(session.thread, 450); // more than is kept in memory, and more than a page
+  const places = [0, 1, 2, 127, 128, 199, 200, 201, 249, 250, 251, 321, 322, 323, 399, 400, 401, 448, 449];
+  const clients = places.map((place) => scene.connect(session, { lastEventId: place }));
+  for (const [index, client] of clients.entries()) {
+    const place = places[index]!;
+    await until(`everything after ${place}`, () => client.ids.length >= 450 - place);
+    expect(client.ids).toEqual(upTo(450, place + 1));
+  }
+  // At the end, and beyond it, there is nothing until there is.
+  const [atEnd, beyond] = [450, 451].map((place) => scene.connect(session, { lastEventId: place }));
+  await until('both connected', () => atEnd!.frames.length + beyond!.frames.length === 2);
+  await scene.append(session.thread, 3);
+  await until('the new ones', () => atEnd!.ids.length === 3 && beyond!.ids.length === 2);
+  expect([atEnd!.ids, beyond!.ids]).toEqual([
+    [451, 452, 453],
+    [452, 453],
+  ]);
+});
+
+test('Last-Event-ID beats after; what is no sequence is refused', async () => {
+  const session = await played();
+  const client = scene.connect(session, { lastEventId: session.last - 1, query: '?after=1' });
+  await client.sees('run.completed');
+  expect(client.ids).toEqual([session.last]);
+  const fromQuery = scene.connect(session, { query: `?after=${session.last - 2}` });
+  await fromQuery.sees('run.completed');
+  expect(fromQuery.ids).toEqual([session.last - 1, session.last]);
+  for (const garbage of ['x', '-1', '1.5', '1e3', '0x10', '9'.repeat(16), "1' or 1=1"]) {
+    const response = await fetch(`${scene.url}${session.path}/events`, {
+      headers: { accept: 'text/event-stream', 'last-event-id': garbage },
+    });
+    expect([garbage, response.status]).toEqual([garbage, 422]);
+    expect(await response.json()).toMatchObject({
+      code: 'invalid_request',
+      issues: [{ path: 'Last-Event-ID' }],
+    });
+  }
+});
+
+test('only the types asked for, in the stream and in the list', async () => {
+  const session = await played();
+  const { body } = await scene.list(session);
+  const all = sessionEndpoints.events.response.parse(body).data;
+  const filters: Record<string, (type: string) => boolean> = {
+    'run.*': (type) => type.startsWith('run.'),
+    'message.created,run.completed': (type) => ['message.created', 'run.completed'].includes(type),
+    'tool.*,run.completed': (type) => type.startsWith('tool.') || type === 'run.completed',
+    '*': () => true,
+  };
+  for (const [types, wanted] of Object.entries(filters)) {
+    const expected = all.filter(({ type }) => wanted(type));
+    expect(expected.length).toBeGreaterThan(1);
+    const client = scene.connect(session, { query: `?types=${types}` });
+    await client.sees('run.completed');
+    expect(client.events).toEqual(expected);
+    const listed = await scene.list(session, `?types=${types}`);
+    expect((listed.body as { data: unknown }).data).toEqual(expected);
+  }
+  const underscore = await scene.list(session, '?types=run_completed');
+  expect(underscore.body).toMatchObject({ data: [], lastSequence: session.last });
+  const few = await scene.list(session, '?after=2&limit=3');
+  expect((few.body as { data: { sequence: number }[] }).data.map(({ sequence }) => sequence)).toEqual([
+    3, 4, 5,
+  ]);
+  for (const query of ['?types=RUN', '?after=-1', '?limit=0', '?after=x', '?more=1'])
+    expect([query, (await scene.list(session, query)).status]).toEqual([query, 422]);
+});
+
+test('what is another’s is not there', async () => {
+  const session = await played();
+  const other = await buildAgent(scene.stage.db, scene.stage.cast);
+  const ask = async (path: string) => {
+    const accepts = ['application/json', 'text/event-stream'];
+    return Promise.all(
+      accepts.map(
+        async (accept) => (await fetch(`${scene.url}${path}/events`, { headers: { accept } })).status,
+      ),
+    );
+  };
+  const nobody = `/v1/agents/${scene.stage.cast.agent}/sessions`;
+  expect(await ask(`/v1/agents/${other.agent}/sessions/${session.session}`)).toEqual([404, 404]);
+  expect(await ask(`${nobody}/${newId()}`)).toEqual([404, 404]);
+  expect(await ask(`${nobody}/nonsense`)).toEqual([404, 404]);
+  const stranger = await buildCast(scene.stage.db);
+  const { project } = scene;
+  try {
+    scene.project = stranger.project;
+    expect(await ask(session.path)).toEqual([404, 404]);
+    scene.project = project;
+    scene.entity = stranger.entity;
+    expect(await ask(session.path)).toEqual([404, 404]);
+    scene.entity = session.person;
+    expect((await scene.list(session)).status).toBe(200);
+  } finally {
+    scene.project = project;
+    scene.entity = null;
+  }
+});
+
+test('runs at work are named at once, and a reader that leaves leaves nothing behind', async () => {
+  const session = await scene.session();
+  const held = Promise.withResolvers<void>();
+  const snapshot = await scene.agent([{ text: 'late', gate: held.promise }]);
+  const run = await scene.say(session, snapshot);
+  const second = await scene.say(session, snapshot);
+  const client = scene.connect(session);
+  await until('connected', () => client.frames.length > 0);
+  expect(client.connected.runs).toEqual([
+    { id: run, status: 'running' },
+    { id: second, status: 'queued' },
+  ]);
+  const readers = scene.stream.readers;
+  client.close();
+  await until('the reader is gone', () => scene.stream.readers === readers - 1);
+  const head = await fetch(`${scene.url}${session.path}/events`, {
+    method: 'HEAD',
+    headers: { accept: 'text/event-stream' },
+    signal: AbortSignal.timeout(2_000),
+  });
+  expect(head.status).toBe(200);
+  await delay(20);
+  expect(scene.stream.readers).toBe(readers - 1);
+  held.resolve();
+  await scene.stage.kernel.ended(second);
+});
+
+test('a session that is deleted ends its streams', async () => {
+  const session = await played();
+  const client = scene.connect(session);
+  await client.sees('run.completed');
+  for (const [table, column] of [
+    ['sessions', 'thread_id'],
+    ['events', 'thread_id'],
+    ['messages', 'thread_id'],
+    ['threads', 'id'],
+  ])
+    await scene.stage.db.pool.query(`delete from troupe.${table} where ${column} = $1`, [session.thread]);
+  await until('the end', () => client.ended === 'by the server', 5_000);
+});
+
+test('a quiet stream shows signs of life; one that ends says when to come back', async () => {
+  await using quiet = await Scene.open(inject('postgresUrl'), { work: false, heartbeatMs: 50 });
+  const session = await quiet.session();
+  const client = quiet.connect(session);
+  await until('two heartbeats', () => client.comments.filter((text) => text === ': heartbeat').length >= 2);
+  await quiet.stream.close();
+  await until('the end', () => client.ended === 'by the server');
+  expect(client.frames.at(-1)).toMatchObject({ id: null, event: 'disconnecting' });
+  expect(client.retryMs).toBeGreaterThanOrEqual(500);
+  expect(client.retryMs).toBeLessThanOrEqual(3_000);
+  const late = await fetch(`${quiet.url}${session.path}/events`, {
+    headers: { accept: 'text/event-stream' },
+  });
+  expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+});
