@@ -88,6 +88,30 @@ export const project = z.object({
 export type Project = z.infer<typeof project>;
 
 export const accessEndpoints = {
+  createProject: endpoint({
+    method: 'POST',
+    path: '/v1/projects',
+    tag: 'project',
+    summary: 'Make a project, with a first secret key that is shown this once',
+    description:
+      'Only from the project that is there from the start, which belongs to whoever runs the server.',
+    scope: 'admin',
+    body: z.strictObject({ name }),
+    status: 201,
+    response: project.extend({ key: z.string() }),
+    problems: ['name_taken'],
+    shownOnce: true,
+  }),
+  listProjects: endpoint({
+    method: 'GET',
+    path: '/v1/projects',
+    tag: 'project',
+    summary: 'All projects; only from the project that is there from the start',
+    scope: 'admin',
+    query: listQuery,
+    status: 200,
+    response: page(project),
+  }),
   getProject: endpoint({
     method: 'GET',
     path: '/v1/project',

@@ -4,18 +4,25 @@ import { type Json, json } from './json.ts';
 export const messageRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result', 'system']);
 export type MessageRole = z.infer<typeof messageRole>;
 
-export const contentPart = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text: z.string().max(1_000_000) }),
-  z.strictObject({
+const imagePart = z
+  .strictObject({
     type: z.literal('image'),
-    /** An address, or the picture itself in base64 together with its media type. */
+    /** An address, or the picture itself in base64 together with its media type: one of the two. */
     url: z
       .url({ protocol: /^https?$/ })
       .max(4000)
       .optional(),
-    base64: z.base64().max(6_000_000).optional(),
+    base64: z.base64().min(1).max(6_000_000).optional(),
     mediaType: z.enum(['image/png', 'image/jpeg', 'image/webp', 'image/gif']).optional(),
-  }),
+  })
+  .refine(
+    ({ url, base64, mediaType }) => (url === undefined) !== (base64 === undefined) && (!base64 || mediaType),
+    'needs either a url, or base64 with its mediaType',
+  );
+
+export const contentPart = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string().min(1).max(1_000_000) }),
+  imagePart,
 ]);
 export type ContentPart = z.infer<typeof contentPart>;
 

@@ -18,14 +18,20 @@ export const provider = z.object({
 });
 export type Provider = z.infer<typeof provider>;
 
+/** Without a name and a password in it: addresses are shown, keys are not. */
+const baseUrl = z
+  .url({ protocol: /^https?$/ })
+  .max(2000)
+  .refine((text) => {
+    if (!URL.canParse(text)) return true; // told above
+    const { username, password } = new URL(text);
+    return username === '' && password === '';
+  }, 'must not carry a name or a password; give the key as apiKey');
+
 export const newProvider = z.strictObject({
   kind: providerKind,
   name,
-  baseUrl: z
-    .url({ protocol: /^https?$/ })
-    .max(2000)
-    .nullable()
-    .default(null),
+  baseUrl: baseUrl.nullable().default(null),
   apiKey: z.string().min(1).max(4000).nullable().default(null),
 });
 export type NewProvider = z.infer<typeof newProvider>;
@@ -132,7 +138,7 @@ export const modelEndpoints = {
     body: providerPatch,
     status: 200,
     response: provider,
-    problems: ['name_taken', 'no_encryption_key', 'base_url_required'],
+    problems: ['name_taken', 'no_encryption_key', 'base_url_required', 'key_required'],
   }),
   deleteProvider: endpoint({
     method: 'DELETE',

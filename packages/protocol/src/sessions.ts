@@ -234,6 +234,7 @@ export const sessionEndpoints = {
     user: true,
     params: sessionParams,
     query: eventQuery,
+    responseType: 'text/event-stream',
     status: 200,
     response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
   }),

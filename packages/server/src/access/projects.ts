@@ -1,16 +1,24 @@
+import { createHash, randomBytes } from 'node:crypto';
 import type { accessEndpoints, BodyOf, JsonObject, Project, TokenRules } from '@troupe/protocol';
-import { Refusal } from '../base/index.ts';
+import { z } from 'zod';
+import { fromCursor, Refusal, toPage } from '../base/index.ts';
 import {
+  addKey,
+  addProject,
   type Database,
   FIRST_PROJECT,
   findProject,
   findSecret,
   hasModel,
   isUniqueViolation,
+  listProjects,
+  markDefault,
   updateProject,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
+
+const SECRET = 'tsk_';
 
 type Change = BodyOf<typeof accessEndpoints.updateProject>;
 
@@ -23,6 +31,44 @@ export class Projects {
   constructor(db: Database, changed: () => void) {
     this.#db = db;
     this.#changed = changed;
+  }
+
+  /** Another project, and the first key for it: only whoever runs the server may. */
+  async create(caller: Caller, name: string): Promise<Project & { key: string }> {
+    await this.#requireOperator(caller);
+    const key = `${SECRET}${randomBytes(32).toString('base64url')}`;
+    const creating = this.#db.rows.transaction().execute(async (rows) => {
+      const made = await addProject(rows, name);
+      await addKey(rows, {
+        project: made.id,
+        name: 'first',
+        kind: 'secret',
+        prefix: key.slice(0, 10),
+        hash: createHash('sha256').update(key).digest(),
+        scopes: [],
+        expiresAt: null,
+      });
+      await audit(rows, caller, 'project.created', made.id, { name });
+      return made;
+    });
+    const row = await creating.catch((error: unknown) => {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
+    });
+    return { ...present(row), key };
+  }
+
+  async list(caller: Caller, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
+    await this.#requireOperator(caller);
+    const after = fromCursor(z.uuid(), cursor);
+    return toPage(await listProjects(this.#db.rows, after, limit + 1), limit, ({ id }) => id, present);
+  }
+
+  async #requireOperator({ project }: Caller): Promise<void> {
+    if ((await findProject(this.#db.rows, project)).name === FIRST_PROJECT) return;
+    throw new Refusal('forbidden', 'forbidden', 'Projects are made by whoever runs the server.', {
+      hint: `Use a key of the project "${FIRST_PROJECT}".`,
+    });
   }
 
   async get({ project }: Caller): Promise<Project> {
@@ -50,6 +96,7 @@ export class Projects {
         ...change,
         tokens: tokens as JsonObject | null | undefined,
       });
+      if (defaultModelId !== undefined) await markDefault(rows, project, defaultModelId);
       await audit(rows, caller, 'project.updated', project, { fields: Object.keys(change) });
       return row;
     });

@@ -82,6 +82,18 @@ export async function updateProvider(
     if (changed.length === 0) return found;
     const baseUrl = patch.baseUrl === undefined ? found.base_url : patch.baseUrl;
     requireBaseUrl(found.kind, baseUrl);
+    // A key is for the address that it was given for: whoever may change the address must not learn the key that way.
+    if (baseUrl !== found.base_url && found.key_envelope !== null && apiKey === undefined) {
+      throw new Refusal(
+        'invalid',
+        'key_required',
+        'The stored key belongs to the address that it was given for.',
+        {
+          hint: 'Give `apiKey` together with the new `baseUrl`; null removes it.',
+          issues: [{ path: 'apiKey', message: 'is needed where baseUrl changes' }],
+        },
+      );
+    }
     let keyEnvelope = found.key_envelope;
     if (apiKey === null) keyEnvelope = null;
     else if (apiKey !== undefined) {

@@ -11,6 +11,8 @@ export interface Config {
   databaseUrl: string | null;
   /** Reaches Postgres without a transaction pooler in between. */
   databaseDirectUrl: string | null;
+  /** Pages of these origins may call the API from a browser. */
+  origins: string[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -52,6 +54,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     home: resolve(data.TROUPE_HOME),
     databaseUrl: data.DATABASE_URL ?? null,
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
+    origins: data.TROUPE_ORIGINS,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },

@@ -58,6 +58,12 @@ const bootstrapKey = z
     'must have 32 to 200 characters, without spaces, and not begin with tpk_',
   );
 
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+const origins = z
+  .string()
+  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+  .refine((list) => list.every(isOrigin), 'must be origins such as https://app.example, separated by commas');
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -73,5 +79,6 @@ export const environment = z.object({
   TROUPE_ENCRYPTION_KEY: variable(encryptionKey.optional()),
   TROUPE_ENCRYPTION_KEY_PREVIOUS: variable(encryptionKeys.default([])),
   TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),
+  TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

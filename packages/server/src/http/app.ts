@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { cors } from 'hono/cors';
 import { type Logger, RetryableError } from '../base/index.ts';
 import { Endpoints } from './endpoint.ts';
 import { answerError, notFound } from './problem.ts';
@@ -11,11 +12,25 @@ export interface AppOptions {
   logger: Logger;
   health: HealthOptions;
   services(): Services | null;
+  /** Pages of these origins may call `/v1` from a browser. */
+  origins?: string[];
 }
 
-export function createApp({ logger, health, services }: AppOptions): Hono {
+export function createApp({ logger, health, services, origins = [] }: AppOptions): Hono {
   const app = new Hono();
   app.route('/', healthRoutes(health));
+  if (origins.length > 0) {
+    app.use(
+      '/v1/*',
+      cors({
+        origin: origins,
+        allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        allowHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID', 'Troupe-Key'],
+        exposeHeaders: ['Idempotency-Replayed', 'Retry-After', 'Troupe-Request-Id'],
+        maxAge: 600,
+      }),
+    );
+  }
   const endpoints = new Endpoints(app, () => {
     const ready = services();
     if (!ready)

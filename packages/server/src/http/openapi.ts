@@ -24,7 +24,16 @@ export function openApiOf(endpoints: readonly Endpoint[], { version }: { version
     security: [{ key: [] }],
     paths,
     components: {
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key of the project.' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'A secret key of the project.' },
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: "A person's token." },
+        publicKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Troupe-Key',
+          description: 'A public key of the project.',
+        },
+      },
       schemas: { Problem: schemaOf(problem, 'output') },
     },
   };
@@ -38,11 +47,13 @@ function operationOf(endpoint: Endpoint): Document {
     tags: [endpoint.tag],
     summary: endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
+    ...(endpoint.user ? { security: [{ key: [] }, { token: [], publicKey: [] }] } : {}),
     'x-scope': endpoint.scope,
     parameters: [
       ...(params ? parametersOf(params, 'path') : []),
       ...(query ? parametersOf(query, 'query') : []),
       ...(method === 'POST' ? [IDEMPOTENCY_KEY] : []),
+      ...(responseType === 'text/event-stream' ? [LAST_EVENT_ID] : []),
     ],
     ...(body
       ? {
@@ -78,6 +89,14 @@ const IDEMPOTENCY_KEY = {
   required: false,
   description: 'Sent again with the same key, the request is done once and answered alike.',
   schema: { type: 'string', maxLength: 200 },
+};
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the last event that was seen: the stream goes on after it. Goes before `after`.',
+  schema: { type: 'string', pattern: '^\\d{1,15}$' },
 };
 
 /** `postV1AgentsAgentIdRollback`: long, and never the same for two. */

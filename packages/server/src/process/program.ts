@@ -57,7 +57,12 @@ export async function openHttp(
     if (!db) throw new Error('not connected yet');
     await ping(db);
   };
-  const app = createApp({ logger, health: { version, phase: () => life.phase, checkDatabase }, services });
+  const app = createApp({
+    logger,
+    health: { version, phase: () => life.phase, checkDatabase },
+    services,
+    origins: config.origins,
+  });
   return life.open(
     'http',
     () => listen(app, config),

@@ -18,6 +18,7 @@ export interface ReaderOptions {
   join(reader: Reader): Topic;
   leave(reader: Reader): void;
   onFailure(message: string): void;
+  mayStay?: () => Promise<void>;
 }
 
 /**
@@ -60,6 +61,10 @@ export class Reader {
       },
       { highWaterMark: 0 },
     );
+  }
+
+  async mayStay(): Promise<void> {
+    await this.#options.mayStay?.();
   }
 
   wake(): void {

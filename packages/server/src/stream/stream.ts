@@ -1,5 +1,5 @@
 import type { Json } from '@troupe/protocol';
-import { type Logger, messageOf, RetryableError } from '../base/index.ts';
+import { type Logger, messageOf, Refusal, RetryableError } from '../base/index.ts';
 import { type Database, lastEvents, type SessionLog } from '../store/index.ts';
 import { typeFilter } from './filter.ts';
 import type { Hints, Line, Speaker, SpokenDelta } from './line.ts';
@@ -15,6 +15,8 @@ export interface StreamOptions {
 }
 
 const LOOK_MS = 1_000;
+/** Whose key is revoked or whose token is out of date has to go after this. */
+const DOOR_MS = 5_000;
 /** A thread that nobody has said for this long to be read elsewhere is not. */
 const WATCHED_MS = 3_500;
 /** What is being written goes to other processes this often. */
@@ -41,6 +43,7 @@ export class Stream {
   /** What other processes have yet to be told. */
   readonly #untold = new Set<LiveText>();
   readonly #lookTimer: NodeJS.Timeout;
+  readonly #doorTimer: NodeJS.Timeout;
   #tellTimer: NodeJS.Timeout | undefined;
   #looking = false;
   #closing = false;
@@ -51,6 +54,7 @@ export class Stream {
     this.#line = line;
     this.#heartbeatMs = heartbeatMs;
     this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#doorTimer = setInterval(() => void this.#checkDoor(), DOOR_MS);
     line.setOnlooker({
       onTouched: (thread) => this.#touched(thread),
       onDelta: (run, step, delta) => this.#spoken(run, step, delta),
@@ -65,7 +69,15 @@ export class Stream {
   }
 
   /** The log after a sequence, then as it grows, as server-sent events. */
-  open(log: SessionLog, options: { after: number; types?: string | undefined }): ReadableStream<Uint8Array> {
+  open(
+    log: SessionLog,
+    options: {
+      after: number;
+      types?: string | undefined;
+      /** Throws a `Refusal` once the reader may read no longer. */
+      mayStay?: () => Promise<void>;
+    },
+  ): ReadableStream<Uint8Array> {
     if (this.#closing)
       throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
     const reader = new Reader({
@@ -77,6 +89,7 @@ export class Stream {
       join: (joining) => this.#join(joining, log),
       leave: (leaving) => this.#leave(leaving),
       onFailure: (error) => this.#logger.error({ thread: log.thread, error }, 'a stream of events failed'),
+      ...(options.mayStay ? { mayStay: options.mayStay } : {}),
     });
     return reader.toStream();
   }
@@ -215,11 +228,21 @@ export class Stream {
     }
   }
 
+  /** Those who may read no longer go; where it cannot be found out, they stay until it can. */
+  async #checkDoor(): Promise<void> {
+    for (const reader of [...this.#readers.keys()]) {
+      await reader.mayStay().catch((error: unknown) => {
+        if (error instanceof Refusal) reader.leave();
+      });
+    }
+  }
+
   /** Tells every reader to come back later, to whoever serves then. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
     clearInterval(this.#lookTimer);
+    clearInterval(this.#doorTimer);
     clearTimeout(this.#tellTimer);
     this.#line.setOnlooker(null);
     for (const reader of [...this.#readers.keys()]) reader.leave();

@@ -280,3 +280,26 @@ test('fields that are unknown, too large or cannot be stored are refused', async
     expect([path, body, answer.status, answer.body.code]).toEqual([path, body, 422, 'invalid_request']);
   }
 });
+
+test('a key does not follow its provider to another address', async () => {
+  const provider = await stage.createProvider({
+    kind: 'openai_compatible',
+    name: 'moves',
+    baseUrl: 'https://models.example/v1',
+    apiKey: 'sk-secret',
+  });
+  const path = `/v1/providers/${provider.id}`;
+  const elsewhere = 'https://evil.example/v1';
+  const refused = await stage.send('PATCH', path, { body: { baseUrl: elsewhere } });
+  expect([refused.status, refused.body.code]).toEqual([422, 'key_required']);
+  expect((await stage.send('GET', path)).body).toMatchObject({ baseUrl: 'https://models.example/v1' });
+  const moved = await stage.send('PATCH', path, { body: { baseUrl: elsewhere, apiKey: null } });
+  expect(moved.body).toMatchObject({ baseUrl: elsewhere, keySet: false });
+});
+
+test('an address with a name and a password in it is refused', async () => {
+  const body = { kind: 'openai', name: 'leaky', baseUrl: 'https://name:password@models.example/v1' };
+  const refused = await stage.send('POST', '/v1/providers', { body });
+  expect([refused.status, refused.body.code]).toEqual([422, 'invalid_request']);
+  expect(JSON.stringify((await stage.send('GET', '/v1/providers')).body)).not.toContain('password');
+});

@@ -1,4 +1,5 @@
 import { sessionEndpoints } from '@troupe/protocol';
+import { authorize } from '../../access/index.ts';
 import { notFound, Refusal } from '../../base/index.ts';
 import { eventsAfter, findSessionLog } from '../../store/index.ts';
 import { likePatterns, presentEvent } from '../../stream/index.ts';
@@ -20,7 +21,16 @@ export function eventRoutes(endpoints: Endpoints): void {
     const { agentId: agent, sessionId: session } = params;
     const log = await findSessionLog(db, caller.project, { agent, session, entity: caller.entityId });
     if (!log) throw notFound('session');
-    if (live) return new Response(stream.open(log, { after, types: query.types }), { headers: HEADERS });
+    if (live) {
+      const { headers } = context.req.raw;
+      const opened = stream.open(log, {
+        // Beyond the end, as after a restored backup: from the end on, or everything that comes would be passed over.
+        after: Math.min(after, log.lastSequence),
+        types: query.types,
+        mayStay: async () => authorize(await services.access.authenticate(headers), sessionEndpoints.events),
+      });
+      return new Response(opened, { headers: HEADERS });
+    }
     const found = await eventsAfter(db, log.thread, after, query.limit, likePatterns(query.types));
     return {
       data: found.map((stored) => presentEvent(stored, log)),

@@ -2,6 +2,12 @@ import { accessEndpoints } from '@troupe/protocol';
 import type { Endpoints } from '../endpoint.ts';
 
 export function projectRoutes(endpoints: Endpoints): void {
+  endpoints.serve(accessEndpoints.createProject, ({ caller, body, services }) =>
+    services.access.projects.create(caller, body.name),
+  );
+  endpoints.serve(accessEndpoints.listProjects, ({ caller, query, services }) =>
+    services.access.projects.list(caller, query),
+  );
   endpoints.serve(accessEndpoints.getProject, ({ caller, services }) => services.access.projects.get(caller));
   endpoints.serve(accessEndpoints.updateProject, ({ caller, body, services }) =>
     services.access.projects.update(caller, body),

@@ -1,6 +1,6 @@
 import type { ProviderKind } from '@troupe/protocol';
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
+import type { Database, Rows } from '../database.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface ModelRow {
@@ -99,7 +99,7 @@ export async function insertModel(
   model: ModelWrite & { id: string; project: string; providerId: string; modelId: string },
 ): Promise<ModelRow> {
   if (model.isDefault) await clearDefault(transaction, model.project);
-  return transaction
+  const made = await transaction
     .insertInto('llm_models')
     .values({
       id: model.id,
@@ -110,6 +110,8 @@ export async function insertModel(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  if (model.isDefault) await nameDefault(transaction, model.project, model.id);
+  return made;
 }
 
 export async function updateModel(
@@ -117,6 +119,7 @@ export async function updateModel(
   { id, project, write }: { id: string; project: string; write: ModelWrite },
 ): Promise<ModelRow> {
   if (write.isDefault) await clearDefault(transaction, project, id);
+  await nameDefault(transaction, project, write.isDefault ? id : null, id);
   return transaction
     .updateTable('llm_models')
     .set({ ...columnsOf(write), updated_at: sql<Date>`now()` })
@@ -132,6 +135,33 @@ export async function deleteModel(transaction: Transaction, id: string): Promise
 /** One after the other: two that each want to be the default must not meet at the index. Taken before any model's lock. */
 export async function lockDefault(transaction: Transaction, project: string): Promise<void> {
   await transaction.selectFrom('projects').select('id').where('id', '=', project).forNoKeyUpdate().execute();
+}
+
+/** The project names the model that is marked; `unless` it names another than this one. */
+async function nameDefault(
+  transaction: Transaction,
+  project: string,
+  model: string | null,
+  unless?: string,
+): Promise<void> {
+  await transaction
+    .updateTable('projects')
+    .set({ default_model_id: model })
+    .where('id', '=', project)
+    .$if(model === null, (query) => query.where('default_model_id', '=', unless!))
+    .execute();
+}
+
+/** Marks the model that the project names, and no other. */
+export async function markDefault(on: Rows, project: string, model: string | null): Promise<void> {
+  await on
+    .updateTable('llm_models')
+    .set({ is_default: false })
+    .where('project_id', '=', project)
+    .where('is_default', '=', true)
+    .execute();
+  if (model === null) return;
+  await on.updateTable('llm_models').set({ is_default: true }).where('id', '=', model).execute();
 }
 
 async function clearDefault(transaction: Transaction, project: string, except?: string): Promise<void> {

@@ -26,6 +26,21 @@ export function findProject(on: Rows, id: string) {
   return on.selectFrom('projects').select(shown).where('id', '=', id).executeTakeFirstOrThrow();
 }
 
+/** Another project may have the name: see `isUniqueViolation`. */
+export function addProject(on: Rows, name: string) {
+  return on.insertInto('projects').values({ id: newId(), name }).returning(shown).executeTakeFirstOrThrow();
+}
+
+export function listProjects(on: Rows, after: string | undefined, limit: number) {
+  return on
+    .selectFrom('projects')
+    .select(shown)
+    .$if(after !== undefined, (query) => query.where('id', '>', after!))
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 export interface ProjectChange {
   name?: string | undefined;
   tokens?: JsonObject | null | undefined;
