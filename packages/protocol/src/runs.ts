@@ -163,7 +163,7 @@ export const runEndpoints = {
     scope: 'runs:write',
     params: runParams,
     body: z.strictObject({
-      step: z.number().int().nonnegative(),
+      step: z.number().int().nonnegative().max(2_147_483_647),
       edits: z
         .array(z.strictObject({ sequence: z.number().int().positive(), content: z.json() }))
         .max(100)
