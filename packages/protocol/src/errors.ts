@@ -28,7 +28,7 @@ export const commonProblems = {
   answer_not_kept: 'The request was carried out before, and its answer is shown only once.',
   address_too_long: 'The address with its query is longer than 8,000 characters.',
   headers_too_large: 'Address and headers together are larger than 16 KiB.',
-  malformed_request: 'What was sent is no HTTP/1.1.',
+  malformed_request: 'What was sent is no HTTP/1.1, or ended before it was complete.',
   request_timeout: 'The request did not arrive in time.',
   rate_limited: 'Too many requests; `Retry-After` says when to come back.',
   database_unavailable: 'The database does not answer. Nothing is known to have changed; try again.',

@@ -167,6 +167,10 @@ export const runEndpoints = {
       edits: z
         .array(z.strictObject({ sequence: z.number().int().positive(), content: z.json() }))
         .max(100)
+        .refine(
+          (edits) => new Set(edits.map(({ sequence }) => sequence)).size === edits.length,
+          'edits a message twice',
+        )
         .default([]),
     }),
     status: 201,

@@ -87,20 +87,30 @@ function jsonIn(text: string): unknown {
 export async function textOf({ bodyBytes: most = BODY_BYTES }: Endpoint, context: Context): Promise<string> {
   const tooLarge = () => new Refusal('too_large', 'body_too_large', `The body is larger than ${most} bytes.`);
   if (Number(context.req.header('content-length') ?? 0) > most) throw tooLarge();
-  const stream = context.req.raw.body;
-  if (!stream) return '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > most) throw tooLarge();
-    chunks.push(chunk);
-  }
+  const bytes = await bytesOf(context, most);
+  if (!bytes) throw tooLarge();
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new Refusal('malformed', 'malformed_json', 'The body is not UTF-8.');
   }
+}
+
+/** Null where there are more than that. */
+async function bytesOf(context: Context, most: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of context.req.raw.body ?? []) {
+      size += chunk.byteLength;
+      if (size > most) return null;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    // Whoever sent it has gone, most likely; it is no failure of ours in any case.
+    throw new Refusal('malformed', 'malformed_request', 'The body ended before it was complete.', { cause });
+  }
+  return Buffer.concat(chunks);
 }
 
 function parse(schema: ZodType, value: unknown): unknown {
