@@ -83,7 +83,7 @@ function placesIn(parent: Record<string, unknown> | unknown[]): Place[] {
 
 function spoil(random: Random, { value, put, drop }: Place): void {
   if (drop && random.chance(0.1)) drop();
-  else if (isObject(value) && random.chance(0.5)) add(random, value);
+  else if (isObject(value) && random.chance(0.7)) add(random, value);
   else if (Array.isArray(value) && random.chance(0.5)) {
     const item = value[0] ?? random.pick<unknown>(['x', 1, {}]);
     put(Array.from({ length: random.pick([300, 3_000]) }, () => item));
@@ -98,7 +98,17 @@ function isObject(value: unknown): value is object {
 
 function add(random: Random, object: object): void {
   const long = 'x'.repeat(5_000);
-  const name = random.pick(['extra', '__proto__', 'constructor', 'toString', '', 'a\0', long, '\udfff']);
+  const name = random.pick([
+    'extra',
+    '__proto__',
+    '__proto__',
+    'constructor',
+    'toString',
+    '',
+    'a\0',
+    long,
+    '\udfff',
+  ]);
   const value = random.pick<unknown>([1, { polluted: true }, [], null, 'x\0']);
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }

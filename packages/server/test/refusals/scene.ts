@@ -17,16 +17,25 @@ export class Scene {
   readonly stage: Stage;
   readonly app: Hono;
   readonly authorization: string;
+  /** How many read a stream. */
+  readonly readers: () => number;
   /** Errors that were logged. */
   readonly logged: string[];
   /** What there is, by the name of the parameter that leads to it. */
   readonly things: Record<string, string> = {};
 
-  private constructor(stage: Stage, app: Hono, authorization: string, logged: string[]) {
+  private constructor(
+    stage: Stage,
+    app: Hono,
+    authorization: string,
+    logged: string[],
+    readers: () => number,
+  ) {
     this.stage = stage;
     this.app = app;
     this.authorization = authorization;
     this.logged = logged;
+    this.readers = readers;
   }
 
   static async open(): Promise<Scene> {
@@ -60,7 +69,7 @@ export class Scene {
       scopes: [],
       expiresAt: null,
     });
-    const scene = new Scene(stage, app, `Bearer ${key}`, logged);
+    const scene = new Scene(stage, app, `Bearer ${key}`, logged, () => services.stream.readers);
     await scene.#furnish();
     return scene;
   }
