@@ -20,11 +20,7 @@ export function eventRoutes(endpoints: Endpoints): void {
     const { agentId: agent, sessionId: session } = params;
     const log = await findSessionLog(db, caller.project, { agent, session, entity: caller.entityId });
     if (!log) throw notFound('session');
-    if (live) {
-      // Nobody would ever read the stream of a HEAD.
-      const frames = context.req.method === 'HEAD' ? null : stream.open(log, { after, types: query.types });
-      return new Response(frames, { headers: HEADERS });
-    }
+    if (live) return new Response(stream.open(log, { after, types: query.types }), { headers: HEADERS });
     const found = await eventsAfter(db, log.thread, after, query.limit, likePatterns(query.types));
     return {
       data: found.map((stored) => presentEvent(stored, log)),
