@@ -26,6 +26,10 @@ export const commonProblems = {
   request_under_way:
     'The first request with this Idempotency-Key is still under way; `Retry-After` says when to ask again.',
   answer_not_kept: 'The request was carried out before, and its answer is shown only once.',
+  address_too_long: 'The address with its query is longer than 8,000 characters.',
+  headers_too_large: 'Address and headers together are larger than 16 KiB.',
+  malformed_request: 'What was sent is no HTTP/1.1, or ended before it was complete.',
+  request_timeout: 'The request did not arrive in time.',
   rate_limited: 'Too many requests; `Retry-After` says when to come back.',
   database_unavailable: 'The database does not answer. Nothing is known to have changed; try again.',
   internal_error: 'Something went wrong here; the log has it under the number in the detail.',

@@ -163,10 +163,14 @@ export const runEndpoints = {
     scope: 'runs:write',
     params: runParams,
     body: z.strictObject({
-      step: z.number().int().nonnegative(),
+      step: z.number().int().nonnegative().max(2_147_483_647),
       edits: z
         .array(z.strictObject({ sequence: z.number().int().positive(), content: z.json() }))
         .max(100)
+        .refine(
+          (edits) => new Set(edits.map(({ sequence }) => sequence)).size === edits.length,
+          'edits a message twice',
+        )
         .default([]),
     }),
     status: 201,

@@ -14,7 +14,6 @@ import {
 import { addAgent, changeAgent, changing, reread } from './change.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from './paging.ts';
 import { definitionOf, presentAgent, presentToPerson } from './present.ts';
-import { checkStorable } from './storable.ts';
 
 /** Who reads: a person sees less, and active agents only. */
 export interface Reader {
@@ -40,7 +39,6 @@ export async function listAgents(
 ): Promise<Page<Agent>> {
   const { status, tag, search, limit, cursor } = query;
   if (person && status !== 'active') return { data: [], nextCursor: null };
-  checkStorable({ tag, search });
   const filter = { status, tag, search, before: idCursor(cursor), limit: limit + 1 };
   const rows = await listRows(db, project, filter);
   const present = person ? presentToPerson : presentAgent;
@@ -53,7 +51,6 @@ export async function updateAgent(
   id: string,
   { status, notes, ...patch }: AgentPatch,
 ): Promise<Agent> {
-  checkStorable({ notes });
   const row = await changing(db, async (transaction) => {
     const found = await locked(transaction, author, id);
     const definition = { ...definitionOf(found), ...given(patch) };

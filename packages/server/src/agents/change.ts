@@ -20,7 +20,6 @@ import { checkCarried, entriesOf } from './carried.ts';
 import { compileAgent } from './compile.ts';
 import { definitionOf } from './present.ts';
 import { byId, modelNotFound, modelsOfVersion } from './resolve.ts';
-import { checkStorable } from './storable.ts';
 
 export interface Noted {
   /** For the audit log: `agent.created`. */
@@ -97,7 +96,6 @@ async function checkedSnapshot(
   definition: AgentDefinition,
   before: AgentDefinition | null,
 ): Promise<AgentSnapshot> {
-  checkStorable(definition);
   checkCarried(definition.capabilities, before?.capabilities ?? [], findCapability);
   const named = namedModels(definition);
   const ids = named.map(({ id }) => id);

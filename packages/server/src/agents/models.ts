@@ -20,7 +20,6 @@ import {
 } from '../store/index.ts';
 import { inUse } from './in-use.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from './paging.ts';
-import { checkStorable } from './storable.ts';
 
 export async function createModel(
   db: Database,
@@ -28,7 +27,6 @@ export async function createModel(
   providerId: string,
   given: NewModel,
 ): Promise<Model> {
-  checkStorable(given);
   const { project } = author;
   const id = newId();
   const write = { ...given, displayName: given.displayName ?? given.modelId, status: 'active' as const };
@@ -74,7 +72,6 @@ export async function updateModel(
   id: string,
   patch: ModelPatch,
 ): Promise<Model> {
-  checkStorable(patch);
   const { project } = author;
   const row = await inTransaction(db, async (transaction) => {
     if (patch.isDefault) await lockDefault(transaction, project);

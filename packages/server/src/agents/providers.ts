@@ -20,7 +20,6 @@ import {
 import { inUse } from './in-use.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from './paging.ts';
 import { requireSealer, type Sealer } from './sealer.ts';
-import { checkStorable } from './storable.ts';
 
 /** Where keys of providers come from. */
 export interface Keys {
@@ -35,7 +34,6 @@ export async function createProvider(
   keys: Keys,
   given: NewProvider,
 ): Promise<Provider> {
-  checkStorable(given);
   const { kind, name, baseUrl, apiKey } = given;
   requireBaseUrl(kind, baseUrl);
   const id = newId();
@@ -73,7 +71,6 @@ export async function updateProvider(
   keys: Keys,
   { id, patch }: { id: string; patch: ProviderPatch },
 ): Promise<Provider> {
-  checkStorable(patch);
   const { apiKey } = patch;
   const row = await changing(db, async (transaction) => {
     const found = await lockProvider(transaction, author.project, id);

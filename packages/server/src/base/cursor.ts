@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import { Refusal } from './errors.ts';
+import { checkStorable } from './storable.ts';
 
 /** Where the next page of a list begins; opaque, so that nobody comes to rely on what is in it. */
 export function toCursor(last: string | number): string {
@@ -9,7 +10,9 @@ export function toCursor(last: string | number): string {
 export function fromCursor<Last>(schema: ZodType<Last>, cursor: string | undefined): Last | undefined {
   if (cursor === undefined) return undefined;
   try {
-    return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    const last = schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    checkStorable(last);
+    return last;
   } catch {
     throw new Refusal('invalid', 'invalid_request', 'The cursor is not one that this list gave.', {
       issues: [{ path: 'cursor', message: 'comes from `nextCursor` of the page before' }],

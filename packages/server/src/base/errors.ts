@@ -47,6 +47,7 @@ export type RefusalKind =
   | 'method_not_allowed'
   | 'conflict'
   | 'too_large'
+  | 'too_long'
   | 'unsupported'
   | 'invalid'
   | 'rate_limited';

@@ -15,3 +15,4 @@ export {
 } from './errors.ts';
 export { type Id, isId, newId } from './ids.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
+export { checkStorable } from './storable.ts';

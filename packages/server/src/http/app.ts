@@ -2,7 +2,10 @@ import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { type Logger, RetryableError } from '../base/index.ts';
 import { Endpoints } from './endpoint.ts';
+import { everyAnswer } from './every-answer.ts';
+import { refuseOtherMethods } from './methods.ts';
 import { answerError, notFound } from './problem.ts';
+import { checkAddress } from './request.ts';
 import { type HealthOptions, healthRoutes } from './routes/health.ts';
 import { routes } from './routes/index.ts';
 import { referenceRoutes } from './routes/reference.ts';
@@ -18,6 +21,7 @@ export interface AppOptions {
 
 export function createApp({ logger, health, services, origins = [] }: AppOptions): Hono {
   const app = new Hono();
+  app.use(everyAnswer, checkAddress);
   app.route('/', healthRoutes(health));
   if (origins.length > 0) {
     app.use(
@@ -42,6 +46,11 @@ export function createApp({ logger, health, services, origins = [] }: AppOptions
   app.route(
     '/',
     referenceRoutes(() => endpoints.served, health.version),
+  );
+  const plain = ['/healthz', '/readyz', '/openapi.json', '/docs'];
+  refuseOtherMethods(
+    app,
+    plain.map((path) => ({ path, method: 'GET' })),
   );
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));

@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type Logger, messageOf, newId, Refusal, type RefusalKind, RetryableError } from '../base/index.ts';
+import { type Logger, messageOf, Refusal, type RefusalKind, RetryableError } from '../base/index.ts';
 import { isConnectionError } from '../store/index.ts';
+import { requestIdOf } from './every-answer.ts';
 
 /** RFC 9457, with a `code` that never changes: programs read the code, people the detail. */
 export interface Problem {
@@ -21,6 +22,7 @@ const statuses: Record<RefusalKind, ContentfulStatusCode> = {
   method_not_allowed: 405,
   conflict: 409,
   too_large: 413,
+  too_long: 414,
   unsupported: 415,
   invalid: 422,
   rate_limited: 429,
@@ -32,22 +34,28 @@ const titles: Partial<Record<number, string>> = {
   403: 'Not allowed',
   404: 'Not found',
   405: 'Method not allowed',
+  408: 'Too slow',
   409: 'Conflict',
   413: 'Too large',
+  414: 'Too long',
   415: 'Unsupported media type',
   422: 'Not valid',
   429: 'Too many requests',
+  431: 'Headers too large',
   500: 'Internal error',
   503: 'Not available',
 };
 
-export function answerProblem(context: Context, problem: Problem): Response {
-  const { status, code, detail, issues, retryAfterSeconds } = problem;
+export function problemText({ status, code, detail, issues }: Problem): string {
   const title = titles[status] ?? 'Error';
-  const body = { type: 'about:blank', title, status, code, detail, ...(issues ? { issues } : {}) };
+  return JSON.stringify({ type: 'about:blank', title, status, code, detail, ...(issues ? { issues } : {}) });
+}
+
+export function answerProblem(context: Context, problem: Problem): Response {
+  const { status, retryAfterSeconds } = problem;
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
-  return context.body(JSON.stringify(body), status, headers);
+  return context.body(problemText(problem), status, headers);
 }
 
 export function notFound(context: Context): Response {
@@ -75,7 +83,8 @@ export function answerError(error: unknown, context: Context, logger: Logger): R
     return answerProblem(context, { status: 503, code: error.code, detail, retryAfterSeconds: seconds });
   }
   if (isConnectionError(error)) {
-    logger.warn({ path: context.req.path, error: messageOf(error) }, 'a request found no database');
+    const id = requestIdOf(context);
+    logger.warn({ path: context.req.path, id, error: messageOf(error) }, 'a request found no database');
     const detail = 'The database does not answer. Nothing is known to have changed; try again.';
     return answerProblem(context, {
       status: 503,
@@ -84,7 +93,7 @@ export function answerError(error: unknown, context: Context, logger: Logger): R
       retryAfterSeconds: 1,
     });
   }
-  const id = newId();
+  const id = requestIdOf(context);
   logger.error({ path: context.req.path, id, err: error }, 'a request failed');
   const detail = `Something went wrong here. The server's log has it under ${id}.`;
   return answerProblem(context, { status: 500, code: 'internal_error', detail });

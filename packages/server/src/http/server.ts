@@ -1,8 +1,9 @@
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { StartupError } from '../base/index.ts';
+import { answerUnreadable, unreadableRequest } from './unreadable.ts';
 
 export interface HttpServer {
   url: string;
@@ -12,9 +13,18 @@ export interface HttpServer {
 }
 
 const IDLE_CHECK_MS = 20;
+/** Address and headers together. */
+const HEADER_BYTES = 16_384;
 
 export async function listen(app: Hono, { host, port }: { host: string; port: number }): Promise<HttpServer> {
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const listener = getRequestListener(app.fetch, {
+    errorHandler: (error) => {
+      if (error instanceof RequestError) return unreadableRequest();
+      throw error;
+    },
+  });
+  const server = createServer({ maxHeaderSize: HEADER_BYTES }, listener);
+  server.on('clientError', answerUnreadable);
   await new Promise<void>((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => reject(refusal(error, host, port));
     server.once('error', failed);

@@ -103,3 +103,20 @@ test('errors of routes are problems; what is not meant for the caller stays in t
     detail: 'It is already there.',
   });
 });
+
+test('the log has an error under the number that the answer carries', async () => {
+  const lines: string[] = [];
+  const app = createApp({
+    logger: createLogger('info', { write: (line) => void lines.push(line) }),
+    services: () => {
+      throw new Error('password is hunter2');
+    },
+    health: { version: '1.2.3', phase: () => 'ready', checkDatabase: async () => {} },
+  });
+  const response = await app.request('/v1/agents');
+  const number = response.headers.get('troupe-request-id')!;
+  expect(response.status).toBe(500);
+  expect(((await response.json()) as { detail: string }).detail).toContain(number);
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ id: number, path: '/v1/agents' });
+});

@@ -86,9 +86,9 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
 
 test('the same request again gets the same answer, and is carried out once', async () => {
   const { send, count } = await openOrders();
-  const first = await send('a', 'a "quoted" \u0000 text \ud83d\ude00');
+  const first = await send('a', 'a "quoted" \u0001 text \ud83d\ude00');
   expect(first).toMatchObject({ status: 201, replayed: null, body: { count: 1 } });
-  const again = await send('a', 'a "quoted" \u0000 text \ud83d\ude00');
+  const again = await send('a', 'a "quoted" \u0001 text \ud83d\ude00');
   expect(again).toEqual({ ...first, replayed: 'true' });
   expect(count()).toBe(1);
   expect((await send('b')).body.count).toBe(2);

@@ -1,7 +1,6 @@
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
 import { parseDocument } from 'yaml';
-import { messageOf, Refusal } from '../../base/index.ts';
-import { checkStorable } from '../storable.ts';
+import { checkStorable, messageOf, Refusal } from '../../base/index.ts';
 import { type Format, formatOf, splitFrontMatter } from './formats.ts';
 
 /** What a file says; refused with the names of all that is unknown or wrong in it. */

@@ -1,0 +1,141 @@
+import type { Endpoint } from '@troupe/protocol';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ZodError, ZodType } from 'zod';
+import { checkStorable, notFound, Refusal } from '../base/index.ts';
+
+// How a request is understood, part by part. Whatever is not as the endpoint says is refused before anything is done.
+
+const BODY_BYTES = 1_048_576;
+const ADDRESS_CHARACTERS = 8_000;
+const ISSUES = 50;
+/** Of what the caller sent, this much is said back. */
+const TOLD = 500;
+
+/** An address that is too long, or that does not stand for text. */
+export const checkAddress: MiddlewareHandler = async (context, next) => {
+  const { url } = context.req;
+  if (url.length > ADDRESS_CHARACTERS) {
+    throw new Refusal(
+      'too_long',
+      'address_too_long',
+      `The address is longer than ${ADDRESS_CHARACTERS} characters.`,
+    );
+  }
+  if (!url.includes('%')) return next();
+  try {
+    decodeURIComponent(url);
+  } catch {
+    const message = 'has a % that is not followed by the code of a character';
+    throw new Refusal('malformed', 'invalid_request', `The address ${message}.`, {
+      issues: [{ path: '', message }],
+    });
+  }
+  return next();
+};
+
+/** What cannot be an id is no id of anything. */
+export function paramsOf({ params: schema }: Endpoint, context: Context): unknown {
+  if (!schema) return undefined;
+  const parsed = schema.safeParse(context.req.param());
+  if (!parsed.success) throw notFound('thing under this address');
+  return parsed.data;
+}
+
+export function queryOf(endpoint: Endpoint, context: Context): unknown {
+  const query: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URL(context.req.url).searchParams) {
+    if (name in query) throw invalid([{ path: name, message: 'is given more than once' }]);
+    if (!endpoint.query || !Object.hasOwn(endpoint.query.shape, name))
+      throw invalid([{ path: name, message: 'is not known here' }]);
+    query[name] = value;
+  }
+  return endpoint.query && parse(endpoint.query, { ...query });
+}
+
+export function bodyOf(endpoint: Endpoint, context: Context, text: string): unknown {
+  if (!endpoint.body) {
+    if (text.trim() !== '' && text.trim() !== '{}')
+      throw invalid([{ path: '', message: 'there is no body here' }]);
+    return undefined;
+  }
+  checkContentType(endpoint, context);
+  return parse(endpoint.body, endpoint.bodyTypes ? text : jsonIn(text));
+}
+
+function checkContentType({ bodyTypes }: Endpoint, context: Context): void {
+  const unsupported = (message: string) => new Refusal('unsupported', 'unsupported_media_type', message);
+  const types = bodyTypes ?? ['application/json'];
+  const [type, ...parameters] = (context.req.header('content-type') ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  if (!types.includes(type!)) throw unsupported(`The content type must be ${types.join(' or ')}.`);
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset && !/^charset="?utf-?8"?$/.test(charset)) throw unsupported('The body must be UTF-8.');
+  const encoding = context.req.header('content-encoding')?.trim().toLowerCase();
+  if (encoding && encoding !== 'identity') throw unsupported('The body must not be compressed.');
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal('malformed', 'malformed_json', 'The body is no JSON.');
+  }
+}
+
+/** Reads no more than it may, whatever the length was said to be. One byte order mark at the beginning is passed over. */
+export async function textOf({ bodyBytes: most = BODY_BYTES }: Endpoint, context: Context): Promise<string> {
+  const tooLarge = () => new Refusal('too_large', 'body_too_large', `The body is larger than ${most} bytes.`);
+  if (Number(context.req.header('content-length') ?? 0) > most) throw tooLarge();
+  const bytes = await bytesOf(context, most);
+  if (!bytes) throw tooLarge();
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Refusal('malformed', 'malformed_json', 'The body is not UTF-8.');
+  }
+}
+
+/** Null where there are more than that. */
+async function bytesOf(context: Context, most: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of context.req.raw.body ?? []) {
+      size += chunk.byteLength;
+      if (size > most) return null;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    // Whoever sent it has gone, most likely; it is no failure of ours in any case.
+    throw new Refusal('malformed', 'malformed_request', 'The body ended before it was complete.', { cause });
+  }
+  return Buffer.concat(chunks);
+}
+
+function parse(schema: ZodType, value: unknown): unknown {
+  // First, since it also bounds the depth: schemas follow JSON as deep as it goes.
+  checkStorable(value);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw invalid(issuesOf(parsed.error));
+  return parsed.data;
+}
+
+function issuesOf(error: ZodError): { path: string; message: string }[] {
+  return error.issues
+    .slice(0, ISSUES)
+    .map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+}
+
+function invalid(given: { path: string; message: string }[]): Refusal {
+  const issues = given.map(({ path, message }) => ({ path: clip(path), message: clip(message) }));
+  const [first] = issues;
+  const where = first?.path ? `"${first.path}" ` : '';
+  return new Refusal('invalid', 'invalid_request', `The request is not valid: ${where}${first?.message}.`, {
+    issues,
+  });
+}
+
+function clip(text: string): string {
+  return text.length <= TOLD ? text : `${text.slice(0, TOLD).toWellFormed()}…`;
+}

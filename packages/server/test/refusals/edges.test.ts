@@ -1,0 +1,108 @@
+import { allEndpoints } from '@troupe/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Random } from '../simulation/random.ts';
+import { goodRequest } from './bad-requests.ts';
+import { sampleOf } from './sample.ts';
+import { Scene } from './scene.ts';
+
+// What the contract allows, at its edges: it may be done or refused, and is never an error of ours.
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await Scene.open();
+});
+afterAll(() => scene?.close());
+
+const edges: unknown[] = [
+  ...[0, 1, -1, 0.5, 1e-300, 2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e6, 1e9, 1e300],
+  ...[
+    'x',
+    'X'.repeat(200),
+    '😀'.repeat(60),
+    '\u0001',
+    '\u202e',
+    '\ufffe',
+    '%',
+    '_%\\',
+    "'",
+    '"',
+    '$1',
+    '{}',
+    'ß'.repeat(64),
+  ],
+  ...[
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+23:59',
+    '9999-12-31T23:59:59.999999999-23:59',
+    '2024-02-29T00:00:00Z',
+  ],
+  ...[
+    'https://example.com/',
+    'https://[::1]:99999/',
+    'http://a/%00',
+    'http://\u0001/',
+    'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+  ],
+  ...['00000000-0000-0000-0000-000000000000', null, true, [], {}, { '': { '': [] } }, [['']]],
+];
+
+/** The document with one value after another replaced by this edge. */
+function* variants(value: unknown, edge: unknown): Generator<unknown> {
+  yield edge;
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, item] of Object.entries(value))
+    for (const other of variants(item, edge))
+      yield Array.isArray(value) ? value.with(Number(key), other) : { ...value, [key]: other };
+}
+
+async function send(failed: string[], path: string, init: RequestInit): Promise<void> {
+  const response = await scene.request(path, init);
+  const text = await response.text();
+  if (response.status >= 500)
+    failed.push(`${response.status} ${init.method} ${path} ${init.body ?? ''} ${text}`);
+}
+
+test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 }, async () => {
+  const failed: string[] = [];
+  let sent = 0;
+  for (const endpoint of allEndpoints()) {
+    if (!endpoint.body || endpoint.bodyTypes) continue;
+    for (let seed = 1; seed <= 2; seed++) {
+      const sample = sampleOf(new Random(seed), endpoint.body);
+      for (const edge of edges) {
+        const takes = [...variants(sample, edge)].filter((body) => endpoint.body!.safeParse(body).success);
+        sent += takes.length;
+        const { path, method, headers } = goodRequest(new Random(seed), endpoint, scene);
+        await Promise.all(
+          takes.map((body) => send(failed, path, { method, headers, body: JSON.stringify(body) })),
+        );
+      }
+    }
+  }
+  expect(failed).toEqual([]);
+  expect(scene.logged).toEqual([]);
+  expect(sent).toBeGreaterThan(500);
+});
+
+test('queries at the edges of the contract are never a 5xx', { timeout: 60_000 }, async () => {
+  const failed: string[] = [];
+  for (const endpoint of allEndpoints()) {
+    const { path } = goodRequest(new Random(1), endpoint, scene);
+    for (const name of Object.keys(endpoint.query?.shape ?? {})) {
+      const other = path.split('?')[0]!;
+      const rest = (path.split('?')[1] ?? '')
+        .split('&')
+        .filter((part) => part && !part.startsWith(`${name}=`));
+      const values = edges.filter((edge) => typeof edge === 'string' || typeof edge === 'number');
+      await Promise.all(
+        values.map((edge) =>
+          send(failed, `${other}?${[...rest, `${name}=${encodeURIComponent(edge)}`].join('&')}`, {
+            method: 'GET',
+          }),
+        ),
+      );
+    }
+  }
+  expect(failed).toEqual([]);
+  expect(scene.logged).toEqual([]);
+});

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import type { Endpoint } from '@troupe/protocol';
+import { createLogger, createModels, newId } from '@troupe/server';
+import { Stage } from '@troupe/testing';
+import type { Hono } from 'hono';
+import { inject } from 'vitest';
+import { silentLogger } from '../../src/base/index.ts';
+import { readConfig } from '../../src/config/index.ts';
+import { createApp } from '../../src/http/index.ts';
+import { Life } from '../../src/process/life.ts';
+import { openServices } from '../../src/process/program.ts';
+import { ProviderRows } from '../../src/process/provider-rows.ts';
+import { inside } from '../access/stage.ts';
+
+/** The HTTP side of a Troupe with one of each thing in it, and no worker: what is stored changes by requests alone. */
+export class Scene {
+  readonly stage: Stage;
+  readonly app: Hono;
+  readonly authorization: string;
+  /** How many read a stream. */
+  readonly readers: () => number;
+  /** Errors that were logged. */
+  readonly logged: string[];
+  /** What there is, by the name of the parameter that leads to it. */
+  readonly things: Record<string, string> = {};
+
+  private constructor(
+    stage: Stage,
+    app: Hono,
+    authorization: string,
+    logged: string[],
+    readers: () => number,
+  ) {
+    this.stage = stage;
+    this.app = app;
+    this.authorization = authorization;
+    this.logged = logged;
+    this.readers = readers;
+  }
+
+  static async open(): Promise<Scene> {
+    const stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+    const services = await openServices(
+      {
+        name: 'serve',
+        version: '0',
+        config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
+        logger: silentLogger,
+        life: new Life(silentLogger),
+        doors: [],
+        models: createModels({}),
+        providers: new ProviderRows(),
+        tools: { resolve: () => undefined },
+        tasks: {},
+        crontab: [],
+      },
+      stage.db,
+      stage.kernel,
+    );
+    const logged: string[] = [];
+    const app = createApp({
+      logger: createLogger('warn', { write: (line) => void logged.push(line) }),
+      health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+      services: () => services,
+    });
+    const { key } = await services.access.keys.create(inside(stage.cast.project), {
+      name: 'ours',
+      kind: 'secret',
+      scopes: [],
+      expiresAt: null,
+    });
+    const scene = new Scene(stage, app, `Bearer ${key}`, logged, () => services.stream.readers);
+    await scene.#furnish();
+    return scene;
+  }
+
+  async #furnish(): Promise<void> {
+    const { id: providerId } = await this.done('POST', '/v1/providers', { kind: 'demo', name: 'p' });
+    const { id: modelId } = await this.done('POST', `/v1/providers/${providerId}/models`, {
+      modelId: 'm',
+      isDefault: true,
+    });
+    const { id: agentId } = await this.done('POST', '/v1/agents', { name: 'a' });
+    const sessions = `/v1/agents/${agentId}/sessions`;
+    const { id: sessionId } = await this.done('POST', sessions, {});
+    const { id: messageId, run } = await this.done('POST', `${sessions}/${sessionId}/messages`, {
+      content: { text: 'x' },
+    });
+    const { id: keyId } = await this.done('POST', '/v1/keys', { name: 'k' });
+    await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
+    const more = { keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
+    Object.assign(this.things, {
+      providerId,
+      modelId,
+      agentId,
+      sessionId,
+      messageId,
+      runId: run.id,
+      ...more,
+    });
+  }
+
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (!headers.has('authorization')) headers.set('authorization', this.authorization);
+    return this.app.request(path, { ...init, headers });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+  async done(method: string, path: string, body?: unknown): Promise<any> {
+    const response = await this.request(path, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+    return text && JSON.parse(text);
+  }
+
+  pathOf({ path }: Endpoint, instead: Record<string, string> = {}): string {
+    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => instead[name] ?? this.things[name] ?? newId());
+  }
+
+  /** Everything that is stored, but when keys were used and what is kept for requests that are sent again. */
+  async picture(): Promise<Record<string, string>> {
+    const { pool } = this.stage.db;
+    const { rows: tables } = await pool.query<{ name: string }>(
+      `select table_name as name from information_schema.tables where table_schema = 'troupe' and table_type = 'BASE TABLE'
+        and table_name <> 'idempotency_keys'`,
+    );
+    const picture: Record<string, string> = {};
+    for (const { name } of tables) {
+      const { rows } = await pool.query(
+        `select count(*) || ' ' || coalesce(md5(string_agg((to_jsonb(t) - 'last_used_at')::text, ',' order by t::text)), '') as rows
+          from troupe.${name} t`,
+      );
+      picture[name] = rows[0].rows;
+    }
+    return picture;
+  }
+
+  close(): Promise<void> {
+    return this.stage.close();
+  }
+}
