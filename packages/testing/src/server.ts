@@ -36,7 +36,7 @@ export async function openServer({ postgresUrl, script, mode = 'open', heartbeat
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const models = createModels({ demo: script ? scripted.provider : () => demo });
-  await kernel.work({ doors: [sessionsDoor], models, tools: createTools() });
+  await kernel.work({ doors: [sessionsDoor], models, tools: createTools(), graceMs: 500 });
   const access = new Access({
     db,
     mode,
