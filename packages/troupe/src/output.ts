@@ -18,7 +18,7 @@ export function table(rows: Record<string, unknown>[], columns: string[]): strin
 }
 
 function cellOf(value: unknown): string {
-  if (value === null || value === undefined) return '-';
+  if (value === null || value === undefined || value === '') return '-';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   const line = plain(text).replaceAll(/\s+/g, ' ');
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
@@ -36,7 +36,7 @@ export function record(row: Record<string, unknown>): string {
 }
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '-';
+  if (value === null || value === undefined || value === '') return '-';
   return plain(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
