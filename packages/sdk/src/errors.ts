@@ -14,6 +14,9 @@ export class ConnectionError extends TroupeClientError {}
 /** It took longer than it was given. */
 export class TimeoutError extends TroupeClientError {}
 
+/** The function that gives the token failed; `cause` says how. */
+export class CredentialsError extends TroupeClientError {}
+
 /** The server answered that it will not, or cannot. Programs look at `code`. */
 export class ApiError extends TroupeClientError {
   readonly status: number;
@@ -53,12 +56,7 @@ const byStatus: Record<number, typeof ApiError> = {
 /** From an answer that is no success. What comes from something in between is no problem document; it is told shortly. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
-  let problem: Partial<Problem> = {};
-  try {
-    problem = JSON.parse(text) as Partial<Problem>;
-  } catch {
-    // Not from Troupe.
-  }
+  const problem = problemIn(text);
   const { status } = response;
   const Kind = byStatus[status] ?? (status >= 500 ? ServerError : ApiError);
   return new Kind(
@@ -70,6 +68,16 @@ export async function errorOf(response: Response): Promise<ApiError> {
     },
     retryAfterOf(response.headers.get('retry-after')),
   );
+}
+
+function problemIn(text: string): Partial<Problem> {
+  try {
+    const found = JSON.parse(text) as Partial<Problem> | null;
+    if (typeof found?.code === 'string' && typeof found.detail === 'string') return found;
+  } catch {
+    // Not from Troupe.
+  }
+  return {};
 }
 
 function retryAfterOf(header: string | null): number | null {

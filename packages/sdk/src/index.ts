@@ -5,6 +5,6 @@
  */
 export { Troupe } from './client.ts';
 export * from './errors.ts';
-export { Session, type Turn, TurnFailedError } from './session.ts';
+export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
 export type { StreamItem, StreamOptions } from './stream.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -8,6 +8,7 @@ import {
   sessionEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
+import { newId } from './ids.ts';
 import { type StreamItem, type StreamOptions, streamSession } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
@@ -28,14 +29,26 @@ export class TurnFailedError extends TroupeClientError {
   readonly code: string;
 
   constructor(turn: Turn, end: Event) {
-    const error = end.data.error as { code?: string; message?: string } | undefined;
-    super(error?.message ?? `The run was ${turn.status}.`);
+    const { code, message } = end.data as { code?: string; message?: string };
+    super(message ?? `The run was ${turn.status}.`);
     this.turn = turn;
-    this.code = error?.code ?? `run_${turn.status}`;
+    this.code = code ?? `run_${turn.status}`;
   }
 }
 
-const ENDS = ['run.completed', 'run.failed', 'run.canceled'];
+const ENDS: Record<string, Turn['status']> = {
+  'run.completed': 'completed',
+  'run.failed': 'failed',
+  'run.canceled': 'canceled',
+  // Another run took it over, and says what is to be said.
+  'run.absorbed': 'canceled',
+};
+
+export interface WaitOptions extends RequestOptions {
+  onItem?: (item: StreamItem, posted: PostedMessage) => void;
+}
+
+const PAGE = 1_000;
 
 /** One conversation. */
 export class Session {
@@ -84,51 +97,57 @@ export class Session {
   send(message: string | NewMessage, options?: RequestOptions): Promise<PostedMessage> {
     const given = typeof message === 'string' ? { content: { text: message } } : message;
     // An id of our own: sent again after a lost answer, it is the same message.
-    const body = { id: crypto.randomUUID(), ...given };
+    const body = { id: newId(), ...given };
     return this.#transport.call(sessionEndpoints.postMessage, { params: this.#params, body }, options);
   }
 
-  /** Sends and waits for the end of the run that answers. Throws `TurnFailedError` where it ends without an answer. */
-  async sendAndWait(
-    message: string | NewMessage,
-    options: RequestOptions & { onItem?: (item: StreamItem) => void } = {},
-  ): Promise<Turn> {
-    const timeoutMs = options.timeoutMs ?? 300_000;
+  /**
+   * Sends and waits for the end of the run that answers. Throws `TurnFailedError` where it ends without an answer. `onItem`
+   * hears everything that the session's stream brings meanwhile, of other runs too. `timeoutMs` is for all of it; the run
+   * goes on, whether somebody waits or not. Default: 300,000.
+   */
+  async sendAndWait(message: string | NewMessage, options: WaitOptions = {}): Promise<Turn> {
+    const { timeoutMs = 300_000, onItem, signal: given, ...rest } = options;
     const limit = AbortSignal.timeout(timeoutMs);
-    const signal = options.signal ? AbortSignal.any([limit, options.signal]) : limit;
-    const { timeoutMs: _, onItem, ...rest } = options;
-    const { lastSequence } = await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 });
-    const posted = await this.send(message, rest);
-    if (!posted.run) throw new TroupeClientError('The message started no run.');
+    const signal = given ? AbortSignal.any([limit, given]) : limit;
+    let posted: PostedMessage | null = null;
     try {
-      for await (const item of this.stream({ after: lastSequence, signal })) {
-        onItem?.(item);
+      const { lastSequence } = await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal });
+      posted = await this.send(message, { ...rest, signal });
+      if (!posted.run) throw new TroupeClientError('The message started no run.');
+      // A message that was sent before may have been answered long ago.
+      const after = posted.run.outcome === 'duplicate' ? 0 : lastSequence;
+      for await (const item of this.stream({ after, signal })) {
+        onItem?.(item, posted);
         if (item.kind !== 'event' || item.event.runId !== posted.run.id) continue;
-        if (!ENDS.includes(item.event.type)) continue;
-        const turn = await this.#turnOf(posted, item.event);
-        if (turn.status !== 'completed') throw new TurnFailedError(turn, item.event);
+        const status = ENDS[item.event.type];
+        if (!status) continue;
+        const turn = await this.#turnOf(posted, status, signal);
+        if (status !== 'completed') throw new TurnFailedError(turn, item.event);
         return turn;
       }
     } catch (error) {
-      if (limit.aborted) {
-        throw new TimeoutError(`No answer within ${timeoutMs} ms. The run goes on; read the session later.`);
-      }
-      throw error;
+      if (!limit.aborted || given?.aborted || error instanceof TurnFailedError) throw error;
+      throw new TimeoutError(
+        posted
+          ? `No answer within ${timeoutMs} ms. The run goes on; read the session later.`
+          : `The message could not be sent within ${timeoutMs} ms.`,
+      );
     }
     throw new TroupeClientError('The stream ended before the answer came.');
   }
 
-  async #turnOf(posted: PostedMessage, end: Event): Promise<Turn> {
-    const { data } = await this.messages({ after: posted.sequence, limit: 1000 });
-    const messages = data.filter((message) => message.runId === posted.run!.id);
+  async #turnOf(posted: PostedMessage, status: Turn['status'], signal: AbortSignal): Promise<Turn> {
+    const messages: Message[] = [];
+    for (let after = posted.sequence; ; ) {
+      const { data } = await this.messages({ after, limit: PAGE }, { signal });
+      messages.push(...data.filter((message) => message.runId === posted.run!.id));
+      if (data.length < PAGE) break;
+      after = data.at(-1)!.sequence;
+    }
     const said = messages.filter((message) => message.role === 'assistant').at(-1);
     const content = said?.content as { text?: string } | undefined;
-    return {
-      posted,
-      status: end.type.slice('run.'.length) as Turn['status'],
-      text: content?.text ?? '',
-      messages,
-    };
+    return { posted, status, text: content?.text ?? '', messages };
   }
 
   messages(query: QueryInputOf<typeof sessionEndpoints.listMessages> = {}, options?: RequestOptions) {

@@ -16,19 +16,21 @@ export async function* framesOf(
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = '';
+  let endedByReturn = false;
   let frame: Frame | null = null;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return; // A frame that was not finished was never sent.
       onBytes();
-      rest += decoder.decode(value, { stream: true });
-      if (rest.length > LONGEST_FRAME) throw new Error('a frame of the stream is too long');
-      for (;;) {
-        const end = /\r\n|\n|\r(?!$)/.exec(rest);
-        if (!end) break;
-        const line = rest.slice(0, end.index);
-        rest = rest.slice(end.index + end[0].length);
+      let text = decoder.decode(value, { stream: true });
+      if (text === '') continue;
+      // A carriage return ends a line at once; a line feed that comes in the next piece belongs to it.
+      if (endedByReturn && text.startsWith('\n')) text = text.slice(1);
+      endedByReturn = text.endsWith('\r');
+      const lines = (rest + text).split(/\r\n|\n|\r/);
+      rest = lines.pop()!;
+      for (const line of lines) {
         if (line === '') {
           if (frame && (frame.data !== '' || frame.retryMs !== null)) yield finished(frame);
           frame = null;
@@ -36,6 +38,8 @@ export async function* framesOf(
           frame = withField(frame ?? { id: null, event: 'message', data: '', retryMs: null }, line);
         }
       }
+      if (rest.length + (frame?.data.length ?? 0) > LONGEST_FRAME)
+        throw new Error('a frame of the stream is too long');
     }
   } finally {
     await reader.cancel().catch(() => {});

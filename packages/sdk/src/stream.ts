@@ -1,5 +1,5 @@
 import { type Connected, type Delta, type Event, sessionEndpoints } from '@troupe/protocol';
-import { ApiError } from './errors.ts';
+import { ApiError, TroupeClientError } from './errors.ts';
 import { framesOf } from './sse.ts';
 import { pause, pauseBefore, type Transport } from './transport.ts';
 
@@ -12,13 +12,12 @@ export type StreamItem =
 export interface StreamOptions {
   /** Everything after this sequence. Default: 0, from the beginning. */
   after?: number;
-  /** Only these types; `run.*` means all that begin so. Deltas come in any case. */
+  /** Only these types; `run.*` means all that begin so. */
   types?: string[];
   signal?: AbortSignal;
+  /** The server gives a sign of life every 15 s; a connection without one for so long is given up. Default: 45,000. */
+  silenceMs?: number;
 }
-
-/** The server sends a sign of life every 15 s; a connection without one for so long is dead. */
-const SILENCE_MS = 45_000;
 
 /**
  * A session's events, for ever: replayed from where the caller is, then live. A connection that ends is made again from
@@ -28,17 +27,24 @@ const SILENCE_MS = 45_000;
 export async function* streamSession(
   transport: Transport,
   params: { agentId: string; sessionId: string },
-  { after = 0, types, signal }: StreamOptions = {},
+  { after = 0, types, signal, silenceMs = 45_000 }: StreamOptions = {},
 ): AsyncGenerator<StreamItem> {
   let last = after;
   let failures = 0;
-  let retryMs: number | null = null;
   for (;;) {
     signal?.throwIfAborted();
     const connection = new AbortController();
     const cut = () => connection.abort();
     signal?.addEventListener('abort', cut, { once: true });
-    let silence = setTimeout(cut, SILENCE_MS);
+    let silence = setTimeout(cut, silenceMs);
+    const alive = () => {
+      clearTimeout(silence);
+      silence = setTimeout(cut, silenceMs);
+    };
+    let retryMs = 0;
+    let failure: unknown;
+    // Connections that end before they brought anything are made less and less often.
+    let isOfUse = false;
     try {
       const response = await transport.send(
         sessionEndpoints.events,
@@ -50,38 +56,52 @@ export async function* streamSession(
           stream: true,
         },
       );
-      const alive = () => {
-        clearTimeout(silence);
-        silence = setTimeout(cut, SILENCE_MS);
-      };
-      for await (const frame of framesOf(response.body!, alive)) {
+      if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream'))
+        throw new NoStreamError('The server answered with something else than a stream of events.');
+      for await (const frame of framesOf(response.body, alive)) {
         if (frame.retryMs !== null) retryMs = frame.retryMs;
         if (frame.data === '') continue;
-        if (frame.event === 'disconnecting') break;
-        const data: unknown = JSON.parse(frame.data);
-        if (frame.event === 'connected') {
-          failures = 0;
-          yield { kind: 'connected', connected: data as Connected };
-        } else if (frame.id === null) {
-          yield { kind: 'delta', delta: data as Delta };
-        } else {
-          const event = data as Event;
-          if (event.sequence <= last) continue;
-          last = event.sequence;
-          yield { kind: 'event', event };
+        const { event, id } = frame;
+        if (event === 'disconnecting') {
+          isOfUse = true;
+          break;
         }
+        const data: unknown = JSON.parse(frame.data);
+        const item = itemOf(event, id, data);
+        if (item.kind !== 'connected') isOfUse = true;
+        if (item.kind === 'event') {
+          if (item.event.sequence <= last) continue;
+          last = item.event.sequence;
+        }
+        // How long the caller takes for it says nothing about the connection.
+        clearTimeout(silence);
+        yield item;
+        alive();
       }
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      const final = error instanceof ApiError && error.status < 500 && error.status !== 429;
-      if (final) throw error;
-      failures += 1;
+      if (isFinal(error)) throw error;
+      failure = error;
     } finally {
       clearTimeout(silence);
       signal?.removeEventListener('abort', cut);
       connection.abort();
     }
-    await pause(Math.max(retryMs ?? 0, failures > 0 ? pauseBefore(failures - 1) : 0), signal);
-    retryMs = null;
+    failures = isOfUse ? 0 : failures + 1;
+    const backoff = failure || failures > 0 ? pauseBefore(Math.max(failures - 1, 0), failure) : 0;
+    await pause(Math.max(retryMs, backoff), signal);
   }
+}
+
+class NoStreamError extends TroupeClientError {}
+
+function isFinal(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status < 500 && error.status !== 429;
+  return error instanceof NoStreamError;
+}
+
+function itemOf(event: string, id: string | null, data: unknown): StreamItem {
+  if (event === 'connected') return { kind: 'connected', connected: data as Connected };
+  if (id === null) return { kind: 'delta', delta: data as Delta };
+  return { kind: 'event', event: data as Event };
 }

@@ -1,5 +1,14 @@
 import type { BodyInputOf, Endpoint, ParamsInputOf, QueryInputOf, ResultOf } from '@troupe/protocol';
-import { ApiError, ConnectionError, errorOf, TimeoutError } from './errors.ts';
+import {
+  ApiError,
+  ConnectionError,
+  CredentialsError,
+  errorOf,
+  NotFoundError,
+  TimeoutError,
+  TroupeClientError,
+} from './errors.ts';
+import { newId } from './ids.ts';
 
 export interface TroupeOptions {
   /** Default: http://localhost:4700 */
@@ -32,7 +41,11 @@ export type InputOf<E extends Endpoint> = Given<'params', ParamsInputOf<E>> &
   Given<'query', QueryInputOf<E>> &
   Given<'body', BodyInputOf<E>>;
 
+/** Whoever is asked to wait longer than this is told so instead. */
 const LONGEST_PAUSE_MS = 30_000;
+
+type Input = { params?: unknown; query?: unknown; body?: unknown };
+type Sending = RequestOptions & { accept?: string; headers?: Record<string, string>; stream?: true };
 
 /** Sends requests: keys, time limits, and sending again what may be sent again. */
 export class Transport {
@@ -42,35 +55,55 @@ export class Transport {
   constructor(options: TroupeOptions) {
     this.#options = options;
     this.#baseUrl = (options.baseUrl ?? 'http://localhost:4700').replace(/\/+$/, '');
+    // In a page, `/troupe` is an address too.
+    const { location } = globalThis as { location?: { href: string } };
+    if (!URL.canParse(`${this.#baseUrl}/`, location?.href))
+      throw new TroupeClientError(
+        `"${options.baseUrl}" is no address of a server, such as http://localhost:4700.`,
+      );
   }
 
+  /** The answer as the contract describes it. */
   async call<E extends Endpoint>(
     endpoint: E,
     input: InputOf<E>,
     options: RequestOptions = {},
   ): Promise<ResultOf<E>> {
-    const response = await this.send(endpoint, input, options);
-    if (endpoint.status === 204) return undefined as ResultOf<E>;
-    const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-    return (isJson ? await response.json() : await response.text()) as ResultOf<E>;
+    let mayBeDone = false;
+    return this.#again(endpoint, options, async (sending) => {
+      try {
+        const { text, isJson } = await this.#once(endpoint, input, sending, textOf);
+        if (endpoint.status === 204) return undefined as ResultOf<E>;
+        // A file is text, also where the file is JSON.
+        if (!endpoint.response) return text as ResultOf<E>;
+        return (isJson ? JSON.parse(text) : nothingOfOurs(this.#baseUrl)) as ResultOf<E>;
+      } catch (error) {
+        // Sent again because the answer was lost, a deletion finds nothing to delete: it was done.
+        if (endpoint.method === 'DELETE' && mayBeDone && error instanceof NotFoundError)
+          return undefined as ResultOf<E>;
+        mayBeDone ||= isWorthAnotherTry(error);
+        throw error;
+      }
+    });
   }
 
-  /** The raw answer, of which it is certain that it is a success. */
-  async send(
+  /** The raw answer, of which it is certain that it is a success; its body is still to be read. Not sent again. */
+  send(endpoint: Endpoint, input: Input, options: Sending): Promise<Response> {
+    return this.#once(endpoint, input, options, async (response) => response);
+  }
+
+  async #again<Result>(
     endpoint: Endpoint,
-    input: { params?: unknown; query?: unknown; body?: unknown },
-    options: RequestOptions & { accept?: string; headers?: Record<string, string>; stream?: true } = {},
-  ): Promise<Response> {
+    options: RequestOptions,
+    send: (sending: Sending) => Promise<Result>,
+  ): Promise<Result> {
     // A POST carries a key from the first try on, so that sending it again cannot do it twice.
-    const idempotencyKey =
-      endpoint.method === 'POST' ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
-    const retries = options.stream ? 0 : (this.#options.retries ?? 3);
+    const idempotencyKey = endpoint.method === 'POST' ? (options.idempotencyKey ?? newId()) : undefined;
+    const sending = { ...options, ...(idempotencyKey ? { idempotencyKey } : {}) };
+    const retries = this.#options.retries ?? 3;
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#once(endpoint, input, {
-          ...options,
-          ...(idempotencyKey ? { idempotencyKey } : {}),
-        });
+        return await send(sending);
       } catch (error) {
         if (attempt >= retries || options.signal?.aborted || !isWorthAnotherTry(error)) throw error;
         await pause(pauseBefore(attempt, error), options.signal);
@@ -78,42 +111,50 @@ export class Transport {
     }
   }
 
-  async #once(
+  async #once<Result>(
     endpoint: Endpoint,
-    input: { params?: unknown; query?: unknown; body?: unknown },
-    options: RequestOptions & { accept?: string; headers?: Record<string, string>; stream?: true },
-  ): Promise<Response> {
-    const limit = AbortSignal.timeout(options.timeoutMs ?? this.#options.timeoutMs ?? 30_000);
-    const timed = options.stream ? [] : [limit];
-    const signal = AbortSignal.any([...timed, ...(options.signal ? [options.signal] : [])]);
-    const isText = typeof input.body === 'string';
-    let response: Response;
+    input: Input,
+    options: Sending,
+    read: (response: Response) => Promise<Result>,
+  ): Promise<Result> {
+    const headers = await this.#headersOf(input, options);
+    options.signal?.throwIfAborted();
+    const limit = options.stream
+      ? null
+      : AbortSignal.timeout(options.timeoutMs ?? this.#options.timeoutMs ?? 30_000);
+    const signals = [limit, options.signal].filter((signal) => signal != null);
     try {
-      response = await (this.#options.fetch ?? fetch)(this.#urlOf(endpoint, input), {
+      const response = await (this.#options.fetch ?? fetch)(this.#urlOf(endpoint, input), {
         method: endpoint.method,
-        headers: {
-          ...(await this.#credentials()),
-          accept: options.accept ?? 'application/json',
-          ...(input.body === undefined ? {} : { 'content-type': isText ? 'text/plain' : 'application/json' }),
-          ...(options.idempotencyKey ? { 'idempotency-key': options.idempotencyKey } : {}),
-          ...options.headers,
-        },
+        headers,
         ...(input.body === undefined
           ? {}
-          : { body: isText ? (input.body as string) : JSON.stringify(input.body) }),
-        signal,
+          : { body: typeof input.body === 'string' ? input.body : JSON.stringify(input.body) }),
+        signal: AbortSignal.any(signals),
       });
+      if (!response.ok) throw await errorOf(response);
+      return await read(response);
     } catch (error) {
+      if (error instanceof TroupeClientError) throw error;
       if (options.signal?.aborted) throw options.signal.reason;
-      if (limit.aborted)
+      if (limit?.aborted)
         throw new TimeoutError(`${endpoint.method} ${endpoint.path} was not answered in time.`);
       throw new ConnectionError(`The server at ${this.#baseUrl} cannot be reached.`, { cause: error });
     }
-    if (!response.ok) throw await errorOf(response);
-    return response;
   }
 
-  #urlOf(endpoint: Endpoint, { params, query }: { params?: unknown; query?: unknown }): string {
+  async #headersOf({ body }: Input, options: Sending): Promise<Record<string, string>> {
+    const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+    return {
+      ...(await this.#credentials()),
+      accept: options.accept ?? 'application/json',
+      ...(body === undefined ? {} : { 'content-type': type }),
+      ...(options.idempotencyKey ? { 'idempotency-key': options.idempotencyKey } : {}),
+      ...options.headers,
+    };
+  }
+
+  #urlOf(endpoint: Endpoint, { params, query }: Input): string {
     const named = (params ?? {}) as Record<string, unknown>;
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(String(named[name])),
@@ -127,22 +168,41 @@ export class Transport {
 
   async #credentials(): Promise<Record<string, string>> {
     const { key, token } = this.#options;
-    const person = typeof token === 'function' ? await token() : token;
+    const person = typeof token === 'function' ? await asked(token) : token;
     if (person) return { authorization: `Bearer ${person}`, ...(key ? { 'troupe-key': key } : {}) };
     return key ? { authorization: `Bearer ${key}` } : {};
   }
 }
 
+async function asked(token: () => string | Promise<string>): Promise<string> {
+  try {
+    return await token();
+  } catch (error) {
+    throw new CredentialsError('The token of the person could not be had.', { cause: error });
+  }
+}
+
+async function textOf(response: Response): Promise<{ text: string; isJson: boolean }> {
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  return { text: await response.text(), isJson };
+}
+
+function nothingOfOurs(baseUrl: string): never {
+  throw new TroupeClientError(`What answers at ${baseUrl} is not Troupe.`);
+}
+
 function isWorthAnotherTry(error: unknown): boolean {
   if (error instanceof ConnectionError || error instanceof TimeoutError) return true;
-  return error instanceof ApiError && (error.status === 429 || error.status >= 500);
+  if (!(error instanceof ApiError) || (error.retryAfterMs ?? 0) > LONGEST_PAUSE_MS) return false;
+  // Our own first try is still being carried out; its answer can be had in a moment.
+  return error.status === 429 || error.status >= 500 || error.code === 'request_under_way';
 }
 
 /** Longer with every try, never the same for two, and no less than what the server asks for. */
 export function pauseBefore(attempt: number, error?: unknown): number {
   const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
   const own = Math.min(200 * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
-  return Math.min(Math.max(asked, own), LONGEST_PAUSE_MS);
+  return Math.max(asked, own);
 }
 
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

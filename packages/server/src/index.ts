@@ -2,8 +2,10 @@
  * @troupe/server: the runtime as a library. `main.ts` is the program.
  * Start reading: ARCHITECTURE.md, then kernel/index.ts.
  */
+export { Access, Encryption } from './access/index.ts';
 export * from './base/index.ts';
 export { sessionsDoor } from './doors/sessions/index.ts';
+export { createApp, type HttpServer, listen } from './http/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';

@@ -7,5 +7,6 @@ export * from './databases.ts';
 export * from './door.ts';
 export * from './factories.ts';
 export * from './invariants.ts';
+export * from './server.ts';
 export * from './stage.ts';
 export * from './until.ts';

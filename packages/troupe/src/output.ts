@@ -1,3 +1,6 @@
+/** Beside a list that is longer than what is shown. */
+export const MORE = 'There are more; --limit shows up to 200.\n';
+
 /** Rows as columns of text, as wide as they need to be. */
 export function table(rows: Record<string, unknown>[], columns: string[]): string {
   if (rows.length === 0) return 'none\n';
@@ -15,9 +18,9 @@ export function table(rows: Record<string, unknown>[], columns: string[]): strin
 }
 
 function cellOf(value: unknown): string {
-  if (value === null || value === undefined) return '-';
+  if (value === null || value === undefined || value === '') return '-';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  const line = text.replaceAll(/\s+/g, ' ');
+  const line = plain(text).replaceAll(/\s+/g, ' ');
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
@@ -25,13 +28,21 @@ function cellOf(value: unknown): string {
 export function record(row: Record<string, unknown>): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
   return Object.entries(row)
-    .map(([key, value]) => `${key.padEnd(width)}  ${textOf(value)}\n`)
+    .map(
+      ([key, value]) =>
+        `${key.padEnd(width)}  ${textOf(value).replaceAll('\n', `\n${' '.repeat(width + 2)}`)}\n`,
+    )
     .join('');
 }
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (value === null || value === undefined || value === '') return '-';
+  return plain(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Without what would move the cursor or colour the screen: others wrote it. */
+export function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }
 
 export function json(value: unknown): string {

@@ -12,6 +12,7 @@ const OPTIONS = {
   status: { type: 'string' },
   agent: { type: 'string' },
   limit: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
 } as const;
 
 export interface Given {
@@ -35,4 +36,29 @@ export function wordAt(words: string[], at: number, what: string): string {
   const word = words[at];
   if (word === undefined) throw new UsageError(`${what} is missing`);
   return word;
+}
+
+/** A name of two words needs quotes; what is left over would be lost without a sound. */
+export function noMoreThan(words: string[], most: number): void {
+  const extra = words[most];
+  if (extra !== undefined)
+    throw new UsageError(`"${extra}" is one word too many; put quotes around a name of several`);
+}
+
+export function limitOf({ limit = '50' }: Given['options']): number {
+  const number = Number(limit);
+  if (!Number.isInteger(number) || number < 1 || number > 200)
+    throw new UsageError('--limit must be a number from 1 to 200');
+  return number;
+}
+
+/** What an option may be. */
+export function oneOf<Choice extends string>(
+  name: string,
+  given: string,
+  choices: readonly Choice[],
+): Choice {
+  const found = choices.find((choice) => choice === given);
+  if (!found) throw new UsageError(`--${name} must be ${choices.join(', ')}`);
+  return found;
 }

@@ -3,22 +3,28 @@ import { agents } from './commands/agents.ts';
 import { chat } from './commands/chat.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { runs } from './commands/runs.ts';
+import { plain } from './output.ts';
 import { parse } from './parse.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 const USAGE = `Usage: troupe <command>
 
-  dev                       HTTP and a worker in one process, with a PostgreSQL of its own where DATABASE_URL is not set
+  dev                       HTTP and a worker in one process; brings a PostgreSQL where DATABASE_URL is not set
   serve | work | migrate    the parts by themselves; DATABASE_URL says where
 
   chat <agent> [message]    talk to an agent; without a message, line by line
        --session <id>       go on with a session
        --model <id>         with this model
 
-  agents list | get <agent> | create <name> [--prompt <text>] | import <file> | export <agent> [--format yaml]
-         | versions <agent> | diff <agent> <from> <to> | rollback <agent> <version> | preview <agent> | archive <agent>
-  runs   list [--status <status>] | get <run> | cancel <run> | retry <run>
+  agents list [--status archived]
+         get <agent>        create <name> [--prompt <text>] [--model <id>]
+         import <file>      export <agent> [--format markdown | yaml | json]
+         versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
+         preview <agent>    archive <agent>
+  runs   list [--status <status>] [--agent <agent>] [--session <id>]
+         get <run>          cancel <run>                 retry <run>
 
+  --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
@@ -40,19 +46,22 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
       throw new UsageError(command ? `there is no command "${command}"` : 'no command');
     }
     const given = parse(rest);
+    if (given.options.help) {
+      terminal.out(`${USAGE}\n`);
+      return 0;
+    }
     const { TROUPE_URL, TROUPE_KEY } = terminal.env;
     const url = given.options.url ?? TROUPE_URL;
     const key = given.options.key ?? TROUPE_KEY;
     const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key } : {}) });
-    await commands[command as keyof typeof commands]({ troupe, terminal, ...given });
-    return 0;
+    return (await commands[command as keyof typeof commands]({ troupe, terminal, ...given })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.err(`error: ${error.message}\n\n${USAGE}\n`);
       return 2;
     }
     if (!(error instanceof TroupeClientError)) throw error;
-    terminal.err(`error: ${error.message}\n${hintFor(error)}`);
+    terminal.err(`error: ${plain(error.message)}\n${plain(hintFor(error))}`);
     return 1;
   }
 }
@@ -62,5 +71,7 @@ function hintFor(error: TroupeClientError): string {
     return '  Start it with `troupe dev`, or say where it is with --url.\n';
   if (!(error instanceof ApiError)) return '';
   if (error.status === 401) return '  Give a key with --key or TROUPE_KEY.\n';
-  return error.issues.map(({ path, message }) => `  ${path || 'body'}: ${message}\n`).join('');
+  return error.issues.length < 2
+    ? ''
+    : error.issues.map(({ path, message }) => `  ${path || 'body'}: ${message}\n`).join('');
 }

@@ -1,8 +1,14 @@
-/** Where a command writes and what it may know of its surroundings. */
+/** Where a command reads and writes, and what it may know of its surroundings. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
   env: Record<string, string | undefined>;
+  /** A person watches what goes to `err`. */
+  isWatched: boolean;
+  /** What is typed or piped in, line by line; the prompt is shown to a person only. Ends with the input, or by Ctrl-C at the prompt. */
+  lines(prompt: string): AsyncIterable<string>;
+  /** Has Ctrl-C do this instead of ending the process; answers with what undoes it. */
+  onInterrupt(act: () => void): () => void;
 }
 
 /** The command line was not understood: told with the usage, exit code 2. */

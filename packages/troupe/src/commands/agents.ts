@@ -1,32 +1,36 @@
 import { readFile } from 'node:fs/promises';
 import { TroupeClientError } from '@troupe/sdk';
-import { json, record, table } from '../output.ts';
-import { wordAt } from '../parse.ts';
+import { json, MORE, plain, record, table } from '../output.ts';
+import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
 
 export const agents: Command = async (given) => {
   const [action = 'list', ...words] = given.words;
-  const act = actions[action];
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
   if (!act) throw new UsageError(`agents does not know "${action}"`);
   await act({ ...given, words });
 };
 
 const actions: Record<string, Command> = {
-  async list({ troupe, terminal, options }) {
-    const { data } = await troupe.agents.list({ query: { limit: Number(options.limit ?? 50) } });
+  async list({ troupe, terminal, words, options }) {
+    noMoreThan(words, 0);
+    const status = oneOf('status', options.status ?? 'active', ['active', 'archived']);
+    const { data, nextCursor } = await troupe.agents.list({ query: { limit: limitOf(options), status } });
     terminal.out(options.json ? json(data) : table(data, ['id', 'name', 'version', 'description']));
+    if (nextCursor) terminal.err(MORE);
   },
   async get(given) {
     show(given, await find(given));
   },
   async create(given) {
-    const name = wordAt(given.words, 0, 'the name');
-    show(
-      given,
-      await given.troupe.agents.create({ body: { name, systemPrompt: given.options.prompt ?? '' } }),
-    );
+    const { words, options, troupe } = given;
+    const name = wordAt(words, 0, 'the name');
+    noMoreThan(words, 1);
+    const model = options.model ? { defaultModelId: options.model } : {};
+    const body = { name, systemPrompt: options.prompt ?? '', ...model };
+    show(given, await troupe.agents.create({ body }));
   },
   async import(given) {
     const file = wordAt(given.words, 0, 'the file');
@@ -37,28 +41,32 @@ const actions: Record<string, Command> = {
   },
   async export(given) {
     const agent = await find(given);
-    const format = (given.options.format ?? 'markdown') as 'markdown' | 'yaml' | 'json';
-    const text: unknown = await given.troupe.agents.exportOne({
+    const format = oneOf('format', given.options.format ?? 'markdown', ['markdown', 'yaml', 'json']);
+    const text = await given.troupe.agents.exportOne({
       params: { agentId: agent.id },
       query: { format },
     });
-    given.terminal.out(typeof text === 'string' ? text : json(text));
+    given.terminal.out(text.endsWith('\n') ? text : `${text}\n`);
   },
   async versions(given) {
     const agent = await find(given);
-    const { data } = await given.troupe.agents.listVersions({ params: { agentId: agent.id } });
+    const { data, nextCursor } = await given.troupe.agents.listVersions({
+      params: { agentId: agent.id },
+      query: { limit: limitOf(given.options) },
+    });
     given.terminal.out(
       given.options.json ? json(data) : table(data, ['version', 'createdAt', 'checksum', 'notes']),
     );
+    if (nextCursor) given.terminal.err(MORE);
   },
   async diff(given) {
-    const agent = await find(given);
+    const agent = await find(given, 3);
     const query = { from: numberAt(given, 1, 'from'), to: numberAt(given, 2, 'to') };
     const { changes } = await given.troupe.agents.diff({ params: { agentId: agent.id }, query });
     given.terminal.out(given.options.json ? json(changes) : table(changes, ['path', 'from', 'to']));
   },
   async rollback(given) {
-    const agent = await find(given);
+    const agent = await find(given, 2);
     const body = { version: numberAt(given, 1, 'the version') };
     show(given, await given.troupe.agents.rollback({ params: { agentId: agent.id }, body }));
   },
@@ -67,7 +75,9 @@ const actions: Record<string, Command> = {
     const preview = await given.troupe.agents.preview({ params: { agentId: agent.id } });
     if (given.options.json) return given.terminal.out(json(preview));
     const tools = table(preview.tools, ['name', 'effect', 'description']);
-    given.terminal.out(`${preview.prompt}\n\n${tools}\n${table(preview.models, ['provider', 'model'])}`);
+    given.terminal.out(
+      `${plain(preview.prompt) || '(no prompt)'}\n\n${tools}\n${table(preview.models, ['provider', 'model'])}`,
+    );
   },
   async archive(given) {
     const agent = await find(given);
@@ -76,7 +86,8 @@ const actions: Record<string, Command> = {
   },
 };
 
-function find({ troupe, words }: Surroundings) {
+function find({ troupe, words }: Surroundings, most = 1) {
+  noMoreThan(words, most);
   return findAgent(troupe, wordAt(words, 0, 'the agent'));
 }
 

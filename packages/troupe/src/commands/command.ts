@@ -7,4 +7,6 @@ export interface Surroundings extends Given {
   terminal: Terminal;
 }
 
-export type Command = (given: Surroundings) => Promise<void>;
+/** Answers with the exit code where it is not 0. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most commands have nothing to say
+export type Command = (given: Surroundings) => Promise<number | void>;

@@ -1,27 +1,30 @@
-import type { RunStatus } from '@troupe/protocol';
-import { json, record, table } from '../output.ts';
-import { wordAt } from '../parse.ts';
+import { runStatus } from '@troupe/protocol';
+import { json, MORE, record, table } from '../output.ts';
+import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
+import { findAgent } from './find-agent.ts';
 
 export const runs: Command = async (given) => {
   const [action = 'list', ...words] = given.words;
-  const act = actions[action];
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
   if (!act) throw new UsageError(`runs does not know "${action}"`);
   await act({ ...given, words });
 };
 
 const actions: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
-    const { data } = await troupe.runs.list({
+    const agentId = options.agent ? (await findAgent(troupe, options.agent)).id : undefined;
+    const { data, nextCursor } = await troupe.runs.list({
       query: {
-        limit: Number(options.limit ?? 50),
-        ...(options.status ? { status: options.status as RunStatus } : {}),
-        ...(options.agent ? { agentId: options.agent } : {}),
+        limit: limitOf(options),
+        ...(options.status ? { status: oneOf('status', options.status, runStatus.options) } : {}),
+        ...(agentId ? { agentId } : {}),
         ...(options.session ? { sessionId: options.session } : {}),
       },
     });
     terminal.out(options.json ? json(data) : table(data, ['id', 'status', 'step', 'createdAt', 'error']));
+    if (nextCursor) terminal.err(MORE);
   },
   async get(given) {
     const { steps, calls, ...run } = await given.troupe.runs.get({ params: paramsOf(given) });
@@ -41,6 +44,7 @@ const actions: Record<string, Command> = {
 };
 
 function paramsOf({ words }: Surroundings): { runId: string } {
+  noMoreThan(words, 1);
   return { runId: wordAt(words, 0, 'the run') };
 }
 

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import {
+  Access,
+  createApp,
+  createDemo,
+  createModels,
+  createScripted,
+  createTools,
+  Database,
+  Encryption,
+  Kernel,
+  listen,
+  type Script,
+  Stream,
+  sessionsDoor,
+  silentLogger,
+} from '@troupe/server';
+import { createDatabase } from './databases.ts';
+
+export interface ServerOptions {
+  postgresUrl: string;
+  /** What every agent's model answers; default: the demo model. */
+  script?: Script;
+  /** `open`, the default: no key is needed, as with `dev` on this machine. */
+  mode?: 'open' | 'closed';
+  heartbeatMs?: number;
+}
+
+export type TestServer = Awaited<ReturnType<typeof openServer>>;
+
+/** What `dev` starts, in this process and on a fresh database: HTTP, access, streams and a worker. */
+export async function openServer({ postgresUrl, script, mode = 'open', heartbeatMs }: ServerOptions) {
+  const database = await createDatabase(postgresUrl);
+  const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
+  const kernel = new Kernel({ db, logger: silentLogger });
+  const scripted = script ? createScripted(script) : createScripted();
+  const demo = createDemo();
+  const models = createModels({ demo: script ? scripted.provider : () => demo });
+  await kernel.work({ doors: [sessionsDoor], models, tools: createTools(), graceMs: 500 });
+  const access = new Access({
+    db,
+    mode,
+    encryption: new Encryption([{ id: 'v1', key: randomBytes(32) }]),
+  });
+  const stream = new Stream({
+    db,
+    logger: silentLogger,
+    line: kernel,
+    ...(heartbeatMs ? { heartbeatMs } : {}),
+  });
+  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {} };
+  const app = createApp({
+    logger: silentLogger,
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    services: () => services,
+  });
+  const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  const close = async () => {
+    await stream.close();
+    await server.close(500);
+    await kernel.close();
+    await db.close();
+    await database.drop();
+  };
+  return { url: server.url, db, kernel, access, stream, scripted, close };
+}

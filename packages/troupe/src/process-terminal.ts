@@ -1,0 +1,49 @@
+import { createInterface } from 'node:readline';
+import type { Terminal } from './terminal.ts';
+
+/** The terminal that this process was started in. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr } = process;
+  // Whoever reads us (`head`) has enough and is gone: no reason to complain.
+  for (const stream of [stdout, stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  }
+  const acts: (() => void)[] = [];
+  return {
+    out: (text) => stdout.write(text),
+    err: (text) => stderr.write(text),
+    env: process.env,
+    isWatched: stderr.isTTY === true,
+    async *lines(prompt) {
+      const isTyped = stdin.isTTY === true && stderr.isTTY === true;
+      const lines = createInterface({ input: stdin, ...(isTyped ? { output: stderr, prompt } : {}) });
+      // A terminal that lines are read from hands Ctrl-C to the reader, not to the process.
+      const interrupted = () => {
+        const act = acts.at(-1);
+        if (act) return act();
+        stderr.write('\n');
+        lines.close();
+      };
+      if (isTyped) lines.on('SIGINT', interrupted).prompt();
+      try {
+        for await (const line of lines) {
+          yield line;
+          if (isTyped) lines.prompt();
+        }
+      } finally {
+        lines.close();
+      }
+    },
+    onInterrupt(act) {
+      acts.push(act);
+      process.on('SIGINT', act);
+      return () => {
+        acts.splice(acts.indexOf(act), 1);
+        process.off('SIGINT', act);
+      };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { openServer, type TestServer, until } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { start } from './command.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await openServer({
+    postgresUrl: inject('postgresUrl'),
+    script: ({ messages }, attempt) =>
+      JSON.stringify(messages).includes('fail') && attempt === 1
+        ? { error: { code: 'model_refused', message: 'No.', retryable: false } }
+        : JSON.stringify(messages).includes('stall')
+          ? { stallForever: true }
+          : { text: 'Yes.' },
+  });
+  for (const name of ['Ada', 'Grace']) await told('agents', 'create', name);
+});
+afterAll(() => server.close());
+
+async function told(...words: string[]) {
+  const command = start(words, { url: server.url });
+  await command.done;
+  return command;
+}
+
+const parsed = async (...words: string[]) => JSON.parse((await told(...words, '--json')).out);
+const statusOf = async (run: string) => (await parsed('runs', 'get', run)).status;
+
+it('lists runs, by status and by the name of the agent', async () => {
+  expect(await told('runs')).toMatchObject({ code: 0, out: 'none\n' });
+  await told('chat', 'Ada', 'hello');
+  await told('chat', 'Grace', 'fail');
+  expect((await parsed('runs', 'list')).map(({ status }: { status: string }) => status)).toEqual([
+    'failed',
+    'completed',
+  ]);
+  const [run] = await parsed('runs', 'list', '--agent', 'ada');
+  expect(run).toMatchObject({ status: 'completed' });
+  expect(await parsed('runs', 'list', '--status', 'completed')).toEqual([run]);
+  const { out } = await told('runs', 'list');
+  expect(out.split('\n')[0]).toMatch(/^id {2,}status {2,}step {2}createdAt {2,}error$/);
+  expect(out).toContain(`${run.id}  completed  1 `);
+  expect((await told('runs', 'list', '--status', 'tired')).err).toContain('--status must be queued, running');
+});
+
+it('shows one with its steps', async () => {
+  const [{ id }] = await parsed('runs', 'list', '--status', 'completed');
+  expect(await parsed('runs', 'get', id)).toMatchObject({
+    id,
+    steps: [{ step: 1, finishReason: 'stop' }],
+    calls: [],
+  });
+  const { out } = await told('runs', 'get', id);
+  expect(out).toMatch(/^status {2,}completed$/m);
+  expect(out).toMatch(/^step {2}model {2,}finishReason/m);
+});
+
+it('takes a failed one up again', async () => {
+  const [{ id }] = await parsed('runs', 'list', '--status', 'failed');
+  expect(await told('runs', 'retry', id)).toMatchObject({ code: 0 });
+  await until('it is completed', async () => (await statusOf(id)) === 'completed');
+  expect(await told('runs', 'retry', id)).toMatchObject({ code: 1, out: '' });
+});
+
+it('cancels one', async () => {
+  const chat = start(['chat', 'Ada', 'stall'], { url: server.url });
+  const [{ id }] = await until('it runs', async () => {
+    const list = await parsed('runs', 'list', '--status', 'running');
+    return list.length > 0 && list;
+  });
+  expect((await told('runs', 'cancel', id)).code).toBe(0);
+  expect([await chat.done, chat.err]).toEqual([1, 'error: The run was canceled.\n']);
+  expect(await statusOf(id)).toBe('canceled');
+  expect((await told('runs', 'cancel', id)).code).toBe(1);
+});
+
+it('says what is missing or unknown', async () => {
+  expect((await told('runs', 'get')).err).toMatch(/^error: the run is missing\n/);
+  expect((await told('runs', 'get', 'nothing')).code).toBe(1);
+  expect((await told('runs', 'eat')).code).toBe(2);
+});
