@@ -5,6 +5,9 @@ export const timestamp = z.iso.datetime({ offset: true });
 export const name = z.string().trim().min(1).max(200);
 /** For one line of text: no control characters, of which Postgres cannot even store NUL. */
 export const oneLine = /^\P{Cc}*$/u;
+/** External ids that begin so are Troupe's own: nobody can be named so, by a token or by a caller. */
+export const RESERVED = 'troupe:';
+export const isFree = (externalId: string) => !externalId.startsWith(RESERVED);
 export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max(64);
 /** Free for the caller's own use. */
 export const metadata = z.record(z.string().max(64), z.json());

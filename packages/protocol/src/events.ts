@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, timestamp } from './common.ts';
 import { jsonObject } from './json.ts';
+import { waitsFor } from './runs.ts';
 
 /** Types that are stored. Additions are free; a rename is a new major version. */
 export const eventTypes = [
@@ -45,6 +46,10 @@ export const connected = z.object({
   lastSequence: z.number().int().nonnegative(),
   /** Runs at work or waiting here. */
   runs: z.array(z.object({ id, status: z.string() })),
+  /** Calls that wait for somebody outside to settle them. */
+  calls: z.array(
+    z.object({ id: z.string(), runId: id, tool: z.string(), waitsFor, deadline: timestamp.nullable() }),
+  ),
 });
 export type Connected = z.infer<typeof connected>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
+import { id, isFree, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventQuery } from './events.ts';
 import { contentPart, messageRole } from './messages.ts';
@@ -40,7 +40,7 @@ export const newSession = z.strictObject({
   policy: busyPolicy.default('queue'),
   metadata: metadata.default({}),
   /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
-  user: z.string().min(1).max(500).regex(oneLine).optional(),
+  user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
 });
 
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { TokenRules } from '@troupe/protocol';
+import { isFree, type TokenRules } from '@troupe/protocol';
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { messageOf, Refusal, RetryableError } from '../base/index.ts';
 
@@ -32,6 +32,7 @@ export class Tokens {
     const person = payload[rules.claim];
     if (!isExternalId(person))
       throw refused(`It names nobody: "${rules.claim}" must be a text of 1 to 500 characters.`);
+    if (!isFree(person)) throw refused('It names somebody who is nobody: names that begin so are reserved.');
     return person;
   }
 

@@ -1127,7 +1127,9 @@ begin
     return jsonb_build_object('ok', false, 'code', 'thread_not_found');
   end if;
   select * into stored from troupe.messages m where m.id = (message->>'id')::uuid;
-  if found then
+  if stored.thread_id <> thread then
+    return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+  elsif stored.id is not null then
     return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run', stored.run_id,
       'started', (select x.id from troupe.runs x where x.entity_id = (item->'run'->>'entity')::uuid and x.trigger_message_id = stored.id));
   end if;
@@ -1142,7 +1144,7 @@ begin
         seq := 1 + troupe.append(thread, active, jsonb_build_array(message),
           jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0, 'data', jsonb_build_object('id', message->'id', 'role', message->'role'))));
         update troupe.runs x set steers = x.steers + 1, updated_at = now() where x.id = active;
-        return jsonb_build_object('ok', true, 'outcome', 'steered', 'thread', thread, 'seq', seq, 'run', active, 'worker', r.worker_id);
+        return jsonb_build_object('ok', true, 'outcome', 'steered', 'thread', thread, 'seq', seq, 'run', active, 'worker', r.worker_id, 'createdAt', now());
       end if;
       perform troupe.end_run(active, 'superseded', item->>'by', null, 'run.canceled');
       return troupe.start(item) || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker', r.worker_id);
@@ -1337,7 +1339,7 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
+  found_in uuid; messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
   -- Before looking: whoever deletes what the run names waits for this start, or this one waits and finds it gone (keep_used).
   lock table troupe.runs in row exclusive mode;
@@ -1366,8 +1368,19 @@ begin
   end if;
   -- 2. The message: where it is there already, only what is missing of the rest is done.
   if message is not null then
-    select m.seq into message_seq from troupe.messages m where m.id = message_id;
-    if found then
+    select m.seq, m.thread_id into message_seq, found_in from troupe.messages m where m.id = message_id;
+    if found_in <> thread then
+      -- The same start may come again with another name for the thread that it makes.
+      if made then
+        delete from troupe.threads t where t.id = thread;
+        select r.id, r.thread_id into existing, thread from troupe.runs r
+          where r.thread_id = found_in and (r.id = new_run or r.entity_id = v_entity and r.trigger_message_id = message_id);
+        if existing is not null then
+          return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
+        end if;
+      end if;
+      return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+    elsif found_in is not null then
       message := null;
     else
       message_seq := message_base + 1; messages := 1; events := 1;
@@ -1403,6 +1416,10 @@ begin
       if existing is null then
         select r.id, r.thread_id into existing, thread from troupe.runs r where r.entity_id = v_entity and r.trigger_message_id = message_id;
       end if;
+      -- By another thread, since we looked.
+      if not made and thread <> (item->>'thread')::uuid then
+        return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+      end if;
       return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
     end if;
     events := events + case when taker is null then 1 else 3 + jsonb_array_length(started) end;
@@ -1429,12 +1446,13 @@ begin
       insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 2 + k, started->>(k - 1), new_run);
     end loop;
     window_from := coalesce(message_seq, message_base) - coalesce((run->>'historyLimit')::int, 50);
-    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'lastSeq', message_base + messages,
+    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'createdAt', now(),
+      'lastSeq', message_base + messages,
       'claimed', case when made and messages = 1 then null else (
         select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = thread and m.seq > window_from) end);
   end if;
   return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
-    'duplicate', run is null and messages = 0);
+    'duplicate', run is null and messages = 0, 'createdAt', now());
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.start_many(items jsonb)
@@ -1520,7 +1538,7 @@ begin
       case when e_place[k] = 1 then jsonb_build_object('id', m_id[e_item[k]], 'role', m_role[e_item[k]]) end,
       case when e_place[k] = 1 then message_base[e_item[k]] + 1 end, r_id[e_item[k]], e_step[k]
     from generate_series(1, cardinality(e_item)) k where e_place[k] <= 2 or free[e_item[k]];
-  return (select jsonb_agg(jsonb_build_array(message_base[x.i] + 1, free[x.i], case when p_takes[x.i] and free[x.i] and p_kind[x.i] is null then (
+  return (select jsonb_agg(jsonb_build_array(message_base[x.i] + 1, now(), free[x.i], case when p_takes[x.i] and free[x.i] and p_kind[x.i] is null then (
       select jsonb_agg(troupe.message_json(m) order by m.seq) from troupe.messages m
       where m.thread_id = p_thread[x.i] and m.seq > message_base[x.i] + 1 - r_history[x.i]) end) order by x.i)
     from generate_series(1, n) x(i));

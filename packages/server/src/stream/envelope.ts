@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Event } from '@troupe/protocol';
-import type { StoredEvent } from '../store/index.ts';
+import type { Connected, Event } from '@troupe/protocol';
+import type { SessionLog, StoredEvent } from '../store/index.ts';
 
 /** An event as it is told. */
 export function presentEvent(stored: StoredEvent, log: { thread: string; session: string }): Event {
@@ -22,6 +22,15 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
     data,
     createdAt: createdAt.toISOString(),
   };
+}
+
+/** What a reader is told first: how far the log has come, what is at work, and what waits for somebody. */
+export function connectedTo({ lastSequence, runs, calls }: SessionLog): Connected {
+  const dated = calls.map(({ deadline, ...call }) => ({
+    ...call,
+    deadline: deadline === null ? null : new Date(deadline).toISOString(),
+  }));
+  return { lastSequence, runs, calls: dated };
 }
 
 /** UUID v8: thread and sequence name an event already, and always the same. */

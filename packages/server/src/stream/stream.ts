@@ -1,6 +1,7 @@
 import type { Json } from '@troupe/protocol';
 import { type Logger, messageOf, Refusal, RetryableError } from '../base/index.ts';
 import { type Database, lastEvents, type SessionLog } from '../store/index.ts';
+import { connectedTo } from './envelope.ts';
 import { typeFilter } from './filter.ts';
 import type { Hints, Line, Speaker, SpokenDelta } from './line.ts';
 import { isPiece, Live, type LiveText } from './live.ts';
@@ -81,7 +82,7 @@ export class Stream {
     if (this.#closing)
       throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
     const reader = new Reader({
-      connected: { lastSequence: log.lastSequence, runs: log.runs },
+      connected: connectedTo(log),
       after: options.after,
       wants: typeFilter(options.types),
       live: this.#live,

@@ -115,6 +115,30 @@ test('a token cannot name an agent', async () => {
   expect(await refuses(door, publicKey, await tokenOf('robot'))).toMatchObject({ kind: 'unauthenticated' });
 });
 
+test('what belongs to nobody in particular can be had by no name', async () => {
+  const door = await openDoor();
+  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  const path = `/v1/agents/${door.stage.cast.agent}/sessions`;
+  const opened = await door.ask('POST', path, { key: door.ourKey, body: {} });
+  expect(opened.status).toBe(201);
+  const { rows } = await door.db.pool.query<{ name: string }>(
+    'select external_id as name from troupe.entities where id = $1',
+    [opened.body.entityId],
+  );
+  const [{ name }] = rows as [{ name: string }];
+  // By a token that names the owner, whatever they are called inside.
+  expect(await refuses(door, publicKey, await tokenOf(name))).toMatchObject({ kind: 'unauthenticated' });
+  // By a caller who names them.
+  const named = await door.ask('POST', path, { key: door.ourKey, body: { user: name } });
+  expect([named.status, named.body.code]).toEqual([422, 'invalid_request']);
+  // Or by the names that one would try.
+  for (const guess of ['dev', 'nobody', 'troupe', 'null', name.toUpperCase(), ` ${name}`]) {
+    const headers = { 'troupe-key': publicKey, authorization: `Bearer ${await tokenOf(guess)}` };
+    expect((await door.ask('GET', `${path}/${opened.body.id}`, { headers })).status).toBe(404);
+    expect((await door.ask('GET', path, { headers })).body.data).toEqual([]);
+  }
+});
+
 test('the issuer and the claim are those of the rules', async () => {
   const door = await openDoor();
   const { publicKey, secret } = await takeTokens(door, door.ours);

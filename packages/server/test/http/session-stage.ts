@@ -35,11 +35,14 @@ export interface SessionStageOptions {
   probe?: Probe;
   /** HTTP and work in one process (`dev`), or as two. */
   apart?: boolean;
+  graceMs?: number;
 }
 
 /** A whole Troupe behind real HTTP: one project, one agent, a worker. */
 export class SessionStage {
   readonly db: Database;
+  /** Of the database. */
+  readonly url: string;
   readonly kernel: Kernel;
   readonly cast: Cast;
   readonly server: HttpServer;
@@ -49,10 +52,11 @@ export class SessionStage {
   readonly #close: () => Promise<void>;
 
   private constructor(
-    parts: Pick<SessionStage, 'db' | 'kernel' | 'cast' | 'server' | 'scripted' | 'caller'>,
+    parts: Pick<SessionStage, 'db' | 'url' | 'kernel' | 'cast' | 'server' | 'scripted' | 'caller'>,
     close: () => Promise<void>,
   ) {
     this.db = parts.db;
+    this.url = parts.url;
     this.kernel = parts.kernel;
     this.cast = parts.cast;
     this.server = parts.server;
@@ -75,7 +79,8 @@ export class SessionStage {
     const demo = createDemo();
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
     const tools = codeTools(options.tools ?? {});
-    await working.kernel.work({ doors: [sessionsDoor], models, tools });
+    const { graceMs } = options;
+    await working.kernel.work({ doors: [sessionsDoor], models, tools, ...(graceMs ? { graceMs } : {}) });
     if (options.apart) await serving.kernel.listen();
     await direct(serving.db, cast, options);
     const stage: { opened?: SessionStage } = {};
@@ -99,14 +104,17 @@ export class SessionStage {
       entityId: null,
       scopes: null,
     };
-    stage.opened = new SessionStage({ ...serving, cast, server, scripted, caller }, async () => {
-      await server.close(1_000);
-      for (const { kernel, db } of new Set([serving, working])) {
-        await kernel.close();
-        await db.close();
-      }
-      await database.drop();
-    });
+    stage.opened = new SessionStage(
+      { ...serving, url: database.url, cast, server, scripted, caller },
+      async () => {
+        await server.close(1_000);
+        for (const { kernel, db } of new Set([serving, working])) {
+          await kernel.close();
+          await db.close();
+        }
+        await database.drop();
+      },
+    );
     return stage.opened;
   }
 

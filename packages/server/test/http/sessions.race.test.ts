@@ -1,6 +1,9 @@
 import type { BusyPolicy } from '@troupe/protocol';
-import { violations } from '@troupe/testing';
+import { newId } from '@troupe/server';
+import { buildCast, until, violations } from '@troupe/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createSession, postMessage } from '../../src/doors/sessions/index.ts';
+import { gate } from '../kernel/scene.ts';
 import { SessionStage } from './session-stage.ts';
 
 const POLICIES: BusyPolicy[] = ['queue', 'steer', 'interrupt', 'reject'];
@@ -78,4 +81,130 @@ describe('many messages at once', () => {
     expect(texts('assistant')).toEqual(texts('user').map((text) => `re: ${text}`));
     expect(await violations(stage.db.pool)).toEqual([]);
   });
+});
+
+describe('one message id for two sessions at the same moment', () => {
+  for (const apart of [false, true]) {
+    it(`is one's, and tells the others nothing, ${apart ? 'serve and work apart' : 'in one process'}`, async () => {
+      stage = await open(apart);
+      // Three sessions of this project, one of another.
+      const other = await buildCast(stage.db);
+      const scopes = [stage.cast, stage.cast, stage.cast, other].map((cast) => ({
+        who: { project: cast.project, entityId: null },
+        agentId: cast.agent,
+      }));
+      const opening = { title: null, tags: [], modelId: null, policy: 'queue' as const, metadata: {} };
+      const rooms = await Promise.all(
+        scopes.map(async ({ who, agentId }) => {
+          const { id: sessionId, threadId } = await createSession(stage, who, agentId, opening);
+          return { who, address: { agentId, sessionId }, threadId };
+        }),
+      );
+      for (let round = 0; round < 20; round++) {
+        const id = newId();
+        const answers = await Promise.all(
+          rooms.map(({ who, address }, place) =>
+            postMessage(stage, who, address, {
+              id,
+              content: { text: `secret ${place}` },
+              policy: POLICIES[(round + place * (1 + (round % 3))) % 3],
+              metadata: {},
+            }).then(
+              (posted) => ({ posted, refusal: null }),
+              (refusal) => ({ posted: null, refusal }),
+            ),
+          ),
+        );
+        const winners = answers.flatMap(({ posted }, place) => (posted ? [place] : []));
+        expect(winners).toHaveLength(1);
+        const [winner] = winners as [number];
+        expect(answers[winner]!.posted).toMatchObject({
+          message: { id, threadId: rooms[winner]!.threadId, content: { text: `secret ${winner}` } },
+        });
+        for (const { refusal } of answers.filter(({ posted }) => !posted)) {
+          expect(refusal).toMatchObject({ kind: 'conflict', code: 'message_id_taken' });
+          const told = JSON.stringify([refusal.message, { ...refusal }]);
+          for (const secret of ['secret', rooms[winner]!.threadId, answers[winner]!.posted!.run!.id])
+            expect(told).not.toContain(secret);
+        }
+        const { rows } = await stage.db.pool.query(
+          `select m.thread_id, (select count(*)::int from troupe.runs r where r.trigger_message_id = m.id) as runs
+            from troupe.messages m where m.id = $1`,
+          [id],
+        );
+        expect(rows).toHaveLength(1);
+        expect(rows[0].runs).toBeLessThanOrEqual(1);
+        // Said again, to everybody: the same answer to the one, the same refusal to the others.
+        for (const [place, { who, address }] of rooms.entries()) {
+          const again = postMessage(stage, who, address, { id, content: { text: 'again' }, metadata: {} });
+          if (place === winner) expect((await again).message.content).toEqual({ text: `secret ${winner}` });
+          else await expect(again).rejects.toMatchObject({ code: 'message_id_taken' });
+        }
+      }
+      expect(await violations(stage.db.pool)).toEqual([]);
+    });
+  }
+});
+
+describe('a message that was on its way when the run failed', () => {
+  for (const policy of POLICIES) {
+    for (const broken of [1, 2]) {
+      it(`${policy}: is answered once${broken === 1 ? '' : ', after a retry where its own run fails as well'}`, async () => {
+        const failing = gate();
+        const written = gate();
+        const held: { run: string | null } = { run: null };
+        let waiting = false;
+        let failures = broken;
+        stage = await SessionStage.open({
+          script: async ({ messages }) => {
+            if (failures === broken) await failing.promise;
+            if (failures-- > 0) return { error: { code: 'down', message: 'Down.', retryable: false } };
+            const said = messages.flatMap((one) => (one.role === 'user' ? [one.text] : []));
+            return { text: `re: ${said.join('+')}` };
+          },
+          probe: async (boundary, when, [run]) => {
+            if (boundary !== 'start' || when !== 'before') return;
+            held.run ??= run!;
+            if (run === held.run) return;
+            waiting = true;
+            await written.promise;
+          },
+        });
+        const session = await stage.create();
+        await stage.say(session, 'first');
+        // Another connection stands where posts that look at the active run pass by.
+        const client = await stage.db.pool.connect();
+        await client.query('begin');
+        await client.query(`select pg_advisory_xact_lock(hashtextextended('troupe.post:' || $1::text, 0))`, [
+          session.threadId,
+        ]);
+        const path = `${stage.sessions}/${session.id}`;
+        const second = stage.ask('POST', `${path}/messages`, { content: { text: 'second' }, policy });
+        await until('the second is on its way', async () => {
+          const { rows } = await stage.db.pool.query(
+            `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+              where a.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
+          );
+          return waiting || rows.length > 0;
+        });
+        failing.resolve();
+        await stage.becomes(session, 'failed');
+        written.resolve();
+        await client.query('commit');
+        client.release();
+        expect((await second).status).toBe(201);
+        if (broken === 2) {
+          await stage.becomes(session, 'failed');
+          await stage.done('POST', `${path}/retry`);
+        }
+        await stage.becomes(session, 'pending');
+        expect(await stage.lines(session)).toEqual([
+          'user: first',
+          'user: second',
+          'assistant: re: first+second',
+        ]);
+        expect(await violations(stage.db.pool)).toEqual([]);
+      });
+    }
+  }
 });

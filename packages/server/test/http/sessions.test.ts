@@ -108,6 +108,25 @@ describe('a conversation', () => {
     expect(await stage.messages(other)).toEqual([]);
   });
 
+  it('tells when a message was stored as it will always be told', async () => {
+    const answering = gate();
+    stage = await SessionStage.open({ script: () => ({ text: 'Yes.', gate: answering.promise }) });
+    const session = await stage.create();
+    const posted = [await stage.say(session, 'first')];
+    for (const policy of ['queue', 'steer', 'interrupt'])
+      posted.push(await stage.say(session, policy, { policy }));
+    answering.resolve();
+    await stage.becomes(session, 'pending');
+    posted.push(await stage.say(session, 'last'));
+    const listed = new Map((await stage.messages(session)).map(({ id, createdAt }) => [id, createdAt]));
+    expect(posted.map(({ createdAt }) => createdAt)).toEqual(posted.map(({ id }) => listed.get(id)));
+    expect(posted.map(({ run }) => run!.outcome)).toEqual([
+      ...['started', 'started', 'steered', 'interrupted', 'started'],
+    ]);
+    const { createdAt } = await stage.say(session, 'first', { id: posted[0]!.id });
+    expect(createdAt).toBe(posted[0]!.createdAt);
+  });
+
   it('carries what a message asks for into the run, and shows the caller their own metadata only', async () => {
     stage = await SessionStage.open({ script: () => ({ text: 'ok' }) });
     const session = await stage.create();

@@ -50,8 +50,12 @@ export function told(method: Method, answer: unknown): unknown {
     case 'lockHolders':
       return [...(answer as Set<string>)].toSorted();
     case 'post': {
-      const { worker: _, started: __, duplicate: ___, ...posted } = plain(answer);
+      const { worker: _, started: __, duplicate: ___, createdAt: ____, ...posted } = plain(answer);
       return posted;
+    }
+    case 'start': {
+      const { createdAt: _, ...started } = plain(answer);
+      return started;
     }
     case 'advance': {
       const { promoted: _, ...advanced } = plain(answer);

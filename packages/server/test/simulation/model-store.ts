@@ -59,12 +59,18 @@ export class ModelStore {
   // ---- how runs begin
 
   start(item: StartItem): Started {
-    if (item.createThread && !this.threads.has(item.thread))
-      this.threads.set(item.thread, emptyThread(item.thread));
+    const made = item.createThread !== undefined && !this.threads.has(item.thread);
+    if (made) this.threads.set(item.thread, emptyThread(item.thread));
     const thread = this.threads.get(item.thread);
     if (!thread) return { ok: false, code: 'thread_not_found' };
     const { message, run } = item;
     const known = message && this.#messageSeqs.get(message.id);
+    if (known && known.thread !== thread) {
+      if (made) this.threads.delete(item.thread);
+      const before = made ? (this.runs.get(run?.id ?? '') ?? this.#startedBy(run?.entity, message.id)) : null;
+      if (!before) return { ok: false, code: 'message_id_taken' };
+      return { ok: true, run: before.id, thread: before.thread, seq: known.seq, duplicate: true };
+    }
     const seq = message ? (known?.seq ?? thread.lastMessageSeq + 1) : null;
     let ready = true;
     if (run) {
@@ -94,6 +100,7 @@ export class ModelStore {
   post(item: PostItem): Posted {
     const thread = this.threads.get(item.thread);
     const known = this.#messageSeqs.get(item.message.id);
+    if (known && known.thread !== thread) return { ok: false, code: 'message_id_taken' };
     if (known) {
       const run = known.thread.messages[known.seq - 1]!.runId;
       return { ok: true, outcome: 'duplicate', thread: item.thread, seq: known.seq, run };

@@ -3,11 +3,12 @@ import { connected, event, sessionEndpoints } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { buildAgent, buildCast, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { call, clientTool } from '../kernel/scene.ts';
 import { Scene, upTo } from './scene.ts';
 
 let scene: Scene;
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'), { tools: { add: () => 4 } });
+  scene = await Scene.open(inject('postgresUrl'), { tools: { add: () => 4, echo: () => 'x' } });
 });
 afterAll(() => scene[Symbol.asyncDispose]());
 
@@ -33,7 +34,7 @@ test('a stream begins at the beginning and tells what the list tells', async () 
   const response = await client.response;
   expect(response.headers['content-type']).toBe('text/event-stream; charset=utf-8');
   expect(client.frames[0]!.event).toBe('connected');
-  expect(connected.parse(client.connected)).toEqual({ lastSequence: session.last, runs: [] });
+  expect(connected.parse(client.connected)).toEqual({ lastSequence: session.last, runs: [], calls: [] });
   expect(client.retryMs).toBe(1_000);
   expect(client.ids).toEqual(upTo(session.last));
   for (const frame of client.frames.filter((one) => one.id !== null)) {
@@ -252,4 +253,39 @@ test('a quiet stream shows signs of life; one that ends says when to come back',
     headers: { accept: 'text/event-stream' },
   });
   expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+});
+
+test('calls that wait for somebody are named at once, with their deadline, until they are settled', async () => {
+  const session = await scene.session();
+  const calls = [call('ask'), call('approve'), call('echo')];
+  const snapshot = await scene.agent([{ calls }, { text: 'Done.' }], {
+    tools: [
+      clientTool('ask', { deadlineMs: 60_000 }),
+      clientTool('approve'),
+      { name: 'echo', provider: 'code' },
+    ],
+  });
+  const began = Date.now();
+  const run = await scene.say(session, snapshot);
+  await until('the run waits', async () => (await scene.stage.row(run)).status === 'waiting_tool');
+  const hello = async () => {
+    const client = scene.connect(session);
+    await until('connected', () => client.frames.length > 0);
+    return connected.parse(client.connected);
+  };
+  const first = await hello();
+  expect(first.runs).toEqual([{ id: run, status: 'waiting_tool' }]);
+  const deadline = expect.any(String);
+  expect(first.calls).toEqual([
+    { id: 'ask', runId: run, tool: 'ask', waitsFor: 'client', deadline },
+    { id: 'approve', runId: run, tool: 'approve', waitsFor: 'client', deadline },
+  ]);
+  const left = Date.parse(first.calls[0]!.deadline!) - began;
+  expect(left).toBeGreaterThan(55_000);
+  expect(left).toBeLessThan(90_000);
+  await scene.stage.kernel.settle(run, 'ask', { status: 'completed', output: 1 });
+  expect((await hello()).calls.map(({ id }) => id)).toEqual(['approve']);
+  await scene.stage.kernel.settle(run, 'approve', { status: 'completed', output: 1 });
+  await scene.stage.kernel.ended(run);
+  expect(await hello()).toMatchObject({ runs: [], calls: [] });
 });

@@ -1,6 +1,7 @@
 import { type JsonObject, type ReasoningEffort, reasoningEffort } from '@troupe/protocol';
-import { type Door, toModelMessages } from '../../kernel/index.ts';
-import { turnsFor } from './turns.ts';
+import { type Door, type Meaning, toModelMessages } from '../../kernel/index.ts';
+import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
+import { isWhole, turnsFor } from './turns.ts';
 import { lastTurns } from './window.ts';
 
 /** A person and one agent, turn by turn: the model sees the conversation, its text is the answer. */
@@ -8,17 +9,28 @@ export const sessionsDoor: Door = {
   name: 'session',
   startEvents: ['session.started'],
   failEvents: ['session.failed'],
-  context: ({ run, snapshot, transcript }) => ({
-    system: snapshot.prompt,
-    messages: toModelMessages(lastTurns(turnsFor(run.id, transcript))),
-    ...effortOf(run.metadata),
-  }),
-  settle: (_view, { text, calls }) => {
+  context: ({ run, snapshot, transcript }) => {
+    const { earlier, own } = turnsFor(run.id, transcript);
+    const { summary, upTo } = summaryOf(transcript);
+    const open = earlier.filter((turn) => isWhole(turn) && endOf(turn) > upTo);
+    const said = lastTurns([...open, own].map(({ messages }) => messages));
+    return {
+      system: snapshot.prompt,
+      messages: toModelMessages(summary ? [asSaid(summary), ...said] : said),
+      ...effortOf(run.metadata),
+    };
+  },
+  settle: ({ run, snapshot, transcript }, { text, calls }) => {
     if (text.trim() === '' && calls.length === 0) {
       return { messages: [], refuse: { code: 'empty_answer', message: 'The model answered nothing.' } };
     }
+    const messages: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
+    if (calls.length === 0) {
+      const due = summaryDue(transcript, turnsFor(run.id, transcript), snapshot.limits.historyMessages);
+      if (due) messages.push(due);
+    }
     return {
-      messages: text === '' ? [] : [{ role: 'assistant', content: { text } }],
+      messages,
       outcome: { text },
       endEvents: [{ type: 'session.completed' }],
     };

@@ -78,7 +78,7 @@ export async function postMessage(
     policy === 'queue'
       ? started(await kernel.start(item))
       : await kernel.post({ ...item, policy, ...(who.entityId ? { by: who.entityId } : {}) });
-  if (!done.ok) throw done.code === 'busy' ? sessionBusy() : notFound('session');
+  if (!done.ok) throw refusalOf(done.code);
   if (done.outcome === 'duplicate') {
     const existing = await store.findMessage(db, id);
     if (!existing) throw notFound('session');
@@ -94,8 +94,7 @@ export async function postMessage(
       senderId: sender,
       runId: done.run,
       step: null,
-      // Of the transaction before the one that wrote it.
-      createdAt: session.now,
+      createdAt: done.createdAt!,
     },
     run: { id: done.run!, outcome: done.outcome },
   };
@@ -103,19 +102,26 @@ export async function postMessage(
 
 function started(answer: store.Started): store.Posted {
   if (!answer.ok) return answer;
-  const { run, thread, seq } = answer;
-  return { ok: true, outcome: answer.duplicate ? 'duplicate' : 'started', run, thread, seq: seq! };
+  const { seq, duplicate, ...rest } = answer;
+  return { ...rest, outcome: duplicate ? 'duplicate' : 'started', seq: seq! };
+}
+
+function refusalOf(code: (store.Posted & { ok: false })['code']): Refusal {
+  if (code === 'busy') return sessionBusy();
+  return code === 'message_id_taken' ? messageIdTaken() : notFound('session');
 }
 
 /** What was posted before is answered as it was; the id of a message elsewhere is not to be had. */
 function duplicate(message: store.MessageRow, thread: string): Posted {
-  if (message.threadId !== thread || message.role !== 'user') {
-    throw new Refusal('conflict', 'message_id_taken', 'There is another message with this id.', {
-      hint: 'Leave `id` out, or make a new one.',
-    });
-  }
+  if (message.threadId !== thread || message.role !== 'user') throw messageIdTaken();
   const run = answeredBy(message);
   return { message, run: run === null ? null : { id: run, outcome: 'duplicate' } };
+}
+
+function messageIdTaken(): Refusal {
+  return new Refusal('conflict', 'message_id_taken', 'There is another message with this id.', {
+    hint: 'Leave `id` out, or make a new one.',
+  });
 }
 
 function sessionFailed(): Refusal {

@@ -2,11 +2,16 @@ const LONGEST = 60;
 
 /** The first sentence of a message, cut at a word: what a session is called until somebody names it. */
 export function titleFrom(text: string | null): string | null {
-  const line = (text ?? '').trim().split('\n', 1)[0]!.replaceAll(/\s+/g, ' ').trim();
+  return firstSentence(text ?? '', LONGEST);
+}
+
+/** On one line; null where there is nothing. */
+export function firstSentence(text: string, longest: number): string | null {
+  const line = text.trim().split('\n', 1)[0]!.replaceAll(/\s+/g, ' ').trim();
   if (line === '') return null;
   const sentence = /^.*?[.!?…。！？](?=\s|$)/u.exec(line)?.[0] ?? line;
-  if (sentence.length <= LONGEST) return sentence;
-  const cut = sentence.slice(0, LONGEST).toWellFormed();
+  if (sentence.length <= longest) return sentence;
+  const cut = sentence.slice(0, longest).toWellFormed();
   const space = cut.lastIndexOf(' ');
-  return `${(space > LONGEST / 2 ? cut.slice(0, space) : cut.slice(0, -1)).trimEnd()}…`;
+  return `${(space > longest / 2 ? cut.slice(0, space) : cut.slice(0, -1)).trimEnd()}…`;
 }

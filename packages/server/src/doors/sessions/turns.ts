@@ -1,4 +1,5 @@
 import type { StoredMessage } from '../../store/index.ts';
+import { isSummary } from './summary.ts';
 
 /**
  * Where a user's message notes the run that answers it. The kernel writes a run's id into what the run itself says, and into
@@ -14,7 +15,7 @@ export function answeredBy(
   return message.runId ?? (typeof noted === 'string' ? noted : null);
 }
 
-interface Turn {
+export interface Turn {
   run: string | null;
   messages: StoredMessage[];
   /** Whether its run has said anything. */
@@ -22,14 +23,14 @@ interface Turn {
 }
 
 /**
- * The conversation as one turn after the other, the turn of the run at its end. The log has messages in the order in which
+ * The conversation as one turn after the other, and the turn of the run. The log has messages in the order in which
  * they came: one that arrived while another was being answered stands before that answer, and a model that read it there
- * would answer both at once, or think that it had. Messages whose turn has yet to come are left out, and so is a turn whose
- * beginning lies before the window.
+ * would answer both at once, or think that it had. Messages whose turn has yet to come are left out.
  */
-export function turnsFor(run: string, transcript: readonly StoredMessage[]): StoredMessage[][] {
+export function turnsFor(run: string, transcript: readonly StoredMessage[]): { earlier: Turn[]; own: Turn } {
   const turns = new Map<string, Turn>();
   for (const message of transcript) {
+    if (isSummary(message)) continue;
     const answeredIn = answeredBy(message);
     const key = answeredIn ?? message.id;
     const turn = turns.get(key) ?? { run: answeredIn, messages: [], answered: false };
@@ -40,13 +41,12 @@ export function turnsFor(run: string, transcript: readonly StoredMessage[]): Sto
   const all = [...turns.values()];
   const own = all.find((turn) => turn.run === run) ?? { run, messages: [], answered: false };
   const place = all.indexOf(own);
-  const others = all.filter(
-    (turn, index) => turn !== own && begins(turn) && (turn.answered || index < place || place < 0),
-  );
-  return [...others.map((turn) => turn.messages), unheardLast(own.messages)];
+  const earlier = all.filter((turn, index) => turn !== own && (turn.answered || index < place || place < 0));
+  return { earlier, own: { ...own, messages: unheardLast(own.messages) } };
 }
 
-function begins(turn: Turn): boolean {
+/** False where its beginning lies before the window. */
+export function isWhole(turn: Turn): boolean {
   const { role } = turn.messages[0]!;
   return role === 'user' || role === 'system';
 }

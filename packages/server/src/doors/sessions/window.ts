@@ -1,10 +1,10 @@
 import type { StoredMessage } from '../../store/index.ts';
 
 /** About 50,000 tokens: what a model is shown of earlier turns, so that turn 5,000 costs what turn 5 costs. */
-const MOST_CHARACTERS = 200_000;
+export const MOST_CHARACTERS = 200_000;
 
 /** The last turns that fit, whole turns only. The turn under way is always whole. */
-export function lastTurns(turns: StoredMessage[][], most = MOST_CHARACTERS): StoredMessage[] {
+export function lastTurns(turns: readonly StoredMessage[][], most = MOST_CHARACTERS): StoredMessage[] {
   let left = most;
   let from = turns.length - 1;
   while (from > 0) {
@@ -15,6 +15,6 @@ export function lastTurns(turns: StoredMessage[][], most = MOST_CHARACTERS): Sto
   return turns.slice(Math.max(from, 0)).flat();
 }
 
-function sizeOf(turn: StoredMessage[]): number {
+export function sizeOf(turn: readonly StoredMessage[]): number {
   return turn.reduce((size, { content }) => size + JSON.stringify(content).length, 0);
 }

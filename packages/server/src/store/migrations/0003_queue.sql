@@ -7,7 +7,8 @@
 --         snapshot, parent?, root?, triggerType, trigger?, chainDepth?, serial?, lane?, laneLimit?, wallMs, historyLimit?, budgets?,
 --         metadata?, delayMs? } }
 -- The message and the run that it starts are one. Safe to repeat: ids come from the caller, and one message starts
--- one run per entity; a repetition answers with what is there.
+-- one run per entity; a repetition answers with what is there. A message of another thread is not: its id is taken, and no more
+-- is told of it.
 create function troupe.start(item jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
@@ -18,7 +19,7 @@ declare
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
   active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
-  messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
+  found_in uuid; messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
   -- Before looking: whoever deletes what the run names waits for this start, or this one waits and finds it gone (keep_used).
   lock table troupe.runs in row exclusive mode;
@@ -47,8 +48,19 @@ begin
   end if;
   -- 2. The message: where it is there already, only what is missing of the rest is done.
   if message is not null then
-    select m.seq into message_seq from troupe.messages m where m.id = message_id;
-    if found then
+    select m.seq, m.thread_id into message_seq, found_in from troupe.messages m where m.id = message_id;
+    if found_in <> thread then
+      -- The same start may come again with another name for the thread that it makes.
+      if made then
+        delete from troupe.threads t where t.id = thread;
+        select r.id, r.thread_id into existing, thread from troupe.runs r
+          where r.thread_id = found_in and (r.id = new_run or r.entity_id = v_entity and r.trigger_message_id = message_id);
+        if existing is not null then
+          return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
+        end if;
+      end if;
+      return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+    elsif found_in is not null then
       message := null;
     else
       message_seq := message_base + 1; messages := 1; events := 1;
@@ -84,6 +96,10 @@ begin
       if existing is null then
         select r.id, r.thread_id into existing, thread from troupe.runs r where r.entity_id = v_entity and r.trigger_message_id = message_id;
       end if;
+      -- By another thread, since we looked.
+      if not made and thread <> (item->>'thread')::uuid then
+        return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+      end if;
       return jsonb_build_object('ok', true, 'run', existing, 'thread', thread, 'seq', message_seq, 'duplicate', true);
     end if;
     events := events + case when taker is null then 1 else 3 + jsonb_array_length(started) end;
@@ -110,12 +126,13 @@ begin
       insert into troupe.events (thread_id, seq, type, run_id) values (thread, event_base + 2 + k, started->>(k - 1), new_run);
     end loop;
     window_from := coalesce(message_seq, message_base) - coalesce((run->>'historyLimit')::int, 50);
-    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'lastSeq', message_base + messages,
+    return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', true, 'duplicate', false, 'createdAt', now(),
+      'lastSeq', message_base + messages,
       'claimed', case when made and messages = 1 then null else (
         select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = thread and m.seq > window_from) end);
   end if;
   return jsonb_build_object('ok', true, 'run', new_run, 'thread', thread, 'seq', message_seq, 'ready', is_ready,
-    'duplicate', run is null and messages = 0);
+    'duplicate', run is null and messages = 0, 'createdAt', now());
 end $$;
 
 -- Many starts in one round trip, in the order of their threads' ids (the lock order).

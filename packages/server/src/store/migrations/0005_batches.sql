@@ -137,7 +137,7 @@ end $$;
 -- A message and the run that it starts, in a thread of its own (p_kind) or one that is there, taken at once by p_taker where
 -- p_takes says so and the thread is free. Items come in the order of their threads' ids, each thread once.
 --   e_: events; the first two of an item are written in any case, the others where the run is taken   p_events: how many in all
--- Answers, by item, [seq of the message, whether the run may start, the thread's tail where the run is taken in a thread that was there].
+-- Answers, by item, [seq of the message, when it was stored, whether the run may start, the thread's tail where the run is taken in a thread that was there].
 create function troupe.starts(
   p_taker uuid, p_count int[], p_project uuid[], p_thread uuid[], p_kind troupe.thread_kind[], p_takes boolean[], p_events int[],
   m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_sender uuid[], m_metadata jsonb[],
@@ -210,7 +210,7 @@ begin
       case when e_place[k] = 1 then jsonb_build_object('id', m_id[e_item[k]], 'role', m_role[e_item[k]]) end,
       case when e_place[k] = 1 then message_base[e_item[k]] + 1 end, r_id[e_item[k]], e_step[k]
     from generate_series(1, cardinality(e_item)) k where e_place[k] <= 2 or free[e_item[k]];
-  return (select jsonb_agg(jsonb_build_array(message_base[x.i] + 1, free[x.i], case when p_takes[x.i] and free[x.i] and p_kind[x.i] is null then (
+  return (select jsonb_agg(jsonb_build_array(message_base[x.i] + 1, now(), free[x.i], case when p_takes[x.i] and free[x.i] and p_kind[x.i] is null then (
       select jsonb_agg(troupe.message_json(m) order by m.seq) from troupe.messages m
       where m.thread_id = p_thread[x.i] and m.seq > message_base[x.i] + 1 - r_history[x.i]) end) order by x.i)
     from generate_series(1, n) x(i));

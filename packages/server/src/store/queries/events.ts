@@ -1,4 +1,4 @@
-import type { JsonObject } from '@troupe/protocol';
+import type { JsonObject, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
 /** A session's log of events, as far as reading it needs to know. */
@@ -8,6 +8,8 @@ export interface SessionLog {
   lastSequence: number;
   /** Runs at work or waiting, the latest last. */
   runs: { id: string; status: string }[];
+  /** Calls of these that wait for somebody outside; `deadline` in milliseconds. */
+  calls: { id: string; runId: string; tool: string; waitsFor: WaitsFor; deadline: number | null }[];
 }
 
 /** Null where there is no such session for this caller. `entity`: only where it belongs to them; null: to anybody. */
@@ -20,11 +22,15 @@ export async function findSessionLog(
     {
       name: 'find_session_log',
       // Runs of a session go one after the other, so those that have not ended are among its last.
-      text: `select s.id as session, s.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence",
-          coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'status', r.status) order by r.created_at, r.id) from (
-            select id, status, created_at from troupe.runs where thread_id = s.thread_id order by created_at desc limit 200) r
-            where r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')), '[]') as runs
+      text: `select s.id as session, s.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence", o.runs,
+          coalesce((select jsonb_agg(jsonb_build_object('id', c.call_id, 'runId', c.run_id, 'tool', c.tool, 'waitsFor', c.waits_for,
+              'deadline', floor(extract(epoch from c.deadline) * 1000)) order by c.run_id, c.step, c.position)
+            from troupe.tool_calls c where c.run_id = any(o.ids) and c.waits_for is not null), '[]') as calls
         from troupe.sessions s left join troupe.threads t on t.id = s.thread_id
+          cross join lateral (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'status', r.status) order by r.created_at, r.id), '[]') as runs,
+              array_agg(r.id) as ids from (
+            select id, status, created_at from troupe.runs where thread_id = s.thread_id order by created_at desc limit 200) r
+            where r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')) o
         where s.id = $1 and s.agent_id = $2 and s.project_id = $3 and ($4::uuid is null or s.entity_id = $4)`,
       values: [session, agent, project, entity],
     },

@@ -68,12 +68,12 @@ export async function findSessionForPost(
   agent: string,
   id: string,
   message: string,
-): Promise<(SessionRow & { now: Date; existing: MessageRow | null }) | null> {
-  const rows = await db.run<SessionRow & { now: Date; existing: MessageRow | null }>(
+): Promise<(SessionRow & { existing: MessageRow | null }) | null> {
+  const rows = await db.run<SessionRow & { existing: MessageRow | null }>(
     {
       name: 'find_session_for_post',
       text: `with session as (${SESSION} where ${WITHIN} and s.agent_id = $3 and s.id = $4)
-        select session.*, now() as now, (select to_jsonb(found) from (${MESSAGE} where m.id = $5) found) as existing from session`,
+        select session.*, (select to_jsonb(found) from (${MESSAGE} where m.id = $5) found) as existing from session`,
       values: [scope.project, scope.entityId, agent, id, message],
     },
     db.pool,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
+import { isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
 import type { NewMessage, StoredMessage } from './advance.ts';
 import type { ClaimedRun } from './claim.ts';
@@ -44,19 +45,23 @@ export type Started =
       seq: number | null;
       ready?: boolean;
       duplicate: boolean;
+      /** When the message was stored; absent where that was before. */
+      createdAt?: string;
       /** Set where the run was taken at once: the thread's tail, or null where it holds nothing but the message. */
       claimed?: StoredMessage[] | null;
       lastSeq?: number;
     }
-  | { ok: false; code: 'thread_not_found' };
+  | { ok: false; code: 'thread_not_found' | 'message_id_taken' };
 
 /** Any start. */
 export async function start(db: Database, items: StartItem[]): Promise<Started[]> {
-  const rows = await db.run<{ verdicts: Started[] }>({
-    name: 'start',
-    text: 'select troupe.start_many($1::jsonb) as verdicts',
-    values: [toJsonText(items)],
-  });
+  const rows = await lookingAgain(() =>
+    db.run<{ verdicts: Started[] }>({
+      name: 'start',
+      text: 'select troupe.start_many($1::jsonb) as verdicts',
+      values: [toJsonText(items)],
+    }),
+  );
   return rows[0]!.verdicts;
 }
 
@@ -130,18 +135,32 @@ export type Posted =
       ready?: boolean;
       /** The run that had to give way. */
       canceled?: string;
+      /** When the message was stored; absent where that was before. */
+      createdAt?: string;
     }
-  | { ok: false; code: 'busy' | 'thread_not_found'; run?: string };
+  | { ok: false; code: 'busy' | 'thread_not_found' | 'message_id_taken'; run?: string };
 
 /** A message to a serial thread that may be busy. */
 export async function post(
   db: Database,
   item: StartItem & { message: NewMessage; run: NewRun; policy: PostPolicy; by?: string },
 ): Promise<Posted> {
-  const rows = await db.run<{ verdict: Posted }>({
-    name: 'post',
-    text: 'select troupe.post($1::jsonb) as verdict',
-    values: [toJsonText(item)],
-  });
+  const rows = await lookingAgain(() =>
+    db.run<{ verdict: Posted }>({
+      name: 'post',
+      text: 'select troupe.post($1::jsonb) as verdict',
+      values: [toJsonText(item)],
+    }),
+  );
   return rows[0]!.verdict;
+}
+
+/** Where another thread took the message's id between the look and the write, the next look finds it. */
+async function lookingAgain<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!isTaken(error, 'messages_id')) throw error;
+    return send();
+  }
 }

@@ -83,12 +83,12 @@ async function startPlain(db: Database, items: Required<StartItem>[]): Promise<S
   return started;
 }
 
-/** Seq of the message, whether the run may start, the thread's tail where the run was taken in a thread that was there. */
-type Verdict = [seq: number, free: boolean, tail: StoredMessage[] | null];
+/** Seq of the message, when it was stored, whether the run may start, the thread's tail where the run was taken in a thread that was there. */
+type Verdict = [seq: number, createdAt: string, free: boolean, tail: StoredMessage[] | null];
 
-function startedOf(item: Required<StartItem>, [seq, free, tail]: Verdict): Started {
+function startedOf(item: Required<StartItem>, [seq, createdAt, free, tail]: Verdict): Started {
   const { run, thread } = item;
-  const common = { ok: true as const, run: run.id, thread, seq, ready: free, duplicate: false };
+  const common = { ok: true as const, run: run.id, thread, seq, ready: free, duplicate: false, createdAt };
   return item.claim && free ? { ...common, claimed: tail, lastSeq: seq } : common;
 }
 

@@ -1,0 +1,136 @@
+import type { BusyPolicy, Session } from '@troupe/protocol';
+import {
+  createModels,
+  createScripted,
+  Database,
+  Kernel,
+  type ModelRequest,
+  sessionsDoor,
+  silentLogger,
+  type ToolExecute,
+  type Turn,
+} from '@troupe/server';
+import { codeTools, until, violations } from '@troupe/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SessionStage } from './session-stage.ts';
+
+// The boundaries at which a run changes hands or goes on by itself; those of a turn that one worker carries through are in
+// sessions.boundaries.test.ts.
+
+const POLICIES: BusyPolicy[] = ['queue', 'steer', 'interrupt', 'reject'];
+const CALLS: Record<string, string> = { recover: 'approve', expire: 'ask', release: 'echo', park: 'echo' };
+
+let stage: SessionStage;
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  expect(await violations(stage.db.pool)).toEqual([]);
+  await stage.close();
+});
+
+for (const boundary of ['recover', 'expire', 'release', 'park']) {
+  for (const when of ['before', 'after']) {
+    describe(`a second message ${when} ${boundary} is answered exactly once`, () => {
+      for (const policy of POLICIES) {
+        it(policy, async () => {
+          const { session, said } = await play(boundary, when, policy);
+          const messages = await stage.messages(session);
+          const texts = (role: string) =>
+            messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);
+          expect(texts('user')).toEqual(policy === 'reject' ? ['first'] : ['first', 'second']);
+          expect(said).toBe(policy === 'reject' ? 409 : 201);
+          // Answers name what they answer.
+          expect(texts('assistant').flatMap((answer) => answer.slice(4).split('+'))).toEqual(texts('user'));
+        });
+      }
+    });
+  }
+}
+
+/** The first message, the boundary, the second message at it, and everything until nothing is left to do. */
+async function play(boundary: string, when: string, policy: BusyPolicy) {
+  let session: Session | null = null;
+  let said = 0;
+  let once = true;
+  const script = (request: ModelRequest): Turn => {
+    if (request.step === 1) return { calls: [{ id: 'call', name: CALLS[boundary]!, arguments: {} }] };
+    const spoken = request.messages.findLastIndex((one) => one.role === 'assistant' && one.text !== '');
+    const open = request.messages.slice(spoken + 1).flatMap((one) => (one.role === 'user' ? [one.text] : []));
+    return { text: `re: ${open.join('+')}` };
+  };
+  const echoing = Promise.withResolvers<void>();
+  // Pure: whoever takes the run over executes it again.
+  const echo = async () => {
+    echoing.resolve();
+    if (boundary === 'release' && said === 0) await new Promise(() => {});
+    return 'x';
+  };
+  const tools = { approve: () => 'x', echo };
+  stage = await SessionStage.open({
+    script,
+    tools,
+    toolList: [
+      { name: 'approve', waitsFor: 'approval' },
+      { name: 'ask', provider: 'client', waitsFor: 'client', deadlineMs: 1 },
+      { name: 'echo', effect: 'pure' },
+    ],
+    graceMs: 1,
+    apart: boundary === 'park',
+    probe: async (at, moment) => {
+      if (!once || !session || at !== boundary || moment !== when) return;
+      // A sweep comes round in any case; this one has something to do.
+      if (at === 'expire' && moment === 'before' && (await stage.get(session)).status !== 'waiting') return;
+      once = false;
+      const path = `${stage.sessions}/${session.id}/messages`;
+      said = (await stage.ask('POST', path, { content: { text: 'second' }, policy })).status;
+    },
+  });
+  const opened = await stage.create();
+  const budget = boundary === 'park' ? await shortOfMoney() : null;
+  session = opened;
+  await stage.say(session, 'first');
+  if (boundary === 'release') {
+    await echoing.promise;
+    await another(script, tools);
+    await stage.kernel.worker!.drain();
+  }
+  await until('nothing is left to do', async () => {
+    if (said !== 0 && budget) await stage.kernel.raiseBudget(budget, 1e9);
+    const { rows } = await stage.db.pool.query<{ run: string }>(
+      `select r.id as run from troupe.runs r join troupe.tool_calls c on c.run_id = r.id
+        where r.thread_id = $1 and r.status = 'waiting_tool' and c.waits_for = 'approval'`,
+      [opened.threadId],
+    );
+    for (const { run } of rows) await stage.kernel.settle(run, 'call', { status: 'proceed' });
+    return said !== 0 && (await stage.get(opened)).status === 'pending';
+  });
+  return { session: opened, said };
+}
+
+/** A worker of another process, as far as the database can tell. */
+async function another(script: (request: ModelRequest) => Turn, tools: Record<string, ToolExecute>) {
+  const db = new Database({ url: stage.url, applicationName: 'test/other', logger: silentLogger });
+  const kernel = new Kernel({ db, logger: silentLogger });
+  const models = createModels({ scripted: createScripted(script).provider });
+  await kernel.work({ doors: [sessionsDoor], models, tools: codeTools(tools) });
+  closing.push(
+    () => kernel.close(),
+    () => db.close(),
+  );
+}
+
+/** A budget with nothing in it, for which every run of the stage waits. */
+async function shortOfMoney(): Promise<string> {
+  const { rows } = await stage.db.pool.query<{ id: string }>(
+    `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount, on_exhausted) values (troupe.new_id(), $1, 'project', $1, 'tokens', 0, 'wait') returning id`,
+    [stage.cast.project],
+  );
+  const { id } = rows[0]!;
+  await stage.db.pool.query(
+    `create function troupe.billed() returns trigger language plpgsql as $$ begin new.budget_ids := array['${id}'::uuid]; return new; end $$`,
+  );
+  await stage.db.pool.query(
+    'create trigger billed before insert on troupe.runs for each row execute function troupe.billed()',
+  );
+  return id;
+}
