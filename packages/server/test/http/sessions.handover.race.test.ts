@@ -37,8 +37,11 @@ for (const boundary of ['recover', 'expire', 'release', 'park']) {
           const messages = await stage.messages(session);
           const texts = (role: string) =>
             messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);
-          expect(texts('user')).toEqual(policy === 'reject' ? ['first'] : ['first', 'second']);
-          expect(said).toBe(policy === 'reject' ? 409 : 201);
+          // After a sweep the run is free to end before the second message comes: then nothing is busy any more.
+          const refusals =
+            policy === 'reject' ? (boundary === 'expire' && when === 'after' ? [409, 201] : [409]) : [201];
+          expect(refusals).toContain(said);
+          expect(texts('user')).toEqual(said === 409 ? ['first'] : ['first', 'second']);
           // Answers name what they answer.
           expect(texts('assistant').flatMap((answer) => answer.slice(4).split('+'))).toEqual(texts('user'));
         });
