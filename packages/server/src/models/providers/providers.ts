@@ -1,9 +1,8 @@
 import type { ProviderKind } from '@troupe/protocol';
 import { RetryableError, TroupeError } from '../../base/index.ts';
-import type { Model, Models } from '../../kernel/ports.ts';
+import type { Model, ModelAnswer, ModelIo, ModelRequest, Models } from '../../kernel/ports.ts';
 import { createModels, type ModelProvider } from '../registry.ts';
 import { until } from '../waits.ts';
-import { call } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import { maxInputTokens } from './size.ts';
 
@@ -131,4 +130,10 @@ function cached(source: ProviderSource, cacheMs: number): ProviderSource['load']
     }
     return row;
   };
+}
+
+/** The packages of the providers take 0.3 s and 30 MB to load: only who calls one pays for them. */
+async function call(endpoint: Endpoint, request: ModelRequest, io: ModelIo): Promise<ModelAnswer> {
+  const loaded = await import('./call.ts');
+  return loaded.call(endpoint, request, io);
 }
