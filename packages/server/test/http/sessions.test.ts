@@ -176,6 +176,29 @@ describe('a conversation', () => {
   });
 });
 
+describe('a message', () => {
+  it('is the same only with the same content: another one under its id is refused', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create();
+    const path = `${stage.sessions}/${session.id}/messages`;
+    const id = newId();
+    expect((await stage.ask('POST', path, { id, content: { text: 'once' } })).status).toBe(201);
+    expect((await stage.ask('POST', path, { id, content: { text: 'once' } })).status).toBe(201);
+    const other = await stage.ask('POST', path, { id, content: { text: 'another' } });
+    expect(other).toMatchObject({ status: 409, body: { code: 'message_id_taken' } });
+    await stage.becomes(session, 'pending');
+    expect((await stage.messages(session)).filter(({ role }) => role === 'user')).toHaveLength(1);
+  });
+
+  it('names the session in whole characters', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create();
+    await stage.say(session, '🎭'.repeat(200));
+    const { title } = await stage.becomes(session, 'pending');
+    expect(title).toBe(`${'🎭'.repeat(59)}…`);
+  });
+});
+
 describe('a session', () => {
   it('is changed field by field, and null clears', async () => {
     stage = await SessionStage.open();

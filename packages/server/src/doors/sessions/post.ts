@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BusyPolicy, JsonObject, PostedMessage, TextContent } from '@troupe/protocol';
 import { snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
@@ -34,7 +35,7 @@ export async function postMessage(
   const session = await store.findSessionForPost(db, who, agentId, sessionId, id);
   if (!session) throw notFound('session');
   const thread = session.threadId;
-  if (session.existing) return duplicate(session.existing, thread);
+  if (session.existing) return duplicate(session.existing, thread, posting);
   if (session.status === 'failed') throw sessionFailed();
 
   const current = await snapshotFor(db, {
@@ -44,6 +45,15 @@ export async function postMessage(
   });
   if (current.status === 'archived') throw agentArchived();
 
+  const policy = posting.policy ?? session.policy;
+  if (policy === 'steer' && session.status !== 'pending' && (posting.modelId || posting.reasoningEffort)) {
+    throw new Refusal('invalid', 'invalid_request', 'A message that steers a run cannot change its model.', {
+      hint: 'Leave `modelId` and `reasoningEffort` out, or use another policy.',
+      issues: [
+        { path: posting.modelId ? 'modelId' : 'reasoningEffort', message: 'is the run’s, which goes on' },
+      ],
+    });
+  }
   const run = newId();
   const message = {
     id,
@@ -73,7 +83,6 @@ export async function postMessage(
       metadata,
     },
   };
-  const policy = posting.policy ?? session.policy;
   const done =
     policy === 'queue'
       ? started(await kernel.start(item))
@@ -82,7 +91,7 @@ export async function postMessage(
   if (done.outcome === 'duplicate') {
     const existing = await store.findMessage(db, id);
     if (!existing) throw notFound('session');
-    return duplicate(existing, thread);
+    return duplicate(existing, thread, posting);
   }
   const { sender, ...told } = message;
   return {
@@ -111,9 +120,10 @@ function refusalOf(code: (store.Posted & { ok: false })['code']): Refusal {
   return code === 'message_id_taken' ? messageIdTaken() : notFound('session');
 }
 
-/** What was posted before is answered as it was; the id of a message elsewhere is not to be had. */
-function duplicate(message: store.MessageRow, thread: string): Posted {
+/** What was posted before is answered as it was; the id of a message elsewhere, or of another one, is not to be had. */
+function duplicate(message: store.MessageRow, thread: string, { content }: Posting): Posted {
   if (message.threadId !== thread || message.role !== 'user') throw messageIdTaken();
+  if (!isDeepStrictEqual(message.content, content)) throw messageIdTaken();
   const run = answeredBy(message);
   return { message, run: run === null ? null : { id: run, outcome: 'duplicate' } };
 }
