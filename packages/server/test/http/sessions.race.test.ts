@@ -136,7 +136,8 @@ describe('one message id for two sessions at the same moment', () => {
         expect(rows[0].runs).toBeLessThanOrEqual(1);
         // Said again, to everybody: the same answer to the one, the same refusal to the others.
         for (const [place, { who, address }] of rooms.entries()) {
-          const again = postMessage(stage, who, address, { id, content: { text: 'again' }, metadata: {} });
+          const content = { text: `secret ${place}` };
+          const again = postMessage(stage, who, address, { id, content, metadata: {} });
           if (place === winner) expect((await again).message.content).toEqual({ text: `secret ${winner}` });
           else await expect(again).rejects.toMatchObject({ code: 'message_id_taken' });
         }
