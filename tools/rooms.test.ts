@@ -125,7 +125,7 @@ describe('imports', () => {
   });
 
   test('models and tools see the types of the ports and nothing else of the kernel', () => {
-    const only = 'may import only base, protocol, types of kernel/ports.ts';
+    const only = 'may import only outgoing, base, protocol, types of kernel/ports.ts';
     expect(
       violations({
         [`${src}/models/demo.ts`]: [

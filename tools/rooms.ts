@@ -44,7 +44,7 @@ const behindHttp = [
   'config',
   ...foundation,
 ];
-const wholeServer = ['http', 'jobs', 'models', 'tools', ...behindHttp];
+const wholeServer = ['http', 'jobs', 'models', 'tools', 'outgoing', ...behindHttp];
 const port = 'kernel/ports.ts';
 
 export const rooms: Record<string, Room> = {
@@ -64,12 +64,13 @@ export const rooms: Record<string, Room> = {
   ...Object.fromEntries(
     doors.map((door) => [door, { paths: server(`${door}/`), may: ['kernel', 'agents', ...foundation] }]),
   ),
-  models: { paths: server('models/'), may: ['base', 'protocol'], types: [port] },
-  tools: { paths: server('tools/'), may: ['base', 'protocol'], types: [port] },
-  triggers: { paths: server('triggers/'), may: [...doors, ...foundation] },
+  outgoing: { paths: server('outgoing/'), may: ['base', 'protocol'] },
+  models: { paths: server('models/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
+  tools: { paths: server('tools/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
+  triggers: { paths: server('triggers/'), may: [...doors, 'outgoing', ...foundation] },
   stream: { paths: server('stream/'), may: foundation },
   sync: { paths: server('sync/'), may: ['stream', ...foundation] },
-  access: { paths: server('access/'), may: foundation },
+  access: { paths: server('access/'), may: ['outgoing', ...foundation] },
   http: { paths: server('http/'), may: behindHttp },
   process: { paths: [...server('main.ts'), ...server('process/')], may: wholeServer, env: true },
   server: { paths: server('index.ts'), package: '@troupe/server', may: ['process', ...wholeServer] },
@@ -102,6 +103,8 @@ export const reserved: Record<string, string[]> = {
   '@hono/*': ['http', 'process'],
   ai: ['models'],
   '@ai-sdk/*': ['models'],
+  undici: ['outgoing'],
+  'ipaddr.js': ['outgoing'],
 };
 
 export interface Violation {

@@ -3,7 +3,12 @@ import { capabilityId } from './capabilities.ts';
 import { id, listQuery, metadata, name, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { jsonObject } from './json.ts';
-import { snapshotLimits, snapshotTool } from './snapshots.ts';
+import { answerFormat, snapshotLimits, snapshotTool } from './snapshots.ts';
+
+/** As a model calls it. */
+export const toolName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "_" and "-", at most 64, no digit first');
 
 export const agentCapability = z.strictObject({ id: capabilityId, config: jsonObject.default({}) });
 
@@ -38,6 +43,12 @@ export const agentDefinition = z.strictObject({
   tags: tags.default([]),
   /** Applied in this order. */
   capabilities: z.array(agentCapability).max(250).default([]),
+  /** Tools of the project that it may call, by their names, after those of its capabilities. */
+  tools: z.array(toolName).max(250).default([]),
+  /** Tools, of whatever origin, that a person must approve every call of; beside those that always need it. */
+  approvals: z.array(toolName).max(500).default([]),
+  /** What its answers must look like; null: free text. */
+  answer: answerFormat.nullable().default(null),
   limits: agentLimits.default({}),
   /** What becomes of a call that must run only once and whose outcome a crash left unknown. */
   inDoubt: z.enum(['tell', 'wait']).default('tell'),
@@ -65,6 +76,9 @@ export const agentPatch = z.strictObject({
   fallbackModelIds: z.array(id).max(8).optional(),
   tags: tags.optional(),
   capabilities: z.array(agentCapability).max(250).optional(),
+  tools: z.array(toolName).max(250).optional(),
+  approvals: z.array(toolName).max(500).optional(),
+  answer: answerFormat.nullable().optional(),
   limits: agentLimits.optional(),
   inDoubt: z.enum(['tell', 'wait']).optional(),
   metadata: metadata.optional(),
@@ -93,7 +107,9 @@ export type Change = z.infer<typeof change>;
 /** What a run of the agent would get: the prompt, the tools and the models, exactly. */
 export const agentPreview = z.object({
   prompt: z.string(),
-  tools: z.array(snapshotTool.pick({ name: true, description: true, inputSchema: true, effect: true })),
+  tools: z.array(
+    snapshotTool.pick({ name: true, description: true, inputSchema: true, effect: true, waitsFor: true }),
+  ),
   models: z.array(z.object({ provider: z.string(), model: z.string() })),
   limits: snapshotLimits,
 });
@@ -107,6 +123,9 @@ const refusals = [
   'capability_unknown',
   'capability_unavailable',
   'tool_taken',
+  'tool_not_found',
+  'approval_unknown',
+  'answer_schema_invalid',
 ] as const;
 
 const FOR_PEOPLE =

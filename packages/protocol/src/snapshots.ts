@@ -61,6 +61,13 @@ export const snapshotLimits = z.strictObject({
 });
 export type SnapshotLimits = z.infer<typeof snapshotLimits>;
 
+/** What an answer must look like, and how often a model may be asked again that does not keep to it. */
+export const answerFormat = z.strictObject({
+  schema: jsonObject,
+  tries: z.number().int().positive().max(10).default(3),
+});
+export type AnswerFormat = z.infer<typeof answerFormat>;
+
 export const agentSnapshot = z.strictObject({
   kind: z.literal('agent'),
   name: z.string().min(1),
@@ -70,6 +77,8 @@ export const agentSnapshot = z.strictObject({
   limits: snapshotLimits.prefault({}),
   /** What becomes of a `once` call whose outcome a crash left unknown: tell the model, or wait for a person. */
   inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  /** Absent: the answer is free text. */
+  answer: answerFormat.optional(),
   config: jsonObject.default({}),
 });
 export type AgentSnapshot = z.infer<typeof agentSnapshot>;

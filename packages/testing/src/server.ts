@@ -14,6 +14,7 @@ import {
   Stream,
   sessionsDoor,
   silentLogger,
+  toolParts,
 } from '@troupe/server';
 import { createDatabase } from './databases.ts';
 
@@ -36,12 +37,10 @@ export async function openServer({ postgresUrl, script, mode = 'open', heartbeat
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const models = createModels({ demo: script ? scripted.provider : () => demo });
-  await kernel.work({ doors: [sessionsDoor], models, tools: createTools(), graceMs: 500 });
-  const access = new Access({
-    db,
-    mode,
-    encryption: new Encryption([{ id: 'v1', key: randomBytes(32) }]),
-  });
+  const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
+  const tools = createTools(toolParts(db, encryption));
+  await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });
+  const access = new Access({ db, mode, encryption });
   const stream = new Stream({
     db,
     logger: silentLogger,

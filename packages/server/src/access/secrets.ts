@@ -63,8 +63,7 @@ export class Secrets {
 
   /** For Troupe's own use, never for an answer. Null where there is none of this name. */
   async reveal(project: string, name: string): Promise<string | null> {
-    const envelope = await findSecret(this.#db.rows, project, name);
-    return envelope && this.#encryption.open(project, name, envelope);
+    return secretOf(this.#db, this.#encryption, project, name);
   }
 
   /** Puts everything that is encrypted under the current key, so that the ones before can be forgotten. */
@@ -75,6 +74,17 @@ export class Secrets {
     this.#changed();
     return changed;
   }
+}
+
+/** The same without the rest, for whoever only executes. */
+export async function secretOf(
+  db: Database,
+  encryption: Encryption,
+  project: string,
+  name: string,
+): Promise<string | null> {
+  const envelope = await findSecret(db.rows, project, name);
+  return envelope && encryption.open(project, name, envelope);
 }
 
 function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {

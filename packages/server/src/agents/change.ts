@@ -1,5 +1,5 @@
 import type { AgentDefinition, AgentSnapshot, Json, JsonObject } from '@troupe/protocol';
-import { notFound, Refusal } from '../base/index.ts';
+import { notFound, Refusal, schemaProblem } from '../base/index.ts';
 import {
   type AgentRow,
   type Author,
@@ -16,7 +16,8 @@ import {
   usableModels,
 } from '../store/index.ts';
 import { findCapability } from './capabilities/index.ts';
-import { checkCarried, entriesOf } from './carried.ts';
+import { allOf, checkApprovals, checkCarried, checkTools } from './carried.ts';
+import { toolsOf } from './carried-tools.ts';
 import { compileAgent } from './compile.ts';
 import { definitionOf } from './present.ts';
 import { byId, modelNotFound, modelsOfVersion } from './resolve.ts';
@@ -52,8 +53,8 @@ export async function addAgent(
   { action, notes }: Noted,
 ): Promise<AgentRow> {
   const definition = normal(given);
-  const snapshot = await checkedSnapshot(transaction, author.project, definition, null);
-  const write = { project: author.project, definition, version: 1, snapshot, notes };
+  const compiled = await checked(transaction, author.project, definition, null);
+  const write = { project: author.project, definition, version: 1, ...compiled, notes };
   const id = await insertAgent(transaction, write);
   await noteChange(transaction, author, { action, target: id, data: { name: definition.name, version: 1 } });
   return reread(transaction, author.project, id);
@@ -69,13 +70,13 @@ export async function changeAgent(
   const before = definitionOf(row);
   const changed = changedFields(before, definition);
   if (changed.length === 0) return row;
-  const snapshot = await checkedSnapshot(transaction, author.project, definition, before);
+  const compiled = await checked(transaction, author.project, definition, before);
   const version = row.version + 1;
   await updateAgent(transaction, row.id, {
     project: author.project,
     definition,
     version,
-    snapshot,
+    ...compiled,
     notes: noted.notes,
   });
   const data: JsonObject = { name: definition.name, version, changed };
@@ -90,13 +91,14 @@ export async function reread(transaction: Transaction, project: string, id: stri
 }
 
 /** Everything that can be wrong with a definition beyond its shape is refused here, whichever way it came. */
-async function checkedSnapshot(
+async function checked(
   transaction: Transaction,
   project: string,
   definition: AgentDefinition,
   before: AgentDefinition | null,
-): Promise<AgentSnapshot> {
+): Promise<{ snapshot: AgentSnapshot; toolIds: string[] }> {
   checkCarried(definition.capabilities, before?.capabilities ?? [], findCapability);
+  checkAnswer(definition);
   const named = namedModels(definition);
   const ids = named.map(({ id }) => id);
   await keepModels(transaction, project, ids);
@@ -109,8 +111,27 @@ async function checkedSnapshot(
       throw modelNotFound(id, 'It or its provider is disabled: the model', path);
     }
   }
-  const entries = entriesOf(definition.capabilities, findCapability);
-  return compileAgent(definition, entries, modelsOfVersion(definition, known));
+  const capabilities = allOf(definition.capabilities, findCapability);
+  const tools = await toolsOf(transaction, project, definition.tools, { keep: true });
+  checkTools(capabilities, tools);
+  checkApprovals(definition.approvals, capabilities, tools);
+  const models = modelsOfVersion(definition, known);
+  const snapshot = compileAgent(definition, { capabilities, tools, models });
+  return { snapshot, toolIds: tools.map(({ id }) => id) };
+}
+
+function checkAnswer({ answer }: AgentDefinition): void {
+  const problem = answer && schemaProblem(answer.schema);
+  if (!problem) return;
+  throw new Refusal(
+    'invalid',
+    'answer_schema_invalid',
+    `The schema of the answer cannot be used: ${problem}.`,
+    {
+      hint: 'It must be a JSON Schema, draft 2020-12.',
+      issues: [{ path: 'answer.schema', message: problem }],
+    },
+  );
 }
 
 function namedModels({ defaultModelId, fallbackModelIds }: AgentDefinition) {

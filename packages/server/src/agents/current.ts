@@ -2,7 +2,8 @@ import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protoco
 import { isId, notFound } from '../base/index.ts';
 import { type Database, readAgent, type Standing, saveSnapshot, standingOf } from '../store/index.ts';
 import { findCapability } from './capabilities/index.ts';
-import { entriesOf } from './carried.ts';
+import { allOf } from './carried.ts';
+import { toolsOf } from './carried-tools.ts';
 import { compileAgent } from './compile.ts';
 import { definitionOf } from './present.ts';
 import { modelNotFound, resolveModels } from './resolve.ts';
@@ -37,7 +38,7 @@ export async function snapshotFor(db: Database, asked: Asked): Promise<Current> 
   const { standing, models } = await ask(db, asked);
   const { entityId, name, version, status } = standing;
   const known = storedOf(db);
-  const key = keyOf(asked.agentId, version, models);
+  const key = `${asked.agentId} ${version} ${standing.tools} ${JSON.stringify(models)}`;
   const found = known.get(key);
   if (found) return { ...found, entityId, name, version, status };
   const { snapshot, version: compiled } = await compileNow(db, asked, models);
@@ -59,11 +60,12 @@ export async function previewAgent(db: Database, project: string, agentId: strin
   if (version !== standing.version) return previewAgent(db, project, agentId);
   return {
     prompt: snapshot.prompt,
-    tools: snapshot.tools.map(({ name, description, inputSchema, effect }) => ({
+    tools: snapshot.tools.map(({ name, description, inputSchema, effect, waitsFor }) => ({
       name,
       description,
       inputSchema,
       effect,
+      ...(waitsFor ? { waitsFor } : {}),
     })),
     models: snapshot.models.map(({ provider, model }) => ({ provider, model })),
     limits: snapshot.limits,
@@ -90,8 +92,9 @@ async function compileNow(
   const row = await readAgent(db.rows, project, agentId);
   if (!row) throw notFound('agent');
   const definition = definitionOf(row);
-  const entries = entriesOf(definition.capabilities, findCapability);
-  return { snapshot: compileAgent(definition, entries, models), version: row.version };
+  const tools = await toolsOf(db.rows, project, definition.tools);
+  const capabilities = allOf(definition.capabilities, findCapability);
+  return { snapshot: compileAgent(definition, { capabilities, tools, models }), version: row.version };
 }
 
 function storedOf(db: Database): Map<string, Stored> {
@@ -101,8 +104,4 @@ function storedOf(db: Database): Map<string, Stored> {
     stored.set(db, known);
   }
   return known;
-}
-
-function keyOf(agent: string, version: number, models: SnapshotModel[]): string {
-  return `${agent} ${version} ${JSON.stringify(models)}`;
 }

@@ -10,6 +10,7 @@ export function definitionOf(row: AgentRow): AgentDefinition {
     defaultModelId: row.default_model_id,
     tags: row.tags,
     capabilities: row.capabilities,
+    tools: row.tools,
     ...row.config,
   });
 }
@@ -30,7 +31,7 @@ export function presentAgent(row: AgentRow): Agent {
 export function presentToPerson(row: AgentRow): Agent {
   const agent = presentAgent(row);
   const capabilities = agent.capabilities.map(({ id }) => ({ id, config: {} }));
-  return { ...agent, systemPrompt: '', capabilities, metadata: {} };
+  return { ...agent, systemPrompt: '', capabilities, tools: [], approvals: [], metadata: {} };
 }
 
 export function presentVersion(row: AgentVersionRow): AgentVersion {

@@ -1,5 +1,5 @@
 /**
- * base: what every room may use and nothing more: ids, errors, logging.
+ * base: what every room may use and nothing more: ids, errors, logging, JSON Schema.
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
@@ -14,5 +14,6 @@ export {
   TroupeError,
 } from './errors.ts';
 export { type Id, isId, newId } from './ids.ts';
+export { argumentProblem, schemaProblem } from './json-schema.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
 export { checkStorable } from './storable.ts';

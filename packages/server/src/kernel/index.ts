@@ -3,7 +3,6 @@
  * Imports: store, base, protocol. Knows no door, model or tool by name.
  * Start reading: state.ts (what a run can be in), decide.ts (what to do next), loop.ts (who does it), worker.ts (who takes runs).
  */
-export { argumentProblem } from './arguments.ts';
 export { Budgets } from './budget.ts';
 export { type Commits, createCommits } from './commits.ts';
 export { decide, initialState } from './decide.ts';

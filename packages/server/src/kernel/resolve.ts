@@ -1,6 +1,5 @@
 import type { AgentSnapshot, Json, SnapshotTool } from '@troupe/protocol';
-import { messageOf } from '../base/index.ts';
-import { argumentProblem } from './arguments.ts';
+import { argumentProblem, messageOf } from '../base/index.ts';
 import { asJson, DEEPEST, type Measured, plainText } from './plain-json.ts';
 import type { ModelCall } from './ports.ts';
 import type { ResolvedCall } from './state.ts';

@@ -12,6 +12,7 @@ import { ProviderRows } from './provider-rows.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
 import { terminal } from './terminal.ts';
+import { toolParts } from './tool-parts.ts';
 import { version } from './version.ts';
 import { work } from './work.ts';
 
@@ -51,7 +52,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     doors: [sessionsDoor],
     models: createProviders(providers, { named: { demo: () => demo }, keys: config.modelKeys }),
     providers,
-    tools: createTools(),
+    tools: (db, encryption) => createTools(toolParts(db, encryption)),
     tasks: houseTasks,
     crontab: housekeeping,
   };

@@ -5,4 +5,5 @@
  * which order it closes), shutdown.ts.
  */
 export { type Command, compose, isCommand } from './compose.ts';
+export { toolParts } from './tool-parts.ts';
 export { version } from './version.ts';

@@ -1,3 +1,4 @@
+import type { Encryption } from '../access/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../http/index.ts';
@@ -20,7 +21,8 @@ export interface Program {
   doors: Door[];
   models: Models;
   providers: ProviderRows;
-  tools: Tools;
+  /** Made once there is a database. */
+  tools(db: Database, encryption: Encryption): Tools;
   tasks: Record<string, Task>;
   crontab: CronEntry[];
 }
@@ -134,10 +136,17 @@ export async function openStream({ life, logger }: Program, db: Database, kernel
 /** A kernel that takes runs, and jobs beside it. */
 export async function openWork(program: Program, db: Database): Promise<Kernel> {
   const { life, logger, config, doors, models, tools, tasks, crontab } = program;
-  program.providers.open(db, openEncryption(program.name, config));
+  const encryption = openEncryption(program.name, config);
+  program.providers.open(db, encryption);
   const openingKernel = async () => {
     const kernel = new Kernel({ db, logger });
-    await kernel.work({ doors, models, tools, capacity: config.concurrency, graceMs: RUN_GRACE_MS });
+    await kernel.work({
+      doors,
+      models,
+      tools: tools(db, encryption),
+      capacity: config.concurrency,
+      graceMs: RUN_GRACE_MS,
+    });
     return kernel;
   };
   const openingJobs = async () => {

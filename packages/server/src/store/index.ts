@@ -38,5 +38,6 @@ export * from './queries/snapshots.ts';
 export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';
+export * from './queries/tools.ts';
 export * from './queries/workers.ts';
 export { inTransaction, type Transaction } from './transaction.ts';

@@ -15,6 +15,12 @@ export interface AgentCapabilities {
   created_at: Timestamp<undefined>;
 }
 
+export interface AgentTools {
+  agent_id: string;
+  tool_id: string;
+  position: number;
+}
+
 export interface AgentVersions {
   agent_id: string;
   version: number;
@@ -117,6 +123,32 @@ export interface Events {
   created_at: Timestamp<undefined>;
 }
 
+export interface FileTotals {
+  thread_id: string;
+  files: Generated<number>;
+  bytes: Generated<number>;
+}
+
+export interface Files {
+  thread_id: string;
+  path: string;
+  content: Buffer;
+  type: string;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface Goals {
+  id: string;
+  project_id: string;
+  entity_id: string;
+  description: string;
+  status: Generated<'active' | 'completed' | 'abandoned'>;
+  priority: Generated<number>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface IdempotencyKeys {
   project_id: string;
   key: string;
@@ -154,6 +186,15 @@ export interface LlmProviders {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Memories {
+  project_id: string;
+  entity_id: string;
+  key: string;
+  value: string;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Messages {
   thread_id: string;
   seq: number;
@@ -182,6 +223,7 @@ export interface Projects {
   updated_at: Timestamp<undefined>;
   tokens: JsonColumn<null | undefined>;
   default_model_id: string | null;
+  outgoing: JsonColumn<undefined>;
 }
 
 export interface RunHeads {
@@ -298,6 +340,12 @@ export interface Threads {
   created_at: Timestamp<undefined>;
 }
 
+export interface TodoLists {
+  thread_id: string;
+  items: JsonColumn;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface ToolCalls {
   run_id: string;
   call_id: string;
@@ -318,6 +366,23 @@ export interface ToolCalls {
   settled_at: Timestamp<null | undefined>;
 }
 
+export interface Tools {
+  id: string;
+  project_id: string;
+  name: string;
+  display_name: string | null;
+  description: Generated<string>;
+  kind: 'http' | 'client' | 'ui' | 'static';
+  input_schema: JsonColumn;
+  effect: Generated<'pure' | 'idempotent' | 'once'>;
+  approval: Generated<boolean>;
+  visible: Generated<boolean>;
+  config: JsonColumn<undefined>;
+  version: Generated<number>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Workers {
   incarnation: string;
   host: string;
@@ -332,6 +397,7 @@ export interface Workers {
 
 export interface DB {
   agent_capabilities: AgentCapabilities;
+  agent_tools: AgentTools;
   agent_versions: AgentVersions;
   agents: Agents;
   api_keys: ApiKeys;
@@ -341,9 +407,13 @@ export interface DB {
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;
+  file_totals: FileTotals;
+  files: Files;
+  goals: Goals;
   idempotency_keys: IdempotencyKeys;
   llm_models: LlmModels;
   llm_providers: LlmProviders;
+  memories: Memories;
   messages: Messages;
   migrations: Migrations;
   projects: Projects;
@@ -353,6 +423,8 @@ export interface DB {
   secrets: Secrets;
   sessions: Sessions;
   threads: Threads;
+  todo_lists: TodoLists;
   tool_calls: ToolCalls;
+  tools: Tools;
   workers: Workers;
 }

@@ -24,6 +24,15 @@ create table troupe.agent_capabilities (
   constraint agent_capabilities_position_check CHECK (("position" >= 0))
 );
 
+create table troupe.agent_tools (
+  agent_id uuid not null,
+  tool_id uuid not null,
+  "position" integer not null,
+  constraint agent_tools_pkey PRIMARY KEY (agent_id, tool_id),
+  constraint agent_tools_agent_id_position_key UNIQUE (agent_id, "position") DEFERRABLE INITIALLY DEFERRED,
+  constraint agent_tools_position_check CHECK (("position" >= 0))
+);
+
 create table troupe.agent_versions (
   agent_id uuid not null,
   version integer not null,
@@ -157,6 +166,41 @@ create table troupe.events (
   constraint events_pkey PRIMARY KEY (thread_id, seq)
 );
 
+create table troupe.file_totals (
+  thread_id uuid not null,
+  files integer not null default 0,
+  bytes bigint not null default 0,
+  constraint file_totals_pkey PRIMARY KEY (thread_id),
+  constraint file_totals_bytes_check CHECK ((bytes >= 0)),
+  constraint file_totals_files_check CHECK ((files >= 0))
+);
+
+create table troupe.files (
+  thread_id uuid not null,
+  path text not null,
+  content bytea not null,
+  type text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint files_pkey PRIMARY KEY (thread_id, path),
+  constraint files_path_check CHECK (((path ~~ '/%'::text) AND ((length(path) >= 2) AND (length(path) <= 1000))))
+);
+
+create table troupe.goals (
+  id uuid not null,
+  project_id uuid not null,
+  entity_id uuid not null,
+  description text not null,
+  status text not null default 'active'::text,
+  priority integer not null default 3,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint goals_pkey PRIMARY KEY (id),
+  constraint goals_description_check CHECK (((length(description) >= 1) AND (length(description) <= 10000))),
+  constraint goals_priority_check CHECK (((priority >= 1) AND (priority <= 5))),
+  constraint goals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'completed'::text, 'abandoned'::text])))
+);
+
 create table troupe.idempotency_keys (
   project_id uuid not null,
   key text not null,
@@ -208,6 +252,17 @@ create table troupe.llm_providers (
   constraint llm_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
 );
 
+create table troupe.memories (
+  project_id uuid not null,
+  entity_id uuid not null,
+  key text not null,
+  value text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint memories_pkey PRIMARY KEY (entity_id, key),
+  constraint memories_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+);
+
 create table troupe.messages (
   thread_id uuid not null,
   seq bigint not null,
@@ -238,6 +293,7 @@ create table troupe.projects (
   updated_at timestamp with time zone not null default now(),
   tokens jsonb,
   default_model_id uuid,
+  outgoing jsonb not null default '{"allow": []}'::jsonb,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
@@ -366,6 +422,13 @@ create table troupe.threads (
   constraint threads_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
+create table troupe.todo_lists (
+  thread_id uuid not null,
+  items jsonb not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint todo_lists_pkey PRIMARY KEY (thread_id)
+);
+
 create table troupe.tool_calls (
   run_id uuid not null,
   call_id text not null,
@@ -387,6 +450,26 @@ create table troupe.tool_calls (
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
+create table troupe.tools (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  display_name text,
+  description text not null default ''::text,
+  kind text not null,
+  input_schema jsonb not null,
+  effect troupe.tool_effect not null default 'once'::troupe.tool_effect,
+  approval boolean not null default false,
+  visible boolean not null default false,
+  config jsonb not null default '{}'::jsonb,
+  version integer not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint tools_pkey PRIMARY KEY (id),
+  constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text]))),
+  constraint tools_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'::text))
+);
+
 create unlogged table troupe.workers (
   incarnation uuid not null,
   host text not null,
@@ -401,6 +484,8 @@ create unlogged table troupe.workers (
 ) with (fillfactor=50);
 
 alter table troupe.agent_capabilities add constraint agent_capabilities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id) ON DELETE CASCADE;
+alter table troupe.agent_tools add constraint agent_tools_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id) ON DELETE CASCADE;
+alter table troupe.agent_tools add constraint agent_tools_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES troupe.tools(id);
 alter table troupe.agent_versions add constraint agent_versions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.agent_versions add constraint agent_versions_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
 alter table troupe.agents add constraint agents_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
@@ -412,23 +497,30 @@ alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (p
 alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.goals add constraint goals_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.goals add constraint goals_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.idempotency_keys add constraint idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id) ON DELETE CASCADE;
 alter table troupe.llm_models add constraint llm_models_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.llm_models add constraint llm_models_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES troupe.llm_providers(id);
 alter table troupe.llm_providers add constraint llm_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.sessions add constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
+CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
 CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, lower(name));
 CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX goals_entity ON troupe.goals USING btree (entity_id, priority, id);
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, lower(name));
@@ -445,6 +537,9 @@ CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
+CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
+CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb

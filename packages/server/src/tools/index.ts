@@ -1,6 +1,7 @@
 /**
- * tools: what executes the calls of models. So far those that Troupe brings itself.
- * Imports: types of kernel/ports.ts, base, protocol.
+ * tools: what executes the calls of models: builtin/ (those of capabilities), and one folder or file per other provider.
+ * Imports: types of kernel/ports.ts, outgoing, base, protocol; what it needs of the rest is given to it (ports.ts).
  * Start reading: tools.ts.
  */
-export { createTools, type ToolsOptions } from './tools.ts';
+export type { SecretValues, ToolParts } from './ports.ts';
+export { createTools } from './tools.ts';

@@ -43,7 +43,7 @@ beforeAll(async () => {
     doors: [],
     models: createModels({}),
     providers: new ProviderRows(),
-    tools: { resolve: () => undefined },
+    tools: () => ({ resolve: () => undefined }),
     tasks: {},
     crontab: [],
   };

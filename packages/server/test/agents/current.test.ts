@@ -8,7 +8,7 @@ import {
 import { createTools, loadSnapshots, newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { checkCarried } from '../../src/agents/carried.ts';
+import { allOf, checkCarried, checkTools } from '../../src/agents/carried.ts';
 import { type CapabilityEntry, compileAgent, findCapability, snapshotFor } from '../../src/agents/index.ts';
 import { AgentsStage } from './stage.ts';
 
@@ -39,7 +39,13 @@ test('prompts stand in order before the agent’s own, tools in order, limits ov
     entry('silent'),
     entry('y', { prompt: 'From y.', tools: [tool('y1')] }),
   ];
-  const snapshot = compileAgent(definition, carried, [DEMO]);
+  const compile = (entries: CapabilityEntry[]) =>
+    compileAgent(definition, {
+      capabilities: entries.map((found) => ({ entry: found, config: {} })),
+      tools: [],
+      models: [DEMO],
+    });
+  const snapshot = compile(carried);
   expect(snapshot).toMatchObject({
     kind: 'agent',
     name: 'a',
@@ -49,7 +55,7 @@ test('prompts stand in order before the agent’s own, tools in order, limits ov
     inDoubt: 'wait',
   });
   expect(snapshot.tools.map(({ name }) => name)).toEqual(['x1', 'x2', 'y1']);
-  expect(compileAgent(definition, [entry('silent')], [DEMO]).prompt).toBe('Own.');
+  expect(compile([entry('silent')]).prompt).toBe('Own.');
 });
 
 test('two capabilities with a tool of one name are refused; a deprecated one stays and is not added', () => {
@@ -63,7 +69,7 @@ test('two capabilities with a tool of one name are refused; a deprecated one sta
   );
   const find = (id: string) => known.get(id);
   const carry = (...ids: string[]) => ids.map((id) => ({ id, config: {} }));
-  expect(() => checkCarried(carry('x', 'y'), [], find)).toThrow(
+  expect(() => checkTools(allOf(carry('x', 'y'), find), [])).toThrow(
     expect.objectContaining({ code: 'tool_taken' }),
   );
   expect(() => checkCarried(carry('x', 'old'), carry('old'), find)).not.toThrow();
@@ -75,6 +81,36 @@ test('two capabilities with a tool of one name are refused; a deprecated one sta
   expect(() => checkCarried(carry('soon'), carry('soon'), find)).toThrow(
     expect.objectContaining({ code: 'capability_unavailable' }),
   );
+});
+
+test('what a capability builds on comes before it, once, and with what the agent set for it', () => {
+  const known = new Map(
+    [
+      entry('a', { tools: [tool('same')] }),
+      entry('b', { includes: ['a'] }),
+      entry('c', { includes: ['b', 'a'] }),
+    ].map((one) => [one.id, one]),
+  );
+  const find = (id: string) => known.get(id);
+  const ids = (...given: string[]) =>
+    allOf(
+      given.map((id) => ({ id, config: { by: id } })),
+      find,
+    ).map(({ entry: { id }, config }) => [id, config]);
+  expect(ids('c')).toEqual([
+    ['a', {}],
+    ['b', {}],
+    ['c', { by: 'c' }],
+  ]);
+  expect(ids('c', 'a')).toEqual([
+    ['a', { by: 'a' }],
+    ['b', {}],
+    ['c', { by: 'c' }],
+  ]);
+  expect(ids('a', 'b')).toEqual([
+    ['a', { by: 'a' }],
+    ['b', { by: 'b' }],
+  ]);
 });
 
 async function compiled(
@@ -246,9 +282,13 @@ test('the preview is what the run gets', async () => {
   });
   expect(preview.prompt).toBe('You tell the time.');
   expect(preview.tools).toMatchObject([{ name: 'current_time', effect: 'pure' }]);
-  const entries = agent.capabilities.map(({ id }) => findCapability(id)!);
+  const capabilities = agent.capabilities.map(({ id }) => ({ entry: findCapability(id)!, config: {} }));
   expect(snapshot).toEqual(
-    compileAgent(agentDefinition.parse(definitionOf(agent)), entries, snapshot.models),
+    compileAgent(agentDefinition.parse(definitionOf(agent)), {
+      capabilities,
+      tools: [],
+      models: snapshot.models,
+    }),
   );
 });
 

@@ -50,7 +50,7 @@ export class Scene {
         doors: [],
         models: createModels({}),
         providers: new ProviderRows(),
-        tools: { resolve: () => undefined },
+        tools: () => ({ resolve: () => undefined }),
         tasks: {},
         crontab: [],
       },

@@ -5,7 +5,10 @@ import type { z } from 'zod';
 export interface CapabilityEntry extends Capability {
   /** Stands before the agent's own prompt. Empty: it adds nothing. */
   prompt: string;
+  /** Each gets what the agent set for the capability as its `config`. */
   tools: SnapshotTool[];
+  /** Capabilities that it builds on: an agent that carries it has their tools and prompts too, before its own. */
+  includes?: string[];
   /** What an agent may set for it. */
   config: z.ZodType;
 }

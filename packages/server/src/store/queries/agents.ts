@@ -14,9 +14,11 @@ export interface AgentRow {
   system_prompt: string;
   default_model_id: string | null;
   tags: string[];
-  /** fallbackModelIds, limits, inDoubt, metadata. */
+  /** fallbackModelIds, approvals, answer, limits, inDoubt, metadata. */
   config: JsonObject;
   capabilities: { id: string; config: JsonObject }[];
+  /** By name, in the agent's order. */
+  tools: string[];
   version: number;
   status: 'active' | 'archived';
   created_at: Date;
@@ -48,6 +50,8 @@ function selectAgents(rows: Transaction, project: string) {
         order by c.position), '[]') from troupe.agent_capabilities c where c.agent_id = agents.id)`.as(
         'capabilities',
       ),
+      sql<string[]>`(select coalesce(json_agg(t.name order by x.position), '[]') from troupe.agent_tools x
+        join troupe.tools t on t.id = x.tool_id where x.agent_id = agents.id)`.as('tools'),
     ]);
 }
 
@@ -116,6 +120,8 @@ export async function listAgents(db: Database, project: string, filter: AgentFil
 export interface AgentWrite {
   project: string;
   definition: AgentDefinition;
+  /** The tools that the definition names, in its order. */
+  toolIds: string[];
   /** The one this makes. */
   version: number;
   snapshot: AgentSnapshot;
@@ -168,19 +174,19 @@ export async function setAgentStatus(
 }
 
 function columnsOf(definition: AgentDefinition) {
-  const { fallbackModelIds, limits, inDoubt, metadata } = definition;
+  const { fallbackModelIds, approvals, answer, limits, inDoubt, metadata } = definition;
   return {
     name: definition.name,
     description: definition.description,
     system_prompt: definition.systemPrompt,
     default_model_id: definition.defaultModelId,
     tags: definition.tags,
-    config: toJsonText({ fallbackModelIds, limits, inDoubt, metadata }),
+    config: toJsonText({ fallbackModelIds, approvals, answer, limits, inDoubt, metadata }),
   };
 }
 
 async function writeVersion(transaction: Transaction, id: string, write: AgentWrite): Promise<void> {
-  const { project, definition, version, snapshot, notes } = write;
+  const { project, definition, toolIds, version, snapshot, notes } = write;
   await transaction.deleteFrom('agent_capabilities').where('agent_id', '=', id).execute();
   if (definition.capabilities.length > 0) {
     await transaction
@@ -194,6 +200,13 @@ async function writeVersion(transaction: Transaction, id: string, write: AgentWr
           config: toJsonText(capability.config),
         })),
       )
+      .execute();
+  }
+  await transaction.deleteFrom('agent_tools').where('agent_id', '=', id).execute();
+  if (toolIds.length > 0) {
+    await transaction
+      .insertInto('agent_tools')
+      .values(toolIds.map((tool_id, position) => ({ agent_id: id, tool_id, position })))
       .execute();
   }
   const snapshotId = await saveSnapshotWithin(transaction, project, snapshot);

@@ -246,6 +246,8 @@ export interface Standing extends ProjectModels {
   status: 'active' | 'archived';
   defaultModelId: string | null;
   fallbackModelIds: string[];
+  /** Which versions of its tools it carries, as one text to compare. */
+  tools: string;
 }
 
 /** One small statement, since every message asks it: lookups by key only. */
@@ -262,7 +264,9 @@ export async function standingOf(
             where m.project_id = p.id and m.id in (select unnest($3::uuid[]) union all select a.default_model_id
               union all select p.default_model_id
               union all select f::uuid from jsonb_array_elements_text(coalesce(a.config -> 'fallbackModelIds', '[]')) f
-              union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models
+              union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models,
+          coalesce((select string_agg(t.id || ' ' || t.version, ' ' order by x.position) from troupe.agent_tools x
+            join troupe.tools t on t.id = x.tool_id where x.agent_id = a.id), '') as tools
         from troupe.agents a join troupe.entities e on e.agent_id = a.id join troupe.projects p on p.id = a.project_id
         where a.project_id = $1 and a.id = $2`,
       values: [project, agent, models],

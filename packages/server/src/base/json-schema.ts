@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { RE2JS } from '@bufbuild/re2';
 import type { JsonObject } from '@troupe/protocol';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { messageOf } from './errors.ts';
 
 // Patterns come from users, so they run on RE2: linear time, whatever they say. Linear is not short, though: the time is
 // that of the text times that of the pattern, repetitions written out (130,000 steps a millisecond), and is bounded here.
@@ -43,6 +44,16 @@ export function argumentProblem(schema: JsonObject, args: unknown): string | nul
     ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\``
     : 'the arguments';
   return `${where} ${error?.message ?? 'do not fit the schema'}`;
+}
+
+/** A sentence that says why a schema cannot be used, or null. */
+export function schemaProblem(schema: JsonObject): string | null {
+  try {
+    validator(schema);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 function validator(schema: JsonObject): ValidateFunction {

@@ -1,0 +1,11 @@
+import { type Encryption, secretOf } from '../access/index.ts';
+import type { Database } from '../store/index.ts';
+import type { ToolParts } from '../tools/index.ts';
+
+/** What the tools get of the rest of the server: one field for each part, made here and nowhere else. */
+export function toolParts(db: Database, encryption: Encryption): Partial<ToolParts> {
+  return {
+    now: () => new Date(),
+    secrets: { reveal: (project, name) => secretOf(db, encryption, project, name) },
+  };
+}
