@@ -17,3 +17,4 @@ export * from './models.ts';
 export * from './runs.ts';
 export * from './sessions.ts';
 export * from './snapshots.ts';
+export * from './tool-calls.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from './json.ts';
-import { toolEffect, waitsFor } from './runs.ts';
+import { toolEffect, waitsFor } from './tool-calls.ts';
 
 /** A model to call, in the order of preference; the rest of the list are fallbacks. Prices in millionths of a currency unit per token. */
 export const snapshotModel = z.strictObject({

@@ -23,7 +23,7 @@ const RUN_BEGINS = new Set(['run.queued', 'run.started', 'run.resumed']);
  */
 export class Topic {
   readonly thread: string;
-  readonly session: string;
+  readonly session: string | null;
   readonly readers = new Set<Reader>();
   readonly #db: Database;
   readonly #logger: Logger;
@@ -44,7 +44,7 @@ export class Topic {
   askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
-    log: { thread: string; session: string; lastSequence: number },
+    log: { thread: string; session: string | null; lastSequence: number },
     parts: { db: Database; logger: Logger; live: Live },
   ) {
     this.thread = log.thread;

@@ -164,9 +164,13 @@ export async function listMessages(
   range: store.MessageRange,
 ): Promise<{ messages: store.MessageRow[]; lastSequence: number }> {
   const { threadId } = await getSession(parts, who, address);
+  return messagesOf(parts.db, threadId, range);
+}
+
+export async function messagesOf(db: store.Database, thread: string, range: store.MessageRange) {
   // The counter first: a message that comes in between is then listed and not yet counted, never the other way round.
-  const lastSequence = await store.lastMessageSequence(parts.db, threadId);
-  return { messages: await store.listMessages(parts.db, threadId, range), lastSequence };
+  const lastSequence = await store.lastMessageSequence(db, thread);
+  return { messages: await store.listMessages(db, thread, range), lastSequence };
 }
 
 async function requireAgent(

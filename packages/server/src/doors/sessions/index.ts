@@ -6,6 +6,7 @@
  */
 export * from './actions.ts';
 export { sessionsDoor } from './door.ts';
+export { type Edit, forkRun } from './fork.ts';
 export { type Posting, postMessage } from './post.ts';
 export * from './runs.ts';
 export { titleFrom } from './title.ts';

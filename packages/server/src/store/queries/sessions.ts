@@ -1,7 +1,7 @@
 import type { BusyPolicy, JsonObject, SessionStatus } from '@troupe/protocol';
 import type { Database, Statement } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import { MESSAGE, type MessageRow } from './messages.ts';
+import { MESSAGE, type MessageRow, SENDER } from './messages.ts';
 
 /** A session, with what the runs of its thread say about it. */
 export interface SessionRow {
@@ -190,7 +190,7 @@ export async function forkSession(
       text: `with source as (select s.*, m.seq as upto from troupe.sessions s join troupe.messages m on m.thread_id = s.thread_id where s.id = $1 and m.id = $2),
         thread as (insert into troupe.threads (id, project_id, kind, last_message_seq) select $4, s.project_id, 'session', s.upto from source s),
         copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
-          select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, m.sender_id, m.run_id, m.step, m.metadata, m.created_at
+          select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step, m.metadata, m.created_at
           from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
         insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
           select $3, s.project_id, s.agent_id, $4, s.entity_id, coalesce($5, s.title), s.tags, s.model_id, s.policy, s.metadata from source s returning id`,
