@@ -3,6 +3,7 @@ import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
+import { newSession, session } from './sessions.ts';
 import { toolCall } from './tool-calls.ts';
 
 export const runStatus = z.enum([
@@ -147,6 +148,21 @@ export const runEndpoints = {
     status: 201,
     response: run,
     problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit'],
+  }),
+  continue: endpoint({
+    method: 'POST',
+    path: '/v1/runs/{runId}/continue',
+    tag: 'runs',
+    summary:
+      'A new session that begins with the messages up to the end of a run, to go on talking from there',
+    description:
+      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of.',
+    scope: 'sessions:write',
+    params: runParams,
+    body: newSession.pick({ title: true, user: true }),
+    status: 201,
+    response: session,
+    problems: ['run_at_work', 'agent_archived', 'run_without_agent'],
   }),
   messages: endpoint({
     method: 'GET',

@@ -12,6 +12,10 @@ const OPTIONS = {
   status: { type: 'string' },
   agent: { type: 'string' },
   limit: { type: 'string' },
+  notes: { type: 'string' },
+  of: { type: 'string' },
+  title: { type: 'string' },
+  follow: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 

@@ -20,9 +20,14 @@ const USAGE = `Usage: troupe <command>
          get <agent>        create <name> [--prompt <text>] [--model <id>]
          import <file>      export <agent> [--format markdown | yaml | json]
          versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
-         preview <agent>    archive <agent>
+         preview <agent>    archive <agent> [--notes <why>]
+         unarchive <agent> [--notes <why>]
   runs   list [--status <status>] [--agent <agent>] [--session <id>]
-         get <run>          cancel <run>                 retry <run>
+         show <run>         cancel <run>                 retry <run>
+         messages <run> [--of run]     of its thread, or only what it was asked and said
+         events <run> [--follow]       what happened, and what happens until it ends
+         fork <run> <step>             go on from a step, apart
+         continue <run> [--title <text>]   a session that begins where the run ended
 
   --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON

@@ -81,10 +81,20 @@ const actions: Record<string, Command> = {
   },
   async archive(given) {
     const agent = await find(given);
-    await given.troupe.agents.archive({ params: { agentId: agent.id } });
-    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${agent.name} is archived\n`);
+    await setStatus(given, agent.id, 'archived');
+    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is archived\n`);
+  },
+  async unarchive(given) {
+    const agent = await find(given);
+    await setStatus(given, agent.id, 'active');
+    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is active\n`);
   },
 };
+
+function setStatus({ troupe, options }: Surroundings, agentId: string, status: 'active' | 'archived') {
+  const notes = options.notes === undefined ? {} : { notes: options.notes };
+  return troupe.agents.update({ params: { agentId }, body: { status, ...notes } });
+}
 
 function find({ troupe, words }: Surroundings, most = 1) {
   noMoreThan(words, most);

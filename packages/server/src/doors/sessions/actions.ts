@@ -19,7 +19,7 @@ export interface SessionAddress {
 }
 
 /** Who a session belongs to where nobody is named. No person can have this name: it is a reserved one. */
-const NOBODY_NAMED = `${RESERVED}nobody`;
+export const NOBODY_NAMED = `${RESERVED}nobody`;
 const CONTENTION_TRIES = 5;
 
 /** A session that was not given a title is called by its first message. */

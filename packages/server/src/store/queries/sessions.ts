@@ -201,6 +201,52 @@ export async function forkSession(
   return rows.length === 1;
 }
 
+/**
+ * A session that begins with the messages of a run's thread up to its end. What the run was asked is noted as answered by
+ * it: a fork's was noted under the run that it was made of. False where the agent is not active, or the run is at work.
+ */
+export async function continueRun(
+  db: Database,
+  run: string,
+  target: { id: string; thread: string; title: string | null; entity: string; runKey: string },
+): Promise<boolean> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'continue_run',
+      text: `with source as (select r.*, greatest(coalesce(r.trigger_seq, 0), coalesce((select max(m.seq) from troupe.messages m
+            where m.thread_id = r.thread_id and m.run_id = r.id), 0)) as upto
+          from troupe.runs r join troupe.agents a on a.id = r.agent_id and a.project_id = r.project_id and a.status = 'active'
+          where r.id = $1 and r.status in ('completed', 'failed', 'canceled')),
+        thread as (insert into troupe.threads (id, project_id, kind, last_message_seq) select $3, s.project_id, 'session', s.upto from source s),
+        copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
+          select $3, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step,
+            case when m.seq = s.trigger_seq then coalesce(m.metadata, '{}') || jsonb_build_object($6::text, s.id) else m.metadata end, m.created_at
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title)
+          select $2, s.project_id, s.agent_id, $3, $5, $4 from source s returning id`,
+      values: [run, target.id, target.thread, target.title, target.entity, target.runKey],
+    },
+    db.pool,
+  );
+  return rows.length === 1;
+}
+
+/** Who the session belongs to that a run is of, or that the run is of which it was forked from, however often. */
+export async function ownerOfRun(db: Database, run: string): Promise<string | null> {
+  const rows = await db.run<{ entity: string }>(
+    {
+      name: 'owner_of_run',
+      text: `with recursive line as (select r.thread_id, r.trigger, r.trigger_type from troupe.runs r where r.id = $1
+          union all select r.thread_id, r.trigger, r.trigger_type from line l join troupe.runs r on r.id = (l.trigger->>'forkedFrom')::uuid
+            where l.trigger_type = 'fork')
+        select s.entity_id as entity from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1`,
+      values: [run],
+    },
+    db.pool,
+  );
+  return rows[0]?.entity ?? null;
+}
+
 // Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
 // the thread and then finds none.
 const DELETE: string[] = [
