@@ -213,6 +213,29 @@ test('archived agents are apart, keep their versions and come back', async () =>
   ]);
 });
 
+test('why an agent was archived or brought back stands in the audit log', async () => {
+  const agent = await stage.createAgent({ name: 'noted' });
+  await stage.patchAgent(agent.id, { status: 'archived', notes: 'Nobody asks it.' });
+  await stage.patchAgent(agent.id, { status: 'active', notes: 'Somebody did.', description: 'Wanted' });
+  await stage.patchAgent(agent.id, { status: 'archived' });
+  const told = (await stage.audit(agent.id)).map(({ action, data }) => [
+    action,
+    (data as { notes?: string }).notes,
+  ]);
+  expect(told).toEqual([
+    ['agent.created', undefined],
+    ['agent.archived', 'Nobody asks it.'],
+    ['agent.changed', undefined],
+    ['agent.restored', 'Somebody did.'],
+    ['agent.archived', undefined],
+  ]);
+  const versions = await stage.get<{ data: AgentVersion[] }>(`/v1/agents/${agent.id}/versions`);
+  expect(versions.data.map(({ version, notes }) => [version, notes])).toEqual([
+    [2, 'Somebody did.'],
+    [1, null],
+  ]);
+});
+
 test('lists go page by page, newest first, by status, tag and search', async () => {
   const names = ['page 1', 'page 2', 'page 3', 'page 4', 'page 5'];
   for (const name of names) await stage.createAgent({ name, tags: ['paged'], description: `100%_${name}` });
