@@ -15,6 +15,7 @@ interface Facts {
 
 const CONTEXT_TOO_LONG =
   /context[_ ]length|context (window|size|limit)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i;
+const FILTERED = /content_filter|content_policy|responsible_?ai/i;
 const NO_MONEY = /insufficient_quota|billing|credit balance|insufficient credits/i;
 
 /**
@@ -67,6 +68,12 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
   if (status === 401 || status === 403) {
     return new TroupeError('model_auth', `${who} does not accept the API key for "${model}".${said}`, {
       hint: 'Set a key that is valid and may use this model.',
+      details,
+    });
+  }
+  if (status < 500 && FILTERED.test(facts.code)) {
+    return new TroupeError('content_filter', `${who} refuses to answer this.${said}`, {
+      hint: 'Say it in another way, or give the agent another model.',
       details,
     });
   }

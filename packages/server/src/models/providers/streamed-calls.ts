@@ -30,6 +30,10 @@ export class StreamedCalls {
     );
   }
 
+  get count(): number {
+    return this.#calls.length;
+  }
+
   start(wireId: string, name: string): Streamed {
     const call = { id: this.#idFor(wireId), wireId, name, text: '', finished: false };
     this.#calls.push(call);
@@ -50,10 +54,13 @@ export class StreamedCalls {
     call.finished = true;
   }
 
-  /** A call that was begun and not finished is among them, with as much of its input as came. */
+  /**
+   * A call that was begun and not finished is among them, with as much of its input as came. Nothing of it yet is not the
+   * same as no arguments: the answer was cut off before them.
+   */
   all(): ModelCall[] {
-    return this.#calls.map(({ id, name, text }) => {
-      const args = parsed(text);
+    return this.#calls.map(({ id, name, text, finished }) => {
+      const args = finished || text.trim() !== '' ? parsed(text) : undefined;
       return args === undefined
         ? { id, name, arguments: null, invalid: text }
         : { id, name, arguments: args };

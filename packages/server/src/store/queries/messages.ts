@@ -16,8 +16,14 @@ export interface MessageRow {
   createdAt: Date | string;
 }
 
+/**
+ * Where the first call of a step keeps what its model thought, in its provider's own form. The kernel gives it back to the
+ * model; nobody else reads it, so it is left out here.
+ */
+export const REASONING_KEY = 'troupe:reasoning';
+
 export const MESSAGE = `select m.id, m.thread_id as "threadId", m.seq as sequence, m.role, m.content, m.tool_call_id as "toolCallId", m.sender_id as "senderId",
-  m.run_id as "runId", m.step, m.metadata, m.created_at as "createdAt" from troupe.messages m`;
+  m.run_id as "runId", m.step, m.metadata - '${REASONING_KEY}' as metadata, m.created_at as "createdAt" from troupe.messages m`;
 
 export interface MessageRange {
   after?: number | undefined;
