@@ -65,7 +65,7 @@ export async function readAnswer(
   const parts = thoughts.parts();
   const answer = {
     text,
-    calls: calls.all(),
+    calls: calls.all(finish?.finishReason.unified === 'length'),
     ...(reasoning === '' ? {} : { reasoning }),
     ...(parts === undefined ? {} : { reasoningParts: parts }),
   };

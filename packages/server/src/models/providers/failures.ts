@@ -47,11 +47,11 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
   }
 
   const details = { status, model };
-  if (
-    status < 500 &&
-    status !== 429 &&
-    (status === 413 || CONTEXT_TOO_LONG.test(`${facts.code} ${facts.message}`))
-  ) {
+  // Inside a stream the packages make the status up; the code is the provider's own.
+  const tooLong =
+    CONTEXT_TOO_LONG.test(facts.code) ||
+    (status < 500 && status !== 429 && (status === 413 || CONTEXT_TOO_LONG.test(facts.message)));
+  if (tooLong) {
     return new TroupeError('context_too_long', `This is more than the model "${model}" can read.${said}`, {
       hint: 'Shorten the history or the tools of the agent, or give it a model with a larger context.',
       details,
@@ -71,7 +71,7 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
       details,
     });
   }
-  if (status < 500 && FILTERED.test(facts.code)) {
+  if (FILTERED.test(facts.code)) {
     return new TroupeError('content_filter', `${who} refuses to answer this.${said}`, {
       hint: 'Say it in another way, or give the agent another model.',
       details,
@@ -175,7 +175,7 @@ function statusOf({ status, code, message }: Told): number | undefined {
   if (/overloaded/i.test(code)) return 529;
   if (/authentication|invalid_api_key/i.test(code)) return 401;
   if (/permission/i.test(code)) return 403;
-  if (/invalid|not_found|bad_request|context_length/i.test(code)) return 400;
+  if (/invalid|not_found|bad_request|context_length|content_filter|content_policy/i.test(code)) return 400;
   return code !== '' || message !== '' ? 500 : undefined;
 }
 

@@ -55,12 +55,13 @@ export class StreamedCalls {
   }
 
   /**
-   * A call that was begun and not finished is among them, with as much of its input as came. Nothing of it yet is not the
-   * same as no arguments: the answer was cut off before them.
+   * A call that was begun and not finished is among them, with as much of its input as came. Where the answer was cut off,
+   * the last call without arguments is one whose arguments did not come, and not one that has none.
    */
-  all(): ModelCall[] {
-    return this.#calls.map(({ id, name, text, finished }) => {
-      const args = finished || text.trim() !== '' ? parsed(text) : undefined;
+  all(cutOff: boolean): ModelCall[] {
+    return this.#calls.map(({ id, name, text }, index) => {
+      const missing = cutOff && index === this.#calls.length - 1 && /^\s*(\{\s*\})?\s*$/.test(text);
+      const args = missing ? undefined : parsed(text);
       return args === undefined
         ? { id, name, arguments: null, invalid: text }
         : { id, name, arguments: args };
