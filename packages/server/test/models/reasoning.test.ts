@@ -105,11 +105,26 @@ it('Claude gets every thought of the run back, signed and at its place, and goes
 });
 
 it('OpenAI is asked for its thoughts encrypted, and gets them back', async () => {
-  wire.replies(stream(responses.events(calling('c1', 'Hm.'))), stream(responses.events({ text: ['Done.'] })));
-  const snapshot = await stage.snapshot({ models: [gpt], tools: [look], limits });
-  expect(await stage.play(snapshot)).toMatchObject({ status: 'completed' });
+  const usage = { input: 100, output: 1, cacheRead: 80 };
+  wire.replies(
+    stream(responses.events(calling('c1', 'Hm.'))),
+    stream(responses.events({ text: ['Done.'], usage })),
+  );
+  const prices = { inputPrice: 10, outputPrice: 5, cacheReadPrice: 1 };
+  const snapshot = await stage.snapshot({ models: [{ ...gpt, ...prices }], tools: [look], limits });
+  const { run, thread, status } = await stage.play(snapshot);
+  expect(status).toBe('completed');
   expect(wire.heard[0]!.body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
   expect(inputOf(1)).toMatchObject([{ encrypted_content: sealed('Hm.') }]);
+
+  // What was cached costs what cached input costs.
+  const { rows: steps } = await stage.db.pool.query(
+    'select cost::int from troupe.run_steps where run_id = $1 order by step',
+    [run],
+  );
+  expect(steps).toEqual([{ cost: 11 * 10 + 7 * 5 }, { cost: 20 * 10 + 80 * 1 + 5 }]);
+  const told = (await stage.events(thread)).filter(({ type }) => type === 'step.generated');
+  expect(told[1]!.data).toMatchObject({ inputTokens: 100, cacheReadTokens: 80 });
 });
 
 it('another worker has them as well', async () => {

@@ -37,7 +37,7 @@ function fairShare(messages: readonly ModelMessage[], most: number): number {
     if (size > share) return Math.max(0, Math.floor(share));
     left -= size;
   }
-  return Number.POSITIVE_INFINITY;
+  return left < 0 ? 0 : Number.POSITIVE_INFINITY;
 }
 
 function cut(message: ModelMessage, most: number): ModelMessage {
