@@ -163,8 +163,9 @@ export class RunLoop {
     this.#onGone(how, this.#ended, this.#promoted);
   }
 
-  #view(step: number): RunView {
-    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step };
+  #view({ step, modelIndex }: { step: number; modelIndex: number }): RunView {
+    const model = this.#snapshot.models[modelIndex]!;
+    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step, model };
   }
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
@@ -178,8 +179,7 @@ export class RunLoop {
       models: this.#dependencies.models,
       budgets: this.#dependencies.budgets,
       door: this.#door,
-      view: this.#view(effect.step),
-      modelIndex: effect.modelIndex,
+      view: this.#view(effect),
       attempt: effect.attempt,
       signal,
       onDelta: (delta) => {
@@ -202,7 +202,7 @@ export class RunLoop {
       let settlement: Settlement;
       try {
         const asked = thought.meaning.calls ?? thought.answer.calls;
-        settlement = this.#settlement(effect.step, thought.meaning, asked);
+        settlement = { ...this.#settlement(effect.step, thought.meaning, asked), ...thought.kept };
       } catch (error) {
         thought.spend(false);
         const { retryAfterMs, ...failure } = failureOf(error);

@@ -68,6 +68,9 @@ export interface StepRow {
   finishedAt: number;
   inputTokens: number;
   outputTokens: number;
+  /** Of the input tokens, those that a provider's cache had, and those that were put there. Told in events. */
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
   cost: number;
   finishReason: string;
   agentKey?: string;

@@ -22,8 +22,14 @@ export const SENDER = `coalesce(m.sender_id, case when m.role in ('assistant', '
     (select r.entity_id from troupe.runs r where r.id = m.run_id),
     (select r.entity_id from troupe.threads t join troupe.runs r on r.thread_id = t.id where t.id = m.thread_id and t.kind = 'run' limit 1)) end)`;
 
+/**
+ * Where the first call of a step keeps what its model thought, in its provider's own form. The kernel gives it back to the
+ * model; nobody else reads it, so it is left out here.
+ */
+export const REASONING_KEY = 'troupe:reasoning';
+
 export const MESSAGE = `select m.id, m.thread_id as "threadId", m.seq as sequence, m.role, m.content, m.tool_call_id as "toolCallId", ${SENDER} as "senderId",
-  m.run_id as "runId", m.step, m.metadata, m.created_at as "createdAt" from troupe.messages m`;
+  m.run_id as "runId", m.step, m.metadata - '${REASONING_KEY}' as metadata, m.created_at as "createdAt" from troupe.messages m`;
 
 export interface MessageRange {
   after?: number | undefined;
