@@ -35,7 +35,7 @@ export class Projects {
 
   /** Another project, and the first key for it: only whoever runs the server may. */
   async create(caller: Caller, name: string): Promise<Project & { key: string }> {
-    await this.#requireOperator(caller);
+    await this.requireOperator(caller);
     const key = `${SECRET}${randomBytes(32).toString('base64url')}`;
     const creating = this.#db.rows.transaction().execute(async (rows) => {
       const made = await addProject(rows, name);
@@ -59,14 +59,17 @@ export class Projects {
   }
 
   async list(caller: Caller, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
-    await this.#requireOperator(caller);
+    await this.requireOperator(caller);
     const after = fromCursor(z.uuid(), cursor);
     return toPage(await listProjects(this.#db.rows, after, limit + 1), limit, ({ id }) => id, present);
   }
 
-  async #requireOperator({ project }: Caller): Promise<void> {
+  async requireOperator(
+    { project }: Caller,
+    message = 'Projects are made by whoever runs the server.',
+  ): Promise<void> {
     if ((await findProject(this.#db.rows, project)).name === FIRST_PROJECT) return;
-    throw new Refusal('forbidden', 'forbidden', 'Projects are made by whoever runs the server.', {
+    throw new Refusal('forbidden', 'forbidden', message, {
       hint: `Use a key of the project "${FIRST_PROJECT}".`,
     });
   }

@@ -23,6 +23,7 @@ export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';
 export * from './queries/jobs.ts';
 export * from './queries/keys.ts';
+export * from './queries/load.ts';
 export * from './queries/messages.ts';
 export * from './queries/models.ts';
 export * from './queries/outside.ts';
