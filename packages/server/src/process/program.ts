@@ -99,7 +99,14 @@ function openListener(
 /** Migrates first. Any number of processes may do so at once. */
 export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
   await migrateAll(program, address);
-  const { life, logger, name } = program;
+  return connectDatabase(program, address);
+}
+
+/** The database as it is. */
+export function connectDatabase(
+  { life, logger, name }: Program,
+  address: DatabaseAddress,
+): Promise<Database> {
   return life.open(
     'database',
     async () => new Database({ ...address, applicationName: `troupe/${name}`, logger }),
