@@ -10,7 +10,7 @@ import {
   findProject,
   findSecret,
   hasModel,
-  isUniqueViolation,
+  isTaken,
   listProjects,
   markDefault,
   updateProject,
@@ -52,7 +52,7 @@ export class Projects {
       return made;
     });
     const row = await creating.catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error;
+      if (!isTaken(error, 'projects_name')) throw error;
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     return { ...present(row), key };
@@ -104,7 +104,7 @@ export class Projects {
       return row;
     });
     const row = await update.catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error;
+      if (!isTaken(error, 'projects_name')) throw error;
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     this.#changed();
