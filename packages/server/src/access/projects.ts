@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { accessEndpoints, BodyOf, JsonObject, Project, TokenRules } from '@troupe/protocol';
 import { z } from 'zod';
 import { fromCursor, Refusal, toPage } from '../base/index.ts';
@@ -17,8 +16,7 @@ import {
 } from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
-
-const SECRET = 'tsk_';
+import { newKey } from './keys.ts';
 
 type Change = BodyOf<typeof accessEndpoints.updateProject>;
 
@@ -36,15 +34,13 @@ export class Projects {
   /** Another project, and the first key for it: only whoever runs the server may. */
   async create(caller: Caller, name: string): Promise<Project & { key: string }> {
     await this.requireOperator(caller);
-    const key = `${SECRET}${randomBytes(32).toString('base64url')}`;
+    const { key, stored } = newKey('secret');
     const creating = this.#db.rows.transaction().execute(async (rows) => {
       const made = await addProject(rows, name);
       await addKey(rows, {
         project: made.id,
         name: 'first',
-        kind: 'secret',
-        prefix: key.slice(0, 10),
-        hash: createHash('sha256').update(key).digest(),
+        ...stored,
         scopes: [],
         expiresAt: null,
       });
