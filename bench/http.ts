@@ -71,13 +71,12 @@ async function measureInProcess(): Promise<Map<number, number>> {
     rates.set(
       level,
       await rate(level, async (lane) => {
-        const item = buildStart(cast, snapshot, TEXT, { run: { door: sessionsDoor.name, serial: true } });
         const thread = threads[lane];
+        const run = { door: sessionsDoor.name, serial: true };
+        const item = buildStart(cast, snapshot, TEXT, { run, ...(thread ? { thread } : {}) });
         threads[lane] ??= item.thread;
-        await kernel.start(
-          thread ? { ...item, thread, createThread: undefined } : { ...item, createThread: 'session' },
-        );
-        const ended = await kernel.ended(item.run!.id);
+        await kernel.start(item);
+        const ended = await kernel.ended(item.run.id);
         if (ended.status !== 'completed') throw new Error(JSON.stringify(ended));
       }),
     );
