@@ -11,6 +11,7 @@ const USAGE = `Usage: troupe <command>
 
   dev                       HTTP and a worker in one process; brings a PostgreSQL where DATABASE_URL is not set
   serve | work | migrate    the parts by themselves; DATABASE_URL says where
+  secrets reencrypt         after a change of TROUPE_ENCRYPTION_KEY: puts every secret under the new one
 
   chat <agent> [message]    talk to an agent; without a message, line by line
        --session <id>       go on with a session
@@ -45,6 +46,10 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
       return 0;
     }
     if (isProcess(command)) return await startProcess(command, rest);
+    if (command === 'secrets') {
+      if (rest.join(' ') !== 'reencrypt') throw new UsageError('secrets takes one word: reencrypt');
+      return await startProcess('reencrypt', []);
+    }
     if (command === '--version' || command === '-v') return await startProcess('--version', []);
     const commands = { chat, agents, runs };
     if (!Object.hasOwn(commands, command)) {

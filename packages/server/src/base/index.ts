@@ -1,5 +1,5 @@
 /**
- * base: what every room may use and nothing more: ids, errors, logging.
+ * base: what every room may use and nothing more: ids, errors, logging, counting.
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
@@ -15,4 +15,13 @@ export {
 } from './errors.ts';
 export { type Id, isId, newId } from './ids.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
+export {
+  Counter,
+  countedHere,
+  type Family,
+  gauge,
+  Histogram,
+  METRICS_TYPE,
+  metricsText,
+} from './metrics.ts';
 export { checkStorable } from './storable.ts';

@@ -12,6 +12,7 @@ import type { Budgets } from './budget.ts';
 import { decide, initialState } from './decide.ts';
 import type { Door, Meaning, RunView } from './door.ts';
 import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
+import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
@@ -309,6 +310,8 @@ export class RunLoop {
   #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
     remember(this.#held, item, verdict);
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
+    for (const { status } of item.settled ?? []) toolCalls.add(1, status);
+    for (const { status } of item.calls ?? []) if (status === 'failed') toolCalls.add(1, status);
     if (item.stepRow) {
       this.run.inputTokens += item.stepRow.inputTokens;
       this.run.outputTokens += item.stepRow.outputTokens;

@@ -94,6 +94,8 @@ export interface ModelIo {
  * Anything else that is thrown counts as retryable, with the code `model_error`.
  */
 export interface Model {
+  /** The kind of provider, for counting: one word of a few. Without it, the name that the snapshot gives. May be known only once it was called. */
+  kind?: string;
   generate(request: ModelRequest, io: ModelIo): Promise<ModelAnswer>;
   /** The most tokens this request can use as input; without it, one token per byte is assumed. */
   maxInputTokens?(request: ModelRequest): number;

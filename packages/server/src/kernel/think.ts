@@ -4,6 +4,7 @@ import type { StepRow } from '../store/index.ts';
 import { orAborted } from './abort.ts';
 import type { Budgets, Denied } from './budget.ts';
 import type { Door, Meaning, RunView } from './door.ts';
+import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from './meters.ts';
 import { plainText } from './plain-json.ts';
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './ports.ts';
 import { type KeptReasoning, storable } from './reasoning.ts';
@@ -76,6 +77,7 @@ export async function think(
     }
 
     const watch = watchdog(snapshot, signal);
+    const askedAt = Date.now();
     let answer: ModelAnswer;
     try {
       const io = {
@@ -87,12 +89,16 @@ export async function think(
         },
       };
       answer = checked(await orAborted(model.generate(request, io), watch.signal), snapshot);
+    } catch (error) {
+      countFailed(model.kind ?? choice.provider, error, signal);
+      throw error;
     } finally {
       watch.stop();
     }
 
-    const meaning = await orAborted(input.door.settle(view, answer), signal);
     const cost = costOf(answer, choice);
+    countAnswered(model.kind ?? choice.provider, answer, cost, Date.now() - askedAt);
+    const meaning = await orAborted(input.door.settle(view, answer), signal);
     const spend = (committed: boolean) =>
       reservation?.settle(
         committed
@@ -127,6 +133,20 @@ export async function think(
     release();
     return { failed: failureOf(error) };
   }
+}
+
+function countAnswered(provider: string, { usage }: ModelAnswer, cost: number, ms: number): void {
+  modelCalls.add(1, provider, 'answered');
+  modelSeconds.observe(ms / 1_000, provider);
+  modelTokens.add(usage.inputTokens, provider, 'input');
+  modelTokens.add(usage.outputTokens, provider, 'output');
+  modelCost.add(cost / 1_000_000, provider);
+}
+
+/** A call that was given up, because of a cancel for example, is no error of the model's. */
+function countFailed(provider: string, error: unknown, outer: AbortSignal): void {
+  modelCalls.add(1, provider, outer.aborted ? 'given_up' : 'failed');
+  if (!outer.aborted) modelErrors.add(1, provider, failureOf(error).code);
 }
 
 export function failureOf(error: unknown): ThoughtFailed {

@@ -9,13 +9,16 @@ import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
 import type { Program } from './program.ts';
 import { ProviderRows } from './provider-rows.ts';
+import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
 import { terminal } from './terminal.ts';
 import { version } from './version.ts';
 import { work } from './work.ts';
 
-const commands = { dev, serve, work, migrate: migrateDatabase };
+const commands = { dev, serve, work, migrate: migrateDatabase, reencrypt };
+/** They do something once and end. */
+const ENDING = new Set<string>(['migrate', 'reencrypt']);
 export type Command = keyof typeof commands;
 
 export function isCommand(name: string): name is Command {
@@ -64,7 +67,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     await life.stop();
     exit(1);
   }
-  if (command === 'migrate') {
+  if (ENDING.has(command)) {
     await life.stop();
     exit(0);
   }

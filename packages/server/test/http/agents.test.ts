@@ -74,6 +74,21 @@ test('names are unique in a project without regard to case, archived ones includ
   expect((await stage.createAgent({ name: 'unique name' }, stage.there)).version).toBe(1);
 });
 
+test('the case of a name does not matter in any script, nor how an accent is written', async () => {
+  const taken = async (name: string) => (await stage.send('POST', '/v1/agents', { body: { name } })).status;
+  for (const [name, ...same] of [
+    ['Ärger', 'ärger', 'ÄRGER', 'a\u0308rger'],
+    ['ΑΘΗΝΑ', 'αθηνα'],
+    ['Привет', 'ПРИВЕТ'],
+    ['Full', 'ＦＵＬＬ'],
+  ] as const) {
+    const agent = await stage.createAgent({ name });
+    expect(agent.name).toBe(name);
+    for (const other of same) expect([other, await taken(other)]).toEqual([other, 409]);
+  }
+  expect(await taken('Arger')).toBe(201);
+});
+
 function nested(depth: number): unknown {
   return JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 }
