@@ -9,6 +9,7 @@ export const sessionsDoor: Door = {
   name: 'session',
   startEvents: ['session.started'],
   failEvents: ['session.failed'],
+  cancelEvents: ['session.canceled'],
   context: ({ run, snapshot, transcript }) => {
     const { earlier, own } = turnsFor(run.id, transcript);
     const { summary, upTo } = summaryOf(transcript);
