@@ -113,7 +113,7 @@ begin
   data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
   told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
   -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's work.
-  if p_reason <> 'superseded' and exists (select from troupe.threads t where t.id = thread and t.kind = 'session' and coalesce(t.active_run_id, p_run) = p_run) then
+  if is_serial and p_reason <> 'superseded' and exists (select from troupe.threads t where t.id = thread and t.kind = 'session' and coalesce(t.active_run_id, p_run) = p_run) then
     told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
   end if;
   perform troupe.append(thread, p_run, null, told);
