@@ -5,7 +5,7 @@ import { waitsFor } from './tool-calls.ts';
 
 /** Types that are stored. Additions are free; a rename is a new major version. */
 export const eventTypes = [
-  ...['session.started', 'session.completed', 'session.failed'],
+  ...['session.started', 'session.completed', 'session.failed', 'session.canceled'],
   ...['step.started', 'step.generated', 'step.error'],
   ...['message.created', 'message.failed'],
   ...['tool.started', 'tool.completed', 'tool.failed', 'tool.waiting', 'tool.approved'],

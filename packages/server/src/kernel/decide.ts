@@ -510,7 +510,10 @@ function end(state: RunState, events: NewEvent[] = []): Decision {
               type,
               data: { code: ending.error!.code, message: ending.error!.message },
             }))
-          : [{ type: 'run.canceled', data: { reason: ending.reason! } }],
+          : [...(state.facts.cancelEvents ?? []), 'run.canceled'].map((type) => ({
+              type,
+              data: { reason: ending.reason! },
+            })),
     },
   );
 }

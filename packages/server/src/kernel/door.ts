@@ -41,10 +41,12 @@ export interface Meaning {
 /** A way of working: what the model sees, and what its answer means. The kernel knows no door by name. */
 export interface Door {
   name: string;
-  /** Event types written when a run first starts. */
+  /** Event types written when a run starts: the first time, and each time it is taken up again after it had ended. */
   startEvents?: string[];
   /** Event types written when a run fails; they carry the error's code and message. */
   failEvents?: string[];
+  /** Event types written when a run is canceled by its worker; they carry the reason. */
+  cancelEvents?: string[];
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }

@@ -103,6 +103,7 @@ export class RunLoop {
         models: snapshot.models.length,
         inDoubt: snapshot.inDoubt,
         ...(door.failEvents ? { failEvents: door.failEvents } : {}),
+        ...(door.cancelEvents ? { cancelEvents: door.cancelEvents } : {}),
       },
       { ...run, toolCalls: run.calls.length, tokens: run.inputTokens + run.outputTokens },
     );

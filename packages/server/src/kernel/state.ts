@@ -21,6 +21,8 @@ export interface RunFacts {
   inDoubt: 'tell' | 'wait';
   /** What the door tells of a failure, besides the kernel's own event. */
   failEvents?: readonly string[];
+  /** The same of a run that is canceled. */
+  cancelEvents?: readonly string[];
 }
 
 export interface Executing {

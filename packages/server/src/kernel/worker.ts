@@ -246,7 +246,10 @@ export class Worker {
       ...{ run: run.id, worker: this.incarnation, epoch: run.epoch, version: run.version },
       ...{ thread: run.threadId, known: run.lastSeq, steers: run.steers },
       ...{ close: true, target: 'failed' as const, error },
-      targetEvents: [{ type: 'run.failed', data: error }],
+      targetEvents: [...(this.#doors[run.door]?.failEvents ?? []), 'run.failed'].map((type) => ({
+        type,
+        data: error,
+      })),
     };
     void this.#options.commits.advance.submit(item).catch(() => {});
   }

@@ -220,10 +220,9 @@ export class Stream {
         const topic = this.#topics.get(thread);
         if (!topic) continue;
         const seq = last.get(thread);
-        if (seq === undefined && topic.last > 0) {
-          topic.gone = true;
-          topic.wake();
-        } else if ((seq ?? 0) > topic.last) topic.refresh();
+        // A session and its thread are made as one: whatever was read of it or not, one that is missing was deleted.
+        if (seq === undefined) topic.end();
+        else if (seq > topic.last) topic.refresh();
       }
     } catch (error) {
       this.#logger.debug({ error: messageOf(error) }, 'the logs that are read could not be looked at');

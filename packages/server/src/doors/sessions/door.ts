@@ -10,6 +10,7 @@ export const sessionsDoor: Door = {
   name: 'session',
   startEvents: ['session.started'],
   failEvents: ['session.failed'],
+  cancelEvents: ['session.canceled'],
   context: (view) => {
     const { run, snapshot, transcript } = view;
     const { earlier, own } = turnsFor(run.id, transcript);

@@ -207,11 +207,12 @@ export async function openRuns(db: Database, thread: string): Promise<string[]> 
   return rows.map((row) => row.id);
 }
 
-export async function lastRun(db: Database, thread: string): Promise<string | null> {
-  const rows = await db.run<{ id: string }>(
+/** The run that left the thread failed; null where it has not. */
+export async function failedRun(db: Database, thread: string): Promise<string | null> {
+  const rows = await db.run<{ id: string | null }>(
     {
-      name: 'last_run',
-      text: 'select id from troupe.runs where thread_id = $1 order by created_at desc, id desc limit 1',
+      name: 'failed_run',
+      text: 'select failed_run_id as id from troupe.threads where id = $1',
       values: [thread],
     },
     db.pool,
