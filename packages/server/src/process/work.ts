@@ -1,4 +1,5 @@
 import { openDatabase, openStream, openWork, type Program, requireDatabase } from './program.ts';
+import { tell } from './tell.ts';
 
 /** A worker alone: runs and jobs, no HTTP. */
 export async function work(program: Program): Promise<void> {
@@ -6,5 +7,7 @@ export async function work(program: Program): Promise<void> {
   const db = await openDatabase(program, address);
   await openStream(program, db, await openWork(program, db));
   program.life.ready();
-  program.logger.info({ concurrency: program.config.concurrency }, 'working');
+  const { concurrency } = program.config;
+  program.logger.info({ concurrency }, 'working');
+  tell(program, { concurrency });
 }

@@ -1,18 +1,11 @@
 import { runStatus } from '@troupe/protocol';
 import { json, MORE, record, table } from '../output.ts';
-import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
+import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
-import { findAgent } from './find-agent.ts';
+import { findAgent, ID } from './find-agent.ts';
 
-export const runs: Command = async (given) => {
-  const [action = 'list', ...words] = given.words;
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-  if (!act) throw new UsageError(`runs does not know "${action}"`);
-  await act({ ...given, words });
-};
-
-const actions: Record<string, Command> = {
+export const runs: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
     const agentId = options.agent ? (await findAgent(troupe, options.agent)).id : undefined;
     const { data, nextCursor } = await troupe.runs.list({
@@ -44,8 +37,9 @@ const actions: Record<string, Command> = {
 };
 
 function paramsOf({ words }: Surroundings): { runId: string } {
-  noMoreThan(words, 1);
-  return { runId: wordAt(words, 0, 'the run') };
+  const runId = words[0]!;
+  if (!ID.test(runId)) throw new UsageError(`"${runId}" is no id of a run`, '`troupe runs list` shows them.');
+  return { runId };
 }
 
 function show({ terminal, options }: Surroundings, run: object): void {
