@@ -9,6 +9,7 @@ export { createApp, type HttpServer, listen } from './http/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
+export { compose, isCommand } from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
 export * from './tools/index.ts';

@@ -62,6 +62,7 @@ it('changes by file, shows versions and differences, and rolls back', async () =
   expect(JSON.parse((await told('agents', 'export', 'Grace', '--format', 'json')).out)).toMatchObject({
     name: 'Grace',
   });
+  expect(await parsed('agents', 'export', 'Grace')).toMatchObject({ name: 'Grace' });
   const versions = await parsed('agents', 'versions', 'Grace');
   expect(versions.map(({ version }: { version: number }) => version)).toEqual([2, 1]);
   const [change] = await parsed('agents', 'diff', 'Grace', '1', '2');

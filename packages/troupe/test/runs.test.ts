@@ -102,7 +102,16 @@ it('cancels one', async () => {
 });
 
 it('says what is missing or unknown', async () => {
-  expect((await told('runs', 'get')).err).toMatch(/^error: the run is missing\n/);
-  expect((await told('runs', 'get', 'nothing')).code).toBe(1);
+  expect((await told('runs', 'get')).err).toMatch(
+    /^error: <run> is missing\n {2}Usage: troupe runs get <run>\n/,
+  );
+  expect(await told('runs', 'get', 'nothing')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^error: "nothing" is no id of a run\n {2}`troupe runs list` shows them/),
+  });
+  expect(await told('runs', 'get', '00000000-0000-4000-8000-000000000000')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^error: .*run/),
+  });
   expect((await told('runs', 'eat')).code).toBe(2);
 });

@@ -17,7 +17,7 @@ export function openApiOf(endpoints: readonly Endpoint[], { version }: { version
       title: 'Troupe',
       version,
       description:
-        'A self-hosted runtime for agents that must not lose their place. Refusals are application/problem+json with a code that never changes. Every answer has a number, troupe-request-id, that the log has its errors under. Pages of other origins are not answered to (no CORS).',
+        'A self-hosted runtime for agents that must not lose their place. Refusals are application/problem+json with a code that never changes. Every answer has a number, troupe-request-id, that the log has its errors under. Pages of other origins are answered where TROUPE_ORIGINS names theirs (CORS).',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

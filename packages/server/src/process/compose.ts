@@ -25,20 +25,23 @@ export function isCommand(name: string): name is Command {
   return Object.hasOwn(commands, name);
 }
 
-/** The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. */
-export async function compose(command: Command): Promise<void> {
+/**
+ * The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. With `json`
+ * its standard output is for a program: one line that says what has started, while the log goes to standard error.
+ */
+export async function compose(command: Command, { json = false } = {}): Promise<void> {
   try {
     const config = readConfig();
     const forPerson = command === 'dev' && process.stdout.isTTY;
-    const logger = createLogger(config.logLevel, forPerson ? terminal : undefined);
-    await run(command, config, logger);
+    const logger = createLogger(config.logLevel, json ? process.stderr : forPerson ? terminal : undefined);
+    await run(command, config, logger, json);
   } catch (error) {
     tell(error);
     process.exitCode = 1;
   }
 }
 
-async function run(command: Command, config: Config, logger: Logger): Promise<void> {
+async function run(command: Command, config: Config, logger: Logger, json: boolean): Promise<void> {
   const life = new Life(logger);
   const exit = (code: number) => process.exit(code);
   stopOnFailures(life, logger, exit);
@@ -51,6 +54,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     config,
     logger,
     life,
+    json,
     doors: [sessionsDoor],
     models: createProviders(providers, { named: { demo: () => demo }, keys: config.modelKeys }),
     providers,

@@ -24,6 +24,8 @@ export interface Program {
   config: Config;
   logger: Logger;
   life: Life;
+  /** A program reads our standard output. */
+  json?: boolean;
   doors: Door[];
   models: Models;
   providers: ProviderRows;

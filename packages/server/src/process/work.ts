@@ -9,6 +9,7 @@ import {
   type Program,
   requireDatabase,
 } from './program.ts';
+import { tell } from './tell.ts';
 
 /** A worker alone: runs and jobs; of HTTP only health and metrics, where TROUPE_METRICS_PORT says so. */
 export async function work(program: Program): Promise<void> {
@@ -23,5 +24,7 @@ export async function work(program: Program): Promise<void> {
   const access = new Access({ db, mode: 'closed', encryption, metricsToken });
   observed = { db, kernel, access, stream };
   program.life.ready();
-  program.logger.info({ concurrency, ...(server ? { metrics: server.url } : {}) }, 'working');
+  const facts = { concurrency, ...(server ? { metrics: server.url } : {}) };
+  program.logger.info(facts, 'working');
+  tell(program, facts);
 }

@@ -1,22 +1,15 @@
 import { type Message, runStatus } from '@troupe/protocol';
 import type { Run } from '@troupe/sdk';
 import { json, MORE, plain, record, table } from '../output.ts';
-import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
+import { limitOf, oneOf } from '../parse.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
-import { findAgent } from './find-agent.ts';
+import { findAgent, ID } from './find-agent.ts';
 
 const PAGE = 1_000;
 const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 
-export const runs: Command = async (given) => {
-  const [action = 'list', ...words] = given.words;
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-  if (!act) throw new UsageError(`runs does not know "${action}"`);
-  await act({ ...given, words });
-};
-
-const actions: Record<string, Command> = {
+export const runs: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
     const agentId = options.agent ? (await findAgent(troupe, options.agent)).id : undefined;
     const { data, nextCursor } = await troupe.runs.list({
@@ -52,12 +45,9 @@ const actions: Record<string, Command> = {
     terminal.out(options.json ? json(all) : table(all, ['sequence', 'createdAt', 'type', 'step', 'data']));
   },
   async fork(given) {
-    const { words, troupe } = given;
-    const runId = wordAt(words, 0, 'the run');
-    const step = Number(wordAt(words, 1, 'the step'));
-    noMoreThan(words, 2);
-    if (!Number.isInteger(step) || step < 0) throw new UsageError('the step must be a number from 0 on');
-    show(given, await troupe.runs.fork({ params: { runId }, body: { step } }));
+    const step = Number(given.words[1]);
+    if (!Number.isInteger(step) || step < 0) throw new UsageError('<step> must be a number from 0 on');
+    show(given, await given.troupe.runs.fork({ params: paramsOf(given), body: { step } }));
   },
   async continue(given) {
     const { troupe, options } = given;
@@ -114,8 +104,9 @@ function lineOf({ sequence, role, content }: Message): string {
 }
 
 function paramsOf({ words }: Pick<Surroundings, 'words'>): { runId: string } {
-  noMoreThan(words, 1);
-  return { runId: wordAt(words, 0, 'the run') };
+  const runId = words[0]!;
+  if (!ID.test(runId)) throw new UsageError(`"${runId}" is no id of a run`, '`troupe runs list` shows them.');
+  return { runId };
 }
 
 function show({ terminal, options }: Surroundings, run: object): void {
