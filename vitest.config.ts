@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { scratchDirectory } from './packages/testing/src/scratch.ts';
 
 // For the processes that run the tests, and for those that they start.
@@ -22,6 +23,16 @@ const together = [
 ];
 const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 
+/** Files that start and kill processes take longest: begun last, one of them would keep one core busy and leave the other idle. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /\/test\/(crash|embedded|process|faults)\//.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   test: {
     testTimeout: 30_000,
@@ -31,6 +42,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['packages/testing/src/global-setup.ts'],
     projects: [
       { extends: true, test: { name: 'alone', include: all, exclude: together } },
