@@ -1,8 +1,40 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { scratchDirectory } from './packages/testing/src/scratch.ts';
+
+// For the processes that run the tests, and for those that they start.
+const scratch = scratchDirectory();
+if (scratch) process.env.TMPDIR = scratch;
+process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, 'node_modules/.cache/compiled');
+
+/**
+ * Test files that leave nothing behind in their process: one process runs many of them and imports the server once,
+ * which takes longer than most of them. No helper of theirs registers a hook when it is imported. The ones left out
+ * measure or change the process that they are in.
+ */
+const together = [
+  'packages/server/test/{config,doors,races,store,tools}/*.test.ts',
+  'packages/server/test/agents/!(files).test.ts',
+  'packages/server/test/http/!(idempotency).test.ts',
+  'packages/server/test/kernel/!(bad-input|memory).test.ts',
+  'packages/server/test/models/!(conformance|hostile).test.ts',
+  'packages/sdk/test/!(docs).test.ts',
+];
+const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
+
+/** Files that start and kill processes take longest: begun last, one of them would keep one core busy and leave the other idle. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /\/test\/(crash|embedded|process|faults)\//.test(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'],
     testTimeout: 30_000,
     // Real processes are killed, stopped and waited for; on a machine busy with something else the wait can run out. Only that
     // is tried once more: a wrong outcome fails at once, since a race that shows once is there.
@@ -10,6 +42,11 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['packages/testing/src/global-setup.ts'],
+    projects: [
+      { extends: true, test: { name: 'alone', include: all, exclude: together } },
+      { extends: true, test: { name: 'together', include: together, isolate: false } },
+    ],
   },
 });

@@ -49,7 +49,7 @@ function idOf(name: string): string {
 
 const door: Door = {
   name: 'bench',
-  context: (view) => ({ system: view.snapshot.prompt, messages: toModelMessages(view.transcript) }),
+  context: (view) => ({ system: view.snapshot.prompt, messages: toModelMessages(view.transcript, view) }),
   settle: (_view, answer) => ({
     messages: answer.text ? [{ role: 'assistant', content: { text: answer.text } }] : [],
     outcome: { text: answer.text },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { capabilityId } from './capabilities.ts';
-import { id, listQuery, metadata, name, page, tags, timestamp } from './common.ts';
+import { id, inAddress, listQuery, metadata, name, page, tags, timestamp, wholeNumber } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { jsonObject } from './json.ts';
 import { answerFormat, snapshotLimits, snapshotTool } from './snapshots.ts';
@@ -83,12 +83,12 @@ export const agentPatch = z.strictObject({
   inDoubt: z.enum(['tell', 'wait']).optional(),
   metadata: metadata.optional(),
   status: z.enum(['active', 'archived']).optional(),
-  /** Why, for the list of versions. */
+  /** Why: for the list of versions, and where the status changes, for the audit log. */
   notes: z.string().max(2000).optional(),
 });
 export type AgentPatch = z.infer<typeof agentPatch>;
 
-const versionNumber = z.number().int().positive().max(2_147_483_647);
+const versionNumber = wholeNumber.positive().max(2_147_483_647);
 
 export const agentVersion = z.object({
   agentId: id,
@@ -116,7 +116,7 @@ export const agentPreview = z.object({
 export type AgentPreview = z.infer<typeof agentPreview>;
 
 const agentParams = z.object({ agentId: id });
-const versionParams = z.object({ agentId: id, version: z.coerce.number().pipe(versionNumber) });
+const versionParams = z.object({ agentId: id, version: inAddress(versionNumber) });
 const refusals = [
   'name_taken',
   'model_not_found',
@@ -177,6 +177,8 @@ export const agentEndpoints = {
     path: '/v1/agents/{agentId}',
     tag: 'agents',
     summary: 'Change an agent; fields that are left out stay, null clears',
+    description:
+      'Any change of the definition is a new version. `status` archives or brings back and makes none; `notes` then stand in the audit log.',
     scope: 'agents:write',
     params: agentParams,
     body: agentPatch,
@@ -235,8 +237,8 @@ export const agentEndpoints = {
     scope: 'agents:read',
     params: agentParams,
     query: z.strictObject({
-      from: z.coerce.number().pipe(versionNumber),
-      to: z.coerce.number().pipe(versionNumber),
+      from: inAddress(versionNumber),
+      to: inAddress(versionNumber),
     }),
     status: 200,
     response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
@@ -259,6 +261,8 @@ export const agentEndpoints = {
     path: '/v1/agents/import',
     tag: 'agents',
     summary: 'Create or change the agent of that name from Markdown with front matter, YAML or JSON',
+    description:
+      'The agent becomes what the file says, all of it: what the file leaves out is the default. One that was archived is active again.',
     scope: 'agents:write',
     body: z.string().min(1).max(3_000_000),
     bodyTypes: ['text/markdown', 'text/plain', 'application/yaml', 'application/json'],
@@ -276,6 +280,6 @@ export const agentEndpoints = {
     params: agentParams,
     query: z.strictObject({ format: z.enum(['markdown', 'yaml', 'json']).default('markdown') }),
     status: 200,
-    responseType: 'text/markdown',
+    responseTypes: ['text/markdown', 'application/yaml', 'application/json'],
   }),
 } as const;

@@ -12,9 +12,24 @@ export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max
 /** Free for the caller's own use. */
 export const metadata = z.record(z.string().max(64), z.json());
 
+/**
+ * A number in an address, which is text: decimal digits and nothing else. `0x10`, `1e1`, ` 5` and the empty text are no
+ * numbers here, whatever JavaScript makes of them. What it is without being given is told with `prefault`.
+ */
+export function inAddress<Schema extends z.ZodNumber>(schema: Schema) {
+  return z.preprocess(
+    (given) => (typeof given === 'string' ? (/^\d{1,16}$/.test(given) ? Number(given) : Number.NaN) : given),
+    schema,
+  );
+}
+/** For `inAddress`. */
+export const wholeNumber = z.int({
+  error: ({ code }) => (code === 'invalid_type' ? 'must be a whole number in decimal digits' : undefined),
+});
+
 /** What every list is asked with. The cursor comes from the page before and means nothing to anybody else. */
 export const listQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: inAddress(wholeNumber.min(1).max(200)).prefault(50),
   cursor: z.string().min(1).max(500).optional(),
 });
 

@@ -19,6 +19,16 @@ export const scope = z.enum([
 ]);
 export type Scope = z.infer<typeof scope>;
 
+/** A kind of frame that a stream sends. */
+export interface FrameKind {
+  /** In the list of schemas. */
+  name: string;
+  /** What stands after `event:`. */
+  event: string;
+  description: string;
+  schema: z.ZodType;
+}
+
 export interface Endpoint {
   method: Method;
   /** `/v1/agents/{agentId}`; every name in braces is a field of `params`. */
@@ -40,8 +50,10 @@ export interface Endpoint {
   shownOnce?: true;
   status: 200 | 201 | 202 | 204;
   response?: z.ZodType;
-  /** Where the answer is not JSON. */
-  responseType?: 'text/event-stream' | 'text/markdown' | 'application/yaml';
+  /** Where the answer is a file: what it may come as. */
+  responseTypes?: readonly string[];
+  /** Where it is answered as server-sent events too: what these are. */
+  frames?: readonly FrameKind[];
   /** Codes of problems beyond those that every endpoint may answer with. */
   problems?: readonly string[];
 }
@@ -65,6 +77,6 @@ export type QueryInputOf<E extends Endpoint> = E['query'] extends z.ZodType ? z.
 export type BodyInputOf<E extends Endpoint> = E['body'] extends z.ZodType ? z.input<E['body']> : undefined;
 export type ResultOf<E extends Endpoint> = E['response'] extends z.ZodType
   ? z.output<E['response']>
-  : E['responseType'] extends string
+  : E['responseTypes'] extends readonly string[]
     ? string
     : undefined;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { id, timestamp } from './common.ts';
+import { id, inAddress, timestamp, wholeNumber } from './common.ts';
 import { jsonObject } from './json.ts';
-import { waitsFor } from './runs.ts';
+import { waitsFor } from './tool-calls.ts';
 
 /** Types that are stored. Additions are free; a rename is a new major version. */
 export const eventTypes = [
-  ...['session.started', 'session.completed', 'session.failed'],
+  ...['session.started', 'session.completed', 'session.failed', 'session.canceled'],
   ...['step.started', 'step.generated', 'step.error'],
   ...['message.created', 'message.failed'],
   ...['tool.started', 'tool.completed', 'tool.failed', 'tool.waiting', 'tool.approved'],
@@ -53,9 +53,41 @@ export const connected = z.object({
 });
 export type Connected = z.infer<typeof connected>;
 
+/** The last frame where the server stops or the reader may read no longer; the stream ends after it. */
+export const disconnecting = z.object({ retryMs: z.number().int().nonnegative() });
+export type Disconnecting = z.infer<typeof disconnecting>;
+
+/** What a stream sends, by the word after `event:`. */
+export const eventFrames = [
+  {
+    name: 'Connected',
+    event: 'connected',
+    description: 'First, and once. Sets `retry`.',
+    schema: connected,
+  },
+  {
+    name: 'Event',
+    event: 'the type of the event, such as run.completed',
+    description: 'The only frames with an `id`, which is the sequence: what Last-Event-ID resumes from.',
+    schema: event,
+  },
+  {
+    name: 'Delta',
+    event: 'message.delta, step.generating or tool.delta',
+    description: 'What the model is writing. Live only: without an `id`, never stored, never sent again.',
+    schema: delta,
+  },
+  {
+    name: 'Disconnecting',
+    event: 'disconnecting',
+    description: 'Last: come back after `retryMs`, from the last `id`. Sets `retry`.',
+    schema: disconnecting,
+  },
+] as const;
+
 export const eventQuery = z.strictObject({
   /** Everything after this sequence. */
-  after: z.coerce.number().int().nonnegative().optional(),
+  after: inAddress(wholeNumber.nonnegative()).optional(),
   /** Only these types, separated by commas; `run.*` means all that begin so. */
   types: z
     .string()
@@ -63,5 +95,5 @@ export const eventQuery = z.strictObject({
     .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/)
     .optional(),
   /** For a list: how many. */
-  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
 });

@@ -15,6 +15,8 @@ export * from './json.ts';
 export * from './messages.ts';
 export * from './models.ts';
 export * from './runs.ts';
+export * from './session-status.ts';
 export * from './sessions.ts';
 export * from './snapshots.ts';
+export * from './tool-calls.ts';
 export * from './tools.ts';

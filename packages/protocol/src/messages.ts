@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { id, inAddress, metadata, timestamp, wholeNumber } from './common.ts';
 import { type Json, json } from './json.ts';
 
 export const messageRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result', 'system']);
@@ -36,3 +37,56 @@ export const toolResultContent = z.object({
 export type TextContent = z.infer<typeof textContent>;
 export type ToolCallContent = { id: string; name: string; arguments: Json };
 export type ToolResultContent = z.infer<typeof toolResultContent>;
+
+/** What somebody says: text, or parts where there is none. */
+export const saidContent = z
+  .strictObject({ text: z.string().max(1_000_000), parts: z.array(contentPart).max(32).optional() })
+  .refine(({ text, parts }) => text.trim() !== '' || (parts?.length ?? 0) > 0, 'says nothing');
+
+/** What a message of this role may be changed to. */
+export const contentOfRole = {
+  user: saidContent,
+  assistant: saidContent,
+  system: saidContent,
+  tool_call: z.strictObject(toolCallContent.shape),
+  tool_result: z.strictObject(toolResultContent.shape),
+} as const satisfies Record<MessageRole, z.ZodType>;
+
+/** Which of them it has to be is known with the message. */
+export const editedContent = z.union([
+  contentOfRole.user,
+  contentOfRole.tool_call,
+  contentOfRole.tool_result,
+]);
+export type EditedContent = z.infer<typeof editedContent>;
+
+const fields = {
+  id,
+  /** Null in a thread that is no session's, such as a fork's. */
+  sessionId: id.nullable(),
+  sequence: z.number().int().positive(),
+  toolCallId: z.string().nullable(),
+  /** Who said it: a person, or the entity of the agent. Nobody says what a tool answers. */
+  senderId: id.nullable(),
+  runId: id.nullable(),
+  step: z.number().int().nullable(),
+  metadata,
+  createdAt: timestamp,
+};
+
+/** What a person said. */
+export const userMessage = z.object({ ...fields, role: z.literal('user'), content: textContent });
+
+/** What the content is depends on the role. */
+export const message = z.discriminatedUnion('role', [
+  z.object({ ...fields, role: messageRole.extract(['user', 'assistant', 'system']), content: textContent }),
+  z.object({ ...fields, role: z.literal('tool_call'), content: toolCallContent }),
+  z.object({ ...fields, role: z.literal('tool_result'), content: toolResultContent }),
+]);
+export type Message = z.infer<typeof message>;
+
+export const messageQuery = z.strictObject({
+  after: inAddress(wholeNumber.nonnegative()).optional(),
+  before: inAddress(wholeNumber.positive()).optional(),
+  limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
+});

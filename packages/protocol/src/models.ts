@@ -10,7 +10,7 @@ export const provider = z.object({
   kind: providerKind,
   name,
   baseUrl: z.string().nullable(),
-  /** Whether there is a key, in the row or in the environment; it is never shown. */
+  /** Whether there is a key: in the row, or in the environment where `baseUrl` is null. It is never shown. */
   keySet: z.boolean(),
   status: z.enum(['active', 'disabled']),
   createdAt: timestamp,

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { event, eventFrames, eventQuery } from './events.ts';
+import { editedContent, message, messageQuery } from './messages.ts';
+import { newSession, session } from './sessions.ts';
+import { toolCall } from './tool-calls.ts';
 
 export const runStatus = z.enum([
   'queued',
@@ -15,25 +19,6 @@ export type RunStatus = z.infer<typeof runStatus>;
 
 export const cancelReason = z.enum(['user', 'absorbed', 'timeout', 'budget', 'superseded']);
 export type CancelReason = z.infer<typeof cancelReason>;
-
-export const toolCallStatus = z.enum([
-  'requested',
-  'running',
-  'completed',
-  'failed',
-  'canceled',
-  'expired',
-  'in_doubt',
-]);
-export type ToolCallStatus = z.infer<typeof toolCallStatus>;
-
-/** What may happen when a call's outcome is unknown: run again freely, run again with the same key, or never by itself. */
-export const toolEffect = z.enum(['pure', 'idempotent', 'once']);
-export type ToolEffect = z.infer<typeof toolEffect>;
-
-/** Who settles a call that the worker does not execute. */
-export const waitsFor = z.enum(['client', 'approval', 'person', 'task']);
-export type WaitsFor = z.infer<typeof waitsFor>;
 
 export const runError = z.object({
   code: z.string(),
@@ -59,6 +44,8 @@ export const run = z.object({
   takeovers: z.number().int(),
   triggerType: z.string(),
   triggerMessageId: id.nullable(),
+  /** For a fork: the run it was made of, and after which of its steps. What came before has the same sequences in both. */
+  forkedFrom: z.object({ runId: id, step: z.number().int() }).nullable(),
   usage,
   /** In millionths of a currency unit. */
   cost: z.number(),
@@ -85,23 +72,6 @@ export const runStep = z.object({
   finishReason: z.string(),
 });
 export type RunStep = z.infer<typeof runStep>;
-
-export const toolCall = z.object({
-  id: z.string(),
-  step: z.number().int(),
-  tool: z.string(),
-  arguments: z.json(),
-  effect: toolEffect,
-  status: toolCallStatus,
-  waitsFor: waitsFor.nullable(),
-  output: z.json(),
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  attempt: z.number().int(),
-  deadline: timestamp.nullable(),
-  createdAt: timestamp,
-  settledAt: timestamp.nullable(),
-});
-export type ToolCall = z.infer<typeof toolCall>;
 
 const runParams = z.object({ runId: id });
 
@@ -160,12 +130,14 @@ export const runEndpoints = {
     path: '/v1/runs/{runId}/fork',
     tag: 'runs',
     summary: 'Go on from any step in a thread of its own',
+    description:
+      'The fork takes over all messages up to the step, under the same sequences, with the content of `edits` in the place of theirs. Content must fit the role of the message: `{ text, parts? }` for user, assistant and system, `{ id, name, arguments }` for tool_call (its id stays), `{ result, error }` for tool_result.',
     scope: 'runs:write',
     params: runParams,
     body: z.strictObject({
       step: z.number().int().nonnegative().max(2_147_483_647),
       edits: z
-        .array(z.strictObject({ sequence: z.number().int().positive(), content: z.json() }))
+        .array(z.strictObject({ sequence: z.number().int().positive(), content: editedContent }))
         .max(100)
         .refine(
           (edits) => new Set(edits.map(({ sequence }) => sequence)).size === edits.length,
@@ -175,6 +147,50 @@ export const runEndpoints = {
     }),
     status: 201,
     response: run,
-    problems: ['step_not_found', 'step_not_settled'],
+    problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit'],
+  }),
+  continue: endpoint({
+    method: 'POST',
+    path: '/v1/runs/{runId}/continue',
+    tag: 'runs',
+    summary:
+      'A new session that begins with the messages up to the end of a run, to go on talking from there',
+    description:
+      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of.',
+    scope: 'sessions:write',
+    params: runParams,
+    body: newSession.pick({ title: true, user: true }),
+    status: 201,
+    response: session,
+    problems: ['run_at_work', 'agent_archived', 'run_without_agent'],
+  }),
+  messages: endpoint({
+    method: 'GET',
+    path: '/v1/runs/{runId}/messages',
+    tag: 'runs',
+    summary: 'The messages of the thread that a run works in, in their order',
+    description:
+      'Of a fork: what it took over and what it says. Of a run of a session: those of the session. With `of=run` only what the run was asked and what it said.',
+    scope: 'runs:read',
+    user: true,
+    params: runParams,
+    query: messageQuery.extend({ of: z.enum(['thread', 'run']).default('thread') }),
+    status: 200,
+    response: z.object({ data: z.array(message), lastSequence: z.number().int().nonnegative() }),
+  }),
+  events: endpoint({
+    method: 'GET',
+    path: '/v1/runs/{runId}/events',
+    tag: 'runs',
+    summary: 'What happened in a run: as a list, or live with Accept: text/event-stream',
+    description:
+      'Those events of the thread that are of this run. A stream is that of a session: `connected`, then everything after `Last-Event-ID` or `after`, then what happens; it stays open when the run has ended, which may be taken up again.',
+    scope: 'runs:read',
+    user: true,
+    params: runParams,
+    query: eventQuery,
+    status: 200,
+    response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
+    frames: eventFrames,
   }),
 } as const;

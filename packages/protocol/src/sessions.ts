@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { id, isFree, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { event, eventQuery } from './events.ts';
-import { contentPart, messageRole } from './messages.ts';
+import { event, eventFrames, eventQuery } from './events.ts';
+import { message, messageQuery, saidContent, userMessage } from './messages.ts';
 
 /** What becomes of a message to a session that is at work. */
 export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
@@ -46,30 +46,10 @@ export const newSession = z.strictObject({
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
 export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
-export const message = z.object({
-  id,
-  sessionId: id,
-  sequence: z.number().int().positive(),
-  role: messageRole,
-  content: z.json(),
-  toolCallId: z.string().nullable(),
-  senderId: id.nullable(),
-  runId: id.nullable(),
-  step: z.number().int().nullable(),
-  metadata,
-  createdAt: timestamp,
-});
-export type Message = z.infer<typeof message>;
-
 export const newMessage = z.strictObject({
   /** Chosen by the caller, so that sending it again stores it once. */
   id: id.optional(),
-  content: z
-    .strictObject({
-      text: z.string().max(1_000_000),
-      parts: z.array(contentPart).max(32).optional(),
-    })
-    .refine(({ text, parts }) => text.trim() !== '' || (parts?.length ?? 0) > 0, 'says nothing'),
+  content: saidContent,
   /** Default: the session's. */
   policy: busyPolicy.optional(),
   modelId: id.optional(),
@@ -78,7 +58,7 @@ export const newMessage = z.strictObject({
 });
 
 /** The message as it is stored, and the run that answers it. */
-export const postedMessage = message.extend({
+export const postedMessage = userMessage.extend({
   run: z.object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) }).nullable(),
 });
 export type PostedMessage = z.infer<typeof postedMessage>;
@@ -215,11 +195,7 @@ export const sessionEndpoints = {
     scope: 'sessions:read',
     user: true,
     params: sessionParams,
-    query: z.strictObject({
-      after: z.coerce.number().int().nonnegative().optional(),
-      before: z.coerce.number().int().positive().optional(),
-      limit: z.coerce.number().int().min(1).max(1000).default(200),
-    }),
+    query: messageQuery,
     status: 200,
     response: z.object({ data: z.array(message), lastSequence: z.number().int().nonnegative() }),
   }),
@@ -234,7 +210,7 @@ export const sessionEndpoints = {
     user: true,
     params: sessionParams,
     query: eventQuery,
-    responseType: 'text/event-stream',
+    frames: eventFrames,
     status: 200,
     response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from './json.ts';
-import { toolEffect, waitsFor } from './runs.ts';
+import { toolEffect, waitsFor } from './tool-calls.ts';
 
 /** A model to call, in the order of preference; the rest of the list are fallbacks. Prices in millionths of a currency unit per token. */
 export const snapshotModel = z.strictObject({
@@ -9,6 +9,11 @@ export const snapshotModel = z.strictObject({
   maxOutputTokens: z.number().int().positive().default(4096),
   inputPrice: z.number().nonnegative().default(0),
   outputPrice: z.number().nonnegative().default(0),
+  /** For tokens that the provider's cache had, and for those put there; absent: the price of any input. */
+  cacheReadPrice: z.number().nonnegative().optional(),
+  cacheWritePrice: z.number().nonnegative().optional(),
+  /** What it reads at once, its answer included; absent: not known. */
+  contextTokens: z.number().int().positive().optional(),
 });
 export type SnapshotModel = z.infer<typeof snapshotModel>;
 

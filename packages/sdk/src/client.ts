@@ -1,4 +1,5 @@
 import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import { Run } from './run.ts';
 import { Session } from './session.ts';
 import { type InputOf, type RequestOptions, Transport, type TroupeOptions } from './transport.ts';
 
@@ -26,7 +27,7 @@ function groupOf<Endpoints extends Record<string, Endpoint>>(
 
 /**
  * The client. Every endpoint of the contract is a function of its noun (`troupe.agents.create({ body })`), and a session
- * can be held in the hand (`troupe.session(agentId, id)`).
+ * or a run can be held in the hand (`troupe.session(agentId, id)`, `troupe.run(id)`).
  */
 export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
@@ -50,6 +51,10 @@ export class Troupe {
 
   session(agentId: string, sessionId: string): Session {
     return new Session(this.#transport, agentId, sessionId);
+  }
+
+  run(runId: string): Run {
+    return new Run(this.#transport, runId);
   }
 
   /** Opens a new session with an agent. */

@@ -9,7 +9,7 @@ import {
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
 import { newId } from './ids.ts';
-import { type StreamItem, type StreamOptions, streamSession } from './stream.ts';
+import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
 type NewMessage = BodyInputOf<typeof sessionEndpoints.postMessage>;
@@ -161,6 +161,10 @@ export class Session {
 
   /** What happened and what happens: `for await (const item of session.stream())`. Resumes by itself. */
   stream(options?: StreamOptions): AsyncGenerator<StreamItem> {
-    return streamSession(this.#transport, this.#params, options);
+    return streamEvents(
+      this.#transport,
+      { endpoint: sessionEndpoints.events, params: this.#params },
+      options,
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { type Connected, type Delta, type Event, sessionEndpoints } from '@troupe/protocol';
+import type { Connected, Delta, Event, runEndpoints, sessionEndpoints } from '@troupe/protocol';
 import { ApiError, TroupeClientError } from './errors.ts';
 import { framesOf } from './sse.ts';
 import { pause, pauseBefore, type Transport } from './transport.ts';
@@ -19,14 +19,19 @@ export interface StreamOptions {
   silenceMs?: number;
 }
 
+/** Where events come from: a session, or a run. */
+export type EventSource =
+  | { endpoint: typeof sessionEndpoints.events; params: { agentId: string; sessionId: string } }
+  | { endpoint: typeof runEndpoints.events; params: { runId: string } };
+
 /**
- * A session's events, for ever: replayed from where the caller is, then live. A connection that ends is made again from
+ * The events of a session or a run, for ever: replayed from where the caller is, then live. A connection that ends is made again from
  * the last event that was seen, so that none is missed and none comes twice. It ends by the signal, by leaving the
  * loop, or by an error that trying again cannot mend.
  */
-export async function* streamSession(
+export async function* streamEvents(
   transport: Transport,
-  params: { agentId: string; sessionId: string },
+  { endpoint, params }: EventSource,
   { after = 0, types, signal, silenceMs = 45_000 }: StreamOptions = {},
 ): AsyncGenerator<StreamItem> {
   let last = after;
@@ -47,7 +52,7 @@ export async function* streamSession(
     let isOfUse = false;
     try {
       const response = await transport.send(
-        sessionEndpoints.events,
+        endpoint,
         { params, query: types ? { types: types.join(',') } : {} },
         {
           accept: 'text/event-stream',

@@ -3,10 +3,11 @@ import { enableCompileCache } from 'node:module';
 
 const USAGE = `Usage: node main.ts <command>
 
-  dev       HTTP and a worker in one process; starts a PostgreSQL of its own where DATABASE_URL is not set
-  serve     HTTP alone
-  work      a worker alone
-  migrate   brings the database to the current schema and ends
+  dev        HTTP and a worker in one process; starts a PostgreSQL of its own where DATABASE_URL is not set
+  serve      HTTP alone
+  work       a worker alone
+  migrate    brings the database to the current schema and ends
+  reencrypt  puts all secrets under the current encryption key and ends
 
   --help, --version
 

@@ -9,6 +9,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Postgres of this test run; its database `template` is migrated and cloned for every test file. */
     postgresUrl: string;
+    /** Where homes.ts keeps the home that it copies. */
+    homesDirectory: string;
   }
 }
 
@@ -19,6 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startEmbedded({ home, logger: silentLogger, ...(binaries ? { binaries } : {}) });
   await createTemplate(postgres.url);
   project.provide('postgresUrl', postgres.url);
+  project.provide('homesDirectory', home);
   return async () => {
     await postgres.stop();
     rmSync(home, { recursive: true, force: true });

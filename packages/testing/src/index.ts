@@ -6,6 +6,7 @@
 export * from './databases.ts';
 export * from './door.ts';
 export * from './factories.ts';
+export * from './homes.ts';
 export * from './invariants.ts';
 export * from './server.ts';
 export * from './stage.ts';

@@ -57,6 +57,9 @@ const CHECKS: Record<string, string> = {
   'a thread has an active run that is not at work': `
     select t.id, r.status from troupe.threads t join troupe.runs r on r.id = t.active_run_id
     where r.status in ('completed', 'failed', 'canceled') or not r.ready`,
+  'a thread has failed although its run did not, or another is at work': `
+    select t.id, r.status, t.active_run_id from troupe.threads t left join troupe.runs r on r.id = t.failed_run_id
+    where t.failed_run_id is not null and (r.status is distinct from 'failed' or t.active_run_id is not null)`,
   'a serial run is blocked by nobody': `
     select r.id from troupe.runs r join troupe.threads t on t.id = r.thread_id
     where r.status = 'queued' and not r.ready and t.active_run_id is null`,

@@ -25,12 +25,19 @@ export interface ServerOptions {
   /** `open`, the default: no key is needed, as with `dev` on this machine. */
   mode?: 'open' | 'closed';
   heartbeatMs?: number;
+  metricsToken?: string;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
 
 /** What `dev` starts, in this process and on a fresh database: HTTP, access, streams and a worker. */
-export async function openServer({ postgresUrl, script, mode = 'open', heartbeatMs }: ServerOptions) {
+export async function openServer({
+  postgresUrl,
+  script,
+  mode = 'open',
+  heartbeatMs,
+  metricsToken,
+}: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
   const kernel = new Kernel({ db, logger: silentLogger });
@@ -40,7 +47,7 @@ export async function openServer({ postgresUrl, script, mode = 'open', heartbeat
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
   const tools = createTools(toolParts(db, encryption));
   await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });
-  const access = new Access({ db, mode, encryption });
+  const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
     logger: silentLogger,

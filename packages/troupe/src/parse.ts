@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { closest } from './closest.ts';
 import { UsageError } from './terminal.ts';
 
 const OPTIONS = {
@@ -12,37 +13,53 @@ const OPTIONS = {
   status: { type: 'string' },
   agent: { type: 'string' },
   limit: { type: 'string' },
+  notes: { type: 'string' },
+  of: { type: 'string' },
+  title: { type: 'string' },
+  follow: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
 } as const;
+
+export type OptionName = keyof typeof OPTIONS;
 
 export interface Given {
   words: string[];
   options: {
-    [Name in keyof typeof OPTIONS]?: (typeof OPTIONS)[Name]['type'] extends 'boolean' ? boolean : string;
+    [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'boolean' ? boolean : string;
   };
 }
 
+/** Options may stand anywhere, before the command too. */
 export function parse(args: string[]): Given {
-  try {
-    const { positionals, values } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-    return { words: positionals, options: values as Given['options'] };
-  } catch (error) {
-    throw new UsageError((error as Error).message);
+  const { positionals, values, tokens } = parseArgs({
+    args,
+    options: OPTIONS,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!Object.hasOwn(OPTIONS, name)) {
+      const hint = 'Where it is no option, write -- before it.';
+      throw new UsageError(
+        `there is no option ${rawName}`,
+        closest(name, Object.keys(OPTIONS), '--') ?? hint,
+      );
+    }
+    const { type } = OPTIONS[name as OptionName];
+    if (type === 'boolean' && value !== undefined) throw new UsageError(`${rawName} takes no value`);
+    if (type === 'boolean') continue;
+    if (!value) throw new UsageError(`${rawName} needs a value`);
+    if (value.startsWith('-') && !inlineValue)
+      throw new UsageError(
+        `${rawName} needs a value`,
+        `Where ${value} is the value, write ${rawName}=${value}`,
+      );
   }
-}
-
-/** The next word, or the usage. */
-export function wordAt(words: string[], at: number, what: string): string {
-  const word = words[at];
-  if (word === undefined) throw new UsageError(`${what} is missing`);
-  return word;
-}
-
-/** A name of two words needs quotes; what is left over would be lost without a sound. */
-export function noMoreThan(words: string[], most: number): void {
-  const extra = words[most];
-  if (extra !== undefined)
-    throw new UsageError(`"${extra}" is one word too many; put quotes around a name of several`);
+  return { words: positionals, options: values as Given['options'] };
 }
 
 export function limitOf({ limit = '50' }: Given['options']): number {
@@ -59,6 +76,6 @@ export function oneOf<Choice extends string>(
   choices: readonly Choice[],
 ): Choice {
   const found = choices.find((choice) => choice === given);
-  if (!found) throw new UsageError(`--${name} must be ${choices.join(', ')}`);
+  if (!found) throw new UsageError(`--${name} must be ${choices.join(', ')}`, closest(given, [...choices]));
   return found;
 }

@@ -1,20 +1,25 @@
 import { createInterface } from 'node:readline';
 import type { Terminal } from './terminal.ts';
 
+/** Whoever reads us (`head`) has enough and is gone: no reason to complain. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}
+
 /** The terminal that this process was started in. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
-  // Whoever reads us (`head`) has enough and is gone: no reason to complain.
-  for (const stream of [stdout, stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
-    });
-  }
+  let isHeard = false;
+  const write = (stream: NodeJS.WriteStream, text: string) => {
+    if (!isHeard) for (const each of [stdout, stderr]) each.on('error', endQuietly);
+    isHeard = true; // From the first word on: a process of the server says nothing here, and goes on without readers.
+    stream.write(text);
+  };
   const acts: (() => void)[] = [];
   return {
-    out: (text) => stdout.write(text),
-    err: (text) => stderr.write(text),
+    out: (text) => write(stdout, text),
+    err: (text) => write(stderr, text),
     env: process.env,
     isWatched: stderr.isTTY === true,
     async *lines(prompt) {

@@ -3,74 +3,56 @@ import { agents } from './commands/agents.ts';
 import { chat } from './commands/chat.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { runs } from './commands/runs.ts';
-import { plain } from './output.ts';
+import { json, plain } from './output.ts';
 import { parse } from './parse.ts';
 import { type Terminal, UsageError } from './terminal.ts';
-
-const USAGE = `Usage: troupe <command>
-
-  dev                       HTTP and a worker in one process; brings a PostgreSQL where DATABASE_URL is not set
-  serve | work | migrate    the parts by themselves; DATABASE_URL says where
-
-  chat <agent> [message]    talk to an agent; without a message, line by line
-       --session <id>       go on with a session
-       --model <id>         with this model
-
-  agents list [--status archived]
-         get <agent>        create <name> [--prompt <text>] [--model <id>]
-         import <file>      export <agent> [--format markdown | yaml | json]
-         versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
-         preview <agent>    archive <agent>
-  runs   list [--status <status>] [--agent <agent>] [--session <id>]
-         get <run>          cancel <run>                 retry <run>
-
-  --limit       how many of a list, at most 200; default 50
-  --json        what is shown, as JSON
-  --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
-  --help, --version
-
-An agent is named by its id or its name.`;
+import { checkShape, commandIn, USAGE } from './usage.ts';
+import { versionOf } from './version.ts';
 
 /** Does what the words ask for, and answers with the exit code. */
-export async function run(words: string[], terminal: Terminal): Promise<number> {
+export async function run(args: string[], terminal: Terminal): Promise<number> {
+  let key: { from: string; value: string } | undefined;
   try {
-    const [command = '', ...rest] = words;
-    if (command === '--help' || command === '-h' || command === 'help') {
+    const { words, options } = parse(args);
+    if (options.help || words[0] === 'help') {
       terminal.out(`${USAGE}\n`);
       return 0;
     }
-    if (isProcess(command)) return await startProcess(command, rest);
-    if (command === '--version' || command === '-v') return await startProcess('--version', []);
-    const commands = { chat, agents, runs };
-    if (!Object.hasOwn(commands, command)) {
-      throw new UsageError(command ? `there is no command "${command}"` : 'no command');
-    }
-    const given = parse(rest);
-    if (given.options.help) {
-      terminal.out(`${USAGE}\n`);
+    if (options.version) {
+      terminal.out(options.json ? json({ version: versionOf() }) : `${versionOf()}\n`);
       return 0;
     }
+    const { command, action, rest } = commandIn(words);
+    checkShape(`${command} ${action}`.trim(), rest, options);
+    if (isProcess(command)) return await startProcess(command, options);
+    if (command === 'secrets') return await startProcess('reencrypt', options);
     const { TROUPE_URL, TROUPE_KEY } = terminal.env;
-    const url = given.options.url ?? TROUPE_URL;
-    const key = given.options.key ?? TROUPE_KEY;
-    const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key } : {}) });
-    return (await commands[command as keyof typeof commands]({ troupe, terminal, ...given })) ?? 0;
+    const url = options.url ?? TROUPE_URL;
+    if (options.key) key = { from: '--key', value: options.key };
+    else if (TROUPE_KEY) key = { from: 'TROUPE_KEY', value: TROUPE_KEY };
+    const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key: key.value } : {}) });
+    const act = command === 'chat' ? chat : (command === 'agents' ? agents : runs)[action]!;
+    return (await act({ troupe, terminal, words: rest, options })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.err(`error: ${error.message}\n\n${USAGE}\n`);
+      terminal.err(`error: ${plain(error.message)}\n${error.hint ? `  ${plain(error.hint)}\n` : ''}`);
+      terminal.err(args.length === 0 ? `\n${USAGE}\n` : '  `troupe --help` shows all commands.\n');
       return 2;
     }
     if (!(error instanceof TroupeClientError)) throw error;
-    terminal.err(`error: ${plain(error.message)}\n${plain(hintFor(error))}`);
+    terminal.err(`error: ${plain(error.message)}\n${plain(hintFor(error, key?.from))}`);
     return 1;
   }
 }
 
-function hintFor(error: TroupeClientError): string {
+function hintFor(error: TroupeClientError, keyFrom: string | undefined): string {
   if (error instanceof ConnectionError)
     return '  Start it with `troupe dev`, or say where it is with --url.\n';
   if (!(error instanceof ApiError)) return '';
-  if (error.status === 401) return '  Give a key with --key or TROUPE_KEY.\n';
+  if (error.status === 401)
+    return keyFrom
+      ? `  The key that ${keyFrom} gave is not one of this server, or it was revoked or has expired.\n`
+      : '  Give a key with --key or TROUPE_KEY.\n';
   return error.issues.length < 2
     ? ''
     : error.issues.map(({ path, message }) => `  ${path || 'body'}: ${message}\n`).join('');

@@ -11,5 +11,12 @@ export interface Terminal {
   onInterrupt(act: () => void): () => void;
 }
 
-/** The command line was not understood: told with the usage, exit code 2. */
-export class UsageError extends Error {}
+/** The command line was not understood: told with what may have been meant, exit code 2. */
+export class UsageError extends Error {
+  readonly hint: string | undefined;
+
+  constructor(message: string, hint?: string) {
+    super(message);
+    this.hint = hint;
+  }
+}

@@ -62,6 +62,7 @@ it('changes by file, shows versions and differences, and rolls back', async () =
   expect(JSON.parse((await told('agents', 'export', 'Grace', '--format', 'json')).out)).toMatchObject({
     name: 'Grace',
   });
+  expect(await parsed('agents', 'export', 'Grace')).toMatchObject({ name: 'Grace' });
   const versions = await parsed('agents', 'versions', 'Grace');
   expect(versions.map(({ version }: { version: number }) => version)).toEqual([2, 1]);
   const [change] = await parsed('agents', 'diff', 'Grace', '1', '2');
@@ -83,6 +84,14 @@ it('archives, and shows what is archived where asked', async () => {
   expect(names(await parsed('agents', 'list'))).not.toContain('Old');
   expect(names(await parsed('agents', 'list', '--status', 'archived'))).toEqual(['Old']);
   expect(await parsed('agents', 'get', 'old')).toMatchObject({ status: 'archived' });
+  expect(await told('agents', 'unarchive', 'old')).toMatchObject({ code: 0, out: 'Old is active\n' });
+  expect(names(await parsed('agents', 'list'))).toContain('Old');
+  const { id } = await parsed('agents', 'archive', 'Old', '--notes', 'Nobody asks it.');
+  const { rows } = await server.db.pool.query(
+    `select data->>'notes' as notes from troupe.audit_log where target = $1 and action = 'agent.archived' order by id`,
+    [id],
+  );
+  expect(rows.map(({ notes }) => notes)).toEqual([null, 'Nobody asks it.']);
 });
 
 it('says when a list goes on', async () => {

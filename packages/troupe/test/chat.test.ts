@@ -72,6 +72,14 @@ it('line by line, and on with the same session', async () => {
   const more = start(['chat', 'Ada', 'Three', '--session', session!, '--json'], { url: server.url });
   await more.done;
   expect(JSON.parse(more.out)).toMatchObject({ sessionId: session, text: 'Answer 3.', status: 'completed' });
+  const lines = start(['chat', 'Ada', '--json'], { url: server.url, lines: ['One', 'Two'] });
+  await lines.done;
+  expect(
+    lines.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).text),
+  ).toEqual(['Answer 1.', 'Answer 2.']);
 });
 
 it('Ctrl-C leaves the run alone and says how to come back', async () => {

@@ -54,10 +54,13 @@ export function start(
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /** The command as a process of its own. */
-export function startProcess(words: string[], { url, input }: { url?: string; input?: string } = {}) {
+export function startProcess(
+  words: string[],
+  { url, input, env: more }: { url?: string; input?: string; env?: Record<string, string> } = {},
+) {
   const { TROUPE_URL: _, TROUPE_KEY: __, ...env } = process.env;
   const child = spawn(process.execPath, [MAIN, ...words], {
-    env: { ...env, ...(url ? { TROUPE_URL: url } : {}) },
+    env: { ...env, ...(url ? { TROUPE_URL: url } : {}), ...more },
   });
   const told: Told = { code: -1, out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

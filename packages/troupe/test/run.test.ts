@@ -21,12 +21,40 @@ it.each([['--help'], ['-h'], ['help'], ['agents', '--help'], ['chat', '-h']])(
   },
 );
 
-it('what is not understood is told with the usage, exit code 2', async () => {
-  for (const words of [[], ['fly'], ['constructor'], ['chat'], ['agents', 'fly'], ['runs', '--fast']]) {
-    const { code, out, err } = await told(...words);
-    expect([words, code, out]).toEqual([words, 2, '']);
-    expect(err).toMatch(/^error: .+\n\nUsage: troupe/);
-  }
+it('without a word, the usage, exit code 2', async () => {
+  expect(await told()).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/^error: no command\n\nUsage: troupe/),
+  });
+});
+
+it.each([
+  ['fly', 'there is no command "fly"'],
+  ['constructor', 'there is no command "constructor"'],
+  ['chta Ada', 'there is no command "chta"\n  Did you mean chat?'],
+  ['agent list', 'there is no command "agent"\n  Did you mean agents?'],
+  ['agents lsit', 'agents does not know "lsit"\n  Did you mean list?'],
+  ['runs fly', 'runs does not know "fly"\n  It knows list, get, cancel, retry.'],
+  ['runs --statsu failed', 'there is no option --statsu\n  Did you mean --status?'],
+  ['chat Ada -5', 'there is no option -5\n  Where it is no option, write -- before it.'],
+  ['runs --status fail', /must be queued, .*\n {2}Did you mean failed\?/],
+  ['runs --limit 0', '--limit must be a number from 1 to 200'],
+  ['chat', '<agent> is missing\n  Usage: troupe chat <agent> [message] [--session …] [--model …]'],
+  ['agents diff Ada 1', '<to> is missing\n  Usage: troupe agents diff <agent> <from> <to>'],
+  ['agents get Ada Lovelace', '"Lovelace" is one word too many; put quotes around a name of several'],
+  ['dev now', '"now" is one word too many\n  Usage: troupe dev'],
+  ['dev --url http://localhost', 'dev does not take --url'],
+  ['agents get Ada --limit 3', 'agents get does not take --limit'],
+  ['agents --url --json', '--url needs a value\n  Where --json is the value, write --url=--json'],
+  ['agents --json=yes', '--json takes no value'],
+  ['agents export Ada --json --format yaml', '--json and --format yaml exclude each other'],
+])('%s is not understood, and told why, exit code 2', async (line, problem) => {
+  const { code, out, err } = await told(...line.split(' '));
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^error: [\s\S]+\n {2}`troupe --help` shows all commands\.\n$/);
+  if (typeof problem === 'string') expect(err).toContain(`error: ${problem}\n`);
+  else expect(err).toMatch(problem);
 });
 
 it('says where to get a server when there is none', async () => {
@@ -59,7 +87,19 @@ it('asks for a key where one is needed, and takes it', async () => {
       1,
       expect.stringMatching(/\n {2}Give a key with --key or TROUPE_KEY\.\n$/),
     ]);
-    expect(await told('agents', '--url', server.url, '--key', key)).toMatchObject({ code: 0, out: 'none\n' });
+    const wrong = await told('agents', '--url', server.url, '--key', `${key}x`);
+    expect([wrong.code, wrong.out, wrong.err]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/\n {2}The key that --key gave is not one of .*\n$/),
+    ]);
+    // Options may stand before the command, between its words and after them.
+    for (const words of [
+      ['--url', server.url, '--key', key, 'agents', 'list'],
+      ['agents', `--url=${server.url}`, 'list', '--key', key],
+      ['agents', '--url', server.url, '--key', key],
+    ])
+      expect(await told(...words)).toMatchObject({ code: 0, out: 'none\n' });
   } finally {
     await server.close();
   }
@@ -73,4 +113,5 @@ it('the process ends with the same code, and knows its version', async () => {
   });
   expect(await startProcess(['--help']).done).toMatchObject({ code: 0, err: '' });
   expect((await startProcess(['--version']).done).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(JSON.parse((await told('--version', '--json')).out)).toEqual({ version: expect.any(String) });
 });

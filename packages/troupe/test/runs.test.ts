@@ -56,6 +56,32 @@ it('shows one with its steps', async () => {
   expect(out).toMatch(/^step {2}model {2,}finishReason/m);
 });
 
+it('shows what was said and what happened, forks, and goes on from there', async () => {
+  const [{ id }] = await parsed('runs', 'list', '--status', 'completed');
+  expect((await told('runs', 'messages', id)).out).toBe('1  user: hello\n2  assistant: Yes.\n');
+  const fork = await parsed('runs', 'fork', id, '0');
+  expect(fork).toMatchObject({ forkedFrom: { runId: id, step: 0 }, sessionId: null });
+  const followed = await told('runs', 'events', fork.id, '--follow');
+  expect(followed.out).toMatch(/^1 {2}run\.queued .*\n(.*\n)*\d+ {2}run\.completed .*\n$/);
+  const events = await parsed('runs', 'events', fork.id);
+  expect(events.map(({ type }: { type: string }) => type)).toEqual(
+    followed.out
+      .trim()
+      .split('\n')
+      .map((line) => line.split('  ')[1]),
+  );
+  expect((await told('runs', 'events', fork.id)).out).toMatch(/^sequence {2}createdAt/);
+  expect((await told('runs', 'show', fork.id)).out).toMatch(/^forkedFrom {2,}\{"step":0,"runId":/m);
+  const roles = async (...words: string[]) =>
+    (await parsed('runs', 'messages', fork.id, ...words)).map(({ role }: { role: string }) => role);
+  expect(await roles('--of', 'run')).toEqual(['user', 'assistant']);
+  const session = await parsed('runs', 'continue', fork.id, '--title', 'Again');
+  expect(session).toMatchObject({ title: 'Again', status: 'pending' });
+  expect((await told('chat', 'Ada', 'and now?', '--session', session.id)).out).toBe('Yes.\n');
+  expect((await told('runs', 'fork', id, 'x')).code).toBe(2);
+  expect((await told('runs', 'messages', id, '--of', 'it')).code).toBe(2);
+});
+
 it('takes a failed one up again', async () => {
   const [{ id }] = await parsed('runs', 'list', '--status', 'failed');
   expect(await told('runs', 'retry', id)).toMatchObject({ code: 0 });
@@ -76,7 +102,16 @@ it('cancels one', async () => {
 });
 
 it('says what is missing or unknown', async () => {
-  expect((await told('runs', 'get')).err).toMatch(/^error: the run is missing\n/);
-  expect((await told('runs', 'get', 'nothing')).code).toBe(1);
+  expect((await told('runs', 'get')).err).toMatch(
+    /^error: <run> is missing\n {2}Usage: troupe runs get <run>\n/,
+  );
+  expect(await told('runs', 'get', 'nothing')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^error: "nothing" is no id of a run\n {2}`troupe runs list` shows them/),
+  });
+  expect(await told('runs', 'get', '00000000-0000-4000-8000-000000000000')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^error: .*run/),
+  });
   expect((await told('runs', 'eat')).code).toBe(2);
 });

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { Refusal, TroupeError } from '../base/index.ts';
 import {
   type Database,
@@ -7,7 +8,7 @@ import {
   findKey,
   touchKey,
 } from '../store/index.ts';
-import type { Caller } from './caller.ts';
+import { authorize, type Caller } from './caller.ts';
 import type { Encryption } from './envelope.ts';
 import { hashOf, Keys } from './keys.ts';
 import { isFromThisMachine } from './local.ts';
@@ -21,6 +22,8 @@ export interface AccessOptions {
   /** `open`: whoever comes without a key, from this machine, may do everything in the default project. */
   mode: 'open' | 'closed';
   encryption: Encryption;
+  /** Opens `/metrics` and nothing else. */
+  metricsToken?: string | null;
 }
 
 /** A revoked key is refused within this, also where another process revoked it. */
@@ -35,15 +38,17 @@ export class Access {
   readonly encryption: Encryption;
   readonly #db: Database;
   readonly #mode: AccessOptions['mode'];
+  readonly #metricsToken: Buffer | null;
   readonly #tokens = new Tokens();
   readonly #known = new ShortCache<FoundKey | null>({ most: 5_000, lifeMs: REMEMBERED_MS });
   readonly #people = new ShortCache<{ id: string; type: string }>({ most: 20_000, lifeMs: REMEMBERED_MS });
   readonly #touched = new ShortCache<void>({ most: 5_000, lifeMs: TOUCH_MS });
   #defaultProject: string | null = null;
 
-  constructor({ db, mode, encryption }: AccessOptions) {
+  constructor({ db, mode, encryption, metricsToken = null }: AccessOptions) {
     this.#db = db;
     this.#mode = mode;
+    this.#metricsToken = metricsToken === null ? null : hashOf(metricsToken);
     this.encryption = encryption;
     const forget = () => this.#known.clear();
     this.keys = new Keys(db, forget);
@@ -62,6 +67,18 @@ export class Access {
       throw refused('Troupe-Key takes a public key; a secret one goes into Authorization.');
     if (bearer === null) throw publicAlone();
     return this.#byToken(key, bearer);
+  }
+
+  /** Metrics are of all projects together: for whoever runs the server, and for whoever they gave the token. */
+  async authorizeMetrics(headers: Headers): Promise<void> {
+    const authorization = headers.get('authorization');
+    if (authorization !== null && this.#metricsToken !== null) {
+      const given = hashOf(/^bearer +(\S+)$/i.exec(authorization.trim())?.[1] ?? '');
+      if (timingSafeEqual(given, this.#metricsToken)) return;
+    }
+    const caller = await this.authenticate(headers);
+    authorize(caller, { scope: 'admin' });
+    await this.projects.requireOperator(caller, 'Metrics are for whoever runs the server.');
   }
 
   async #withoutKey(headers: Headers): Promise<Caller> {

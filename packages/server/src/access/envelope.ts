@@ -34,6 +34,11 @@ export class Encryption {
     this.#current = keys[0] ?? null;
   }
 
+  /** Whether there is a key to encrypt with. */
+  get canSeal(): boolean {
+    return this.#current !== null;
+  }
+
   get currentKeyId(): string {
     return this.#require().id;
   }

@@ -2,7 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ApiKey, newApiKey, Scope } from '@troupe/protocol';
 import { z } from 'zod';
 import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
-import { addKey, type Database, findKey, listKeys, revokeKey, revokeOtherKeys } from '../store/index.ts';
+import {
+  addKey,
+  type Database,
+  findKey,
+  listKeys,
+  type NewKey,
+  revokeKey,
+  revokeOtherKeys,
+} from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 
@@ -14,6 +22,15 @@ const PREFIXES = { secret: 'tsk_', public: 'tpk_' } as const;
 /** What is stored of a key. It has 256 random bits, so there is nothing that a slower hash would protect. */
 export function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
+}
+
+/** A key that nobody has seen yet, and what is stored of it. */
+export function newKey(kind: keyof typeof PREFIXES): {
+  key: string;
+  stored: Pick<NewKey, 'kind' | 'prefix' | 'hash'>;
+} {
+  const key = `${PREFIXES[kind]}${randomBytes(32).toString('base64url')}`;
+  return { key, stored: { kind, prefix: key.slice(0, 10), hash: hashOf(key) } };
 }
 
 /** The keys of a project. */
@@ -40,14 +57,12 @@ export class Keys {
         hint: `Give the new key some of these scopes: ${caller.scopes!.join(', ')}.`,
       });
     }
-    const key = `${PREFIXES[kind]}${randomBytes(32).toString('base64url')}`;
+    const { key, stored } = newKey(kind);
     const row = await this.#db.rows.transaction().execute(async (rows) => {
       const made = await addKey(rows, {
         project: caller.project,
         name,
-        kind,
-        prefix: key.slice(0, 10),
-        hash: hashOf(key),
+        ...stored,
         scopes: [...new Set(scopes)],
         expiresAt,
       });

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { accessEndpoints, BodyOf, JsonObject, Project, TokenRules } from '@troupe/protocol';
 import { z } from 'zod';
 import { fromCursor, Refusal, toPage } from '../base/index.ts';
@@ -10,15 +9,14 @@ import {
   findProject,
   findSecret,
   hasModel,
-  isUniqueViolation,
+  isTaken,
   listProjects,
   markDefault,
   updateProject,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
-
-const SECRET = 'tsk_';
+import { newKey } from './keys.ts';
 
 type Change = BodyOf<typeof accessEndpoints.updateProject>;
 
@@ -35,16 +33,14 @@ export class Projects {
 
   /** Another project, and the first key for it: only whoever runs the server may. */
   async create(caller: Caller, name: string): Promise<Project & { key: string }> {
-    await this.#requireOperator(caller);
-    const key = `${SECRET}${randomBytes(32).toString('base64url')}`;
+    await this.requireOperator(caller);
+    const { key, stored } = newKey('secret');
     const creating = this.#db.rows.transaction().execute(async (rows) => {
       const made = await addProject(rows, name);
       await addKey(rows, {
         project: made.id,
         name: 'first',
-        kind: 'secret',
-        prefix: key.slice(0, 10),
-        hash: createHash('sha256').update(key).digest(),
+        ...stored,
         scopes: [],
         expiresAt: null,
       });
@@ -52,21 +48,24 @@ export class Projects {
       return made;
     });
     const row = await creating.catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error;
+      if (!isTaken(error, 'projects_name')) throw error;
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     return { ...present(row), key };
   }
 
   async list(caller: Caller, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
-    await this.#requireOperator(caller);
+    await this.requireOperator(caller);
     const after = fromCursor(z.uuid(), cursor);
     return toPage(await listProjects(this.#db.rows, after, limit + 1), limit, ({ id }) => id, present);
   }
 
-  async #requireOperator({ project }: Caller): Promise<void> {
+  async requireOperator(
+    { project }: Caller,
+    message = 'Projects are made by whoever runs the server.',
+  ): Promise<void> {
     if ((await findProject(this.#db.rows, project)).name === FIRST_PROJECT) return;
-    throw new Refusal('forbidden', 'forbidden', 'Projects are made by whoever runs the server.', {
+    throw new Refusal('forbidden', 'forbidden', message, {
       hint: `Use a key of the project "${FIRST_PROJECT}".`,
     });
   }
@@ -101,7 +100,7 @@ export class Projects {
       return row;
     });
     const row = await update.catch((error: unknown) => {
-      if (!isUniqueViolation(error)) throw error;
+      if (!isTaken(error, 'projects_name')) throw error;
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     this.#changed();

@@ -1,6 +1,6 @@
 import type { JsonObject, Secret } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { fromCursor, notFound, Refusal, TroupeError, toPage } from '../base/index.ts';
 import {
   changeEnvelopes,
   type Database,
@@ -13,6 +13,12 @@ import {
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { Encryption } from './envelope.ts';
+
+/** How many envelopes are under the current key that were not before, and which cannot be read. */
+export interface Reencrypted {
+  changed: number;
+  unreadable: { place: string; reason: string }[];
+}
 
 /** The secrets of a project: set and deleted by callers, read by Troupe alone. */
 export class Secrets {
@@ -66,13 +72,23 @@ export class Secrets {
     return secretOf(this.#db, this.#encryption, project, name);
   }
 
-  /** Puts everything that is encrypted under the current key, so that the ones before can be forgotten. */
-  async reencrypt(): Promise<number> {
-    const changed = await changeEnvelopes(this.#db, this.#encryption.currentKeyId, (envelope) =>
-      this.#encryption.rewrap(envelope),
-    );
+  /**
+   * Puts everything that is encrypted under the current key, so that the ones before can be forgotten. What cannot be
+   * read stays as it is and is named: the rest must not wait for it.
+   */
+  async reencrypt(): Promise<Reencrypted> {
+    const unreadable: Reencrypted['unreadable'] = [];
+    const changed = await changeEnvelopes(this.#db, this.#encryption.currentKeyId, ({ place, envelope }) => {
+      try {
+        return this.#encryption.rewrap(envelope);
+      } catch (error) {
+        if (!(error instanceof TroupeError)) throw error;
+        unreadable.push({ place, reason: error.message });
+        return null;
+      }
+    });
     this.#changed();
-    return changed;
+    return { changed, unreadable };
   }
 }
 

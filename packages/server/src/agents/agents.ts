@@ -56,7 +56,7 @@ export async function updateAgent(
     const definition = { ...definitionOf(found), ...given(patch) };
     const noted = { action: 'agent.changed', notes: notes ?? null };
     const changed = await changeAgent(transaction, author, { row: found, definition, noted });
-    return setStatus(transaction, author, changed, status ?? changed.status);
+    return setStatus(transaction, author, changed, status ?? changed.status, notes);
   });
   return presentAgent(row);
 }
@@ -73,17 +73,19 @@ export async function locked(transaction: Transaction, { project }: Author, id: 
   return row;
 }
 
-/** No new version: what the agent is stays the same. */
-async function setStatus(
+/** No new version: what the agent is stays the same. So why it was done stands in the audit log. */
+export async function setStatus(
   transaction: Transaction,
   author: Author,
   row: AgentRow,
   status: AgentRow['status'],
+  notes?: string,
 ): Promise<AgentRow> {
   if (row.status === status) return row;
   await setAgentStatus(transaction, row.id, status);
+  const data = { name: row.name, ...(notes === undefined ? {} : { notes }) };
   const action = status === 'archived' ? 'agent.archived' : 'agent.restored';
-  await noteChange(transaction, author, { action, target: row.id, data: { name: row.name } });
+  await noteChange(transaction, author, { action, target: row.id, data });
   return reread(transaction, author.project, row.id);
 }
 

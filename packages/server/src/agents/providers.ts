@@ -188,13 +188,18 @@ async function changing(
   }
 }
 
+/** A key of the environment goes to the provider's own address and nowhere else. */
+function ownAddress({ base_url }: ProviderRow): boolean {
+  return base_url === null;
+}
+
 function present(row: ProviderRow, { environmentKeys }: Keys): Provider {
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
     baseUrl: row.base_url,
-    keySet: row.key_envelope !== null || environmentKeys[row.kind] === true,
+    keySet: row.key_envelope !== null || (ownAddress(row) && environmentKeys[row.kind] === true),
     status: row.status,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),

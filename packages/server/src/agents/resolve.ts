@@ -1,6 +1,7 @@
 import type { AgentDefinition, SnapshotModel } from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
 import type { ProjectModels, UsableModelRow } from '../store/index.ts';
+import { cachePrices } from './cache-prices.ts';
 
 /** Needs no rows, no key and no network: what is called where nobody chose anything. */
 export const DEMO: SnapshotModel = {
@@ -56,6 +57,8 @@ function toSnapshotModel(model: UsableModelRow): SnapshotModel {
     maxOutputTokens: model.maxOutputTokens,
     inputPrice: model.inputPrice,
     outputPrice: model.outputPrice,
+    ...cachePrices(model),
+    ...(model.contextTokens === null ? {} : { contextTokens: model.contextTokens }),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * base: what every room may use and nothing more: ids, errors, logging, JSON Schema.
+ * base: what every room may use and nothing more: ids, errors, logging, counting, JSON Schema.
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
@@ -16,4 +16,13 @@ export {
 export { type Id, isId, newId } from './ids.ts';
 export { argumentProblem, schemaProblem } from './json-schema.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
+export {
+  Counter,
+  countedHere,
+  type Family,
+  gauge,
+  Histogram,
+  METRICS_TYPE,
+  metricsText,
+} from './metrics.ts';
 export { checkStorable } from './storable.ts';

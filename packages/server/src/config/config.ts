@@ -22,6 +22,10 @@ export interface Config {
   encryptionKeys: { id: string; key: Buffer }[];
   /** A secret key that the operator chose, to make the first others with. */
   bootstrapKey: string | null;
+  /** Opens `/metrics` and nothing else. */
+  metricsToken: string | null;
+  /** Where `work`, which serves nothing else, answers for its health and its metrics; null: nowhere. */
+  metricsPort: number | null;
 }
 
 /** Reads all settings; names everything that is wrong with them at once. */
@@ -60,10 +64,12 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
     encryptionKeys,
     bootstrapKey: data.TROUPE_BOOTSTRAP_KEY ?? null,
+    metricsToken: data.TROUPE_METRICS_TOKEN ?? null,
+    metricsPort: data.TROUPE_METRICS_PORT ?? null,
   };
 }
 
 /** An address may hold a password, and a key is one: these values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return /_URL$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
+  return /_URL$|_TOKEN$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

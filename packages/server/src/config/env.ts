@@ -58,6 +58,11 @@ const bootstrapKey = z
     'must have 32 to 200 characters, without spaces, and not begin with tpk_',
   );
 
+const metricsToken = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]{16,200}$/, 'must have 16 to 200 characters, without spaces');
+
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 const origins = z
   .string()
@@ -79,6 +84,8 @@ export const environment = z.object({
   TROUPE_ENCRYPTION_KEY: variable(encryptionKey.optional()),
   TROUPE_ENCRYPTION_KEY_PREVIOUS: variable(encryptionKeys.default([])),
   TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),
+  TROUPE_METRICS_TOKEN: variable(metricsToken.optional()),
+  TROUPE_METRICS_PORT: variable(wholeNumber(0, 65_535).optional()),
   TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

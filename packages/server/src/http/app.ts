@@ -3,11 +3,13 @@ import { cors } from 'hono/cors';
 import { type Logger, RetryableError } from '../base/index.ts';
 import { Endpoints } from './endpoint.ts';
 import { everyAnswer } from './every-answer.ts';
+import { countRequest, named } from './meters.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { answerError, notFound } from './problem.ts';
 import { checkAddress } from './request.ts';
 import { type HealthOptions, healthRoutes } from './routes/health.ts';
 import { routes } from './routes/index.ts';
+import { metricsRoutes, type Observed } from './routes/metrics.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import type { Services } from './services.ts';
 
@@ -19,10 +21,15 @@ export interface AppOptions {
   origins?: string[];
 }
 
+/** What is served beside the endpoints. */
+const PLAIN = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'];
+
 export function createApp({ logger, health, services, origins = [] }: AppOptions): Hono {
   const app = new Hono();
-  app.use(everyAnswer, checkAddress);
+  app.use(countRequest, everyAnswer, checkAddress);
+  for (const path of PLAIN) app.use(path, named(path));
   app.route('/', healthRoutes(health));
+  app.route('/', metricsRoutes(services));
   if (origins.length > 0) {
     app.use(
       '/v1/*',
@@ -47,10 +54,34 @@ export function createApp({ logger, health, services, origins = [] }: AppOptions
     '/',
     referenceRoutes(() => endpoints.served, health.version),
   );
-  const plain = ['/healthz', '/readyz', '/openapi.json', '/docs'];
   refuseOtherMethods(
     app,
-    plain.map((path) => ({ path, method: 'GET' })),
+    PLAIN.map((path) => ({ path, method: 'GET' })),
+  );
+  app.notFound(notFound);
+  app.onError((error, context) => answerError(error, context, logger));
+  return app;
+}
+
+/** For a process that only works: health and metrics, nothing else. */
+export function createWorkerApp({
+  logger,
+  health,
+  observed,
+}: {
+  logger: Logger;
+  health: HealthOptions;
+  observed(): Observed | null;
+}): Hono {
+  const app = new Hono();
+  app.use(countRequest, everyAnswer, checkAddress);
+  const paths = ['/healthz', '/readyz', '/metrics'];
+  for (const path of paths) app.use(path, named(path));
+  app.route('/', healthRoutes(health));
+  app.route('/', metricsRoutes(observed));
+  refuseOtherMethods(
+    app,
+    paths.map((path) => ({ path, method: 'GET' })),
   );
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));

@@ -1,5 +1,6 @@
-import type { Endpoint } from '@troupe/protocol';
+import type { Endpoint, FrameKind } from '@troupe/protocol';
 import type { z } from 'zod';
+import { notationOf } from './notation.ts';
 import { schemaOf } from './schema-of.ts';
 
 /** The reference as one page: no script, no style sheet and no picture from anywhere else. */
@@ -21,7 +22,8 @@ export function docsPage(endpoints: readonly Endpoint[], { version }: { version:
 <main>
 <p>Send <code>Authorization: Bearer &lt;key&gt;</code>; <code>troupe dev</code> on this machine needs none. Errors are
 <code>application/problem+json</code> with a <code>code</code> that never changes. Lists answer
-<code>{ data, nextCursor }</code>. <code>Idempotency-Key</code> on a POST makes it safe to send again.</p>
+<code>{ data, nextCursor }</code>. Shapes are written as in TypeScript: <code>?</code> may be left out,
+<code>|</code> is one of several. <code>Idempotency-Key</code> on a POST makes it safe to send again.</p>
 ${sections.join('\n')}
 </main>
 </html>
@@ -32,18 +34,37 @@ function article(endpoint: Endpoint): string {
   const { method, path, summary, description, scope, user, problems } = endpoint;
   const who = user ? `scope ${scope}, or a person's token` : `scope ${scope}`;
   return `<details><summary><b class="${method}">${method}</b> <code>${plain(path)}</code> ${plain(summary)}</summary>
-${description ? `<p>${plain(description)}</p>` : ''}<p class="quiet">${plain(who)}${
+${description ? `<p>${prose(description)}</p>` : ''}<p class="quiet">${plain(who)}${
     problems?.length ? `; may answer ${problems.map((code) => `<code>${plain(code)}</code>`).join(', ')}` : ''
   }</p>
 ${endpoint.query ? shape('Query', endpoint.query, 'input') : ''}${endpoint.body ? shape('Body', endpoint.body, 'input') : ''}${
   endpoint.response
     ? shape(`Answer ${endpoint.status}`, endpoint.response, 'output')
     : `<h3>Answer ${endpoint.status}</h3>`
+}${(endpoint.responseTypes ?? []).map((type) => `<code>${plain(type)}</code>`).join(' or ')}${
+  endpoint.frames ? framesOf(endpoint.frames) : ''
 }</details>`;
 }
 
+function framesOf(frames: readonly FrameKind[]): string {
+  const kinds = frames.map(
+    ({ event, description, schema }) =>
+      `<p>event: <code>${plain(event)}</code>. ${prose(description)}</p>${written(schema, 'output')}`,
+  );
+  return `<h3>Frames of <code>text/event-stream</code></h3>${kinds.join('')}`;
+}
+
 function shape(title: string, schema: z.ZodType, io: 'input' | 'output'): string {
-  return `<h3>${plain(title)}</h3><pre tabindex="0">${plain(JSON.stringify(schemaOf(schema, io), null, 2))}</pre>`;
+  return `<h3>${plain(title)}</h3>${written(schema, io)}`;
+}
+
+function written(schema: z.ZodType, io: 'input' | 'output'): string {
+  return `<pre tabindex="0">${plain(notationOf(schemaOf(schema, io)))}</pre>`;
+}
+
+/** What stands between backquotes is code. */
+function prose(text: string): string {
+  return plain(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 function plain(text: string): string {

@@ -39,6 +39,7 @@ export class Endpoints {
   serve<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
     this.#served.push(endpoint);
     this.#app.on(endpoint.method, toHonoPath(endpoint.path), async (context) => {
+      context.set('route', endpoint.path);
       const services = this.#services();
       const caller = await services.access.authenticate(context.req.raw.headers);
       authorize(caller, endpoint);

@@ -19,8 +19,8 @@ export function requestIdOf(context: Context): string {
 }
 
 /**
- * On every answer: the number to ask about it by, and that it is what its content type says. Nothing lets pages of other
- * origins read answers: there is no CORS.
+ * On every answer: the number to ask about it by, and that it is what its content type says. Pages of other origins read
+ * answers only where the settings name theirs, see app.ts.
  */
 export const everyAnswer: MiddlewareHandler = async (context, next) => {
   const id = requestIdOf(context);

@@ -1,4 +1,4 @@
-import { commonProblems, type Endpoint, problem } from '@troupe/protocol';
+import { commonProblems, type Endpoint, type FrameKind, problem } from '@troupe/protocol';
 import type { z } from 'zod';
 import { schemaOf } from './schema-of.ts';
 
@@ -17,7 +17,7 @@ export function openApiOf(endpoints: readonly Endpoint[], { version }: { version
       title: 'Troupe',
       version,
       description:
-        'A self-hosted runtime for agents that must not lose their place. Refusals are application/problem+json with a code that never changes. Every answer has a number, troupe-request-id, that the log has its errors under. Pages of other origins are not answered to (no CORS).',
+        'A self-hosted runtime for agents that must not lose their place. Refusals are application/problem+json with a code that never changes. Every answer has a number, troupe-request-id, that the log has its errors under. Pages of other origins are answered where TROUPE_ORIGINS names theirs (CORS).',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -35,13 +35,18 @@ export function openApiOf(endpoints: readonly Endpoint[], { version }: { version
           description: 'A public key of the project.',
         },
       },
-      schemas: { Problem: schemaOf(problem, 'output') },
+      schemas: {
+        Problem: schemaOf(problem, 'output'),
+        ...Object.fromEntries(
+          framesOf(endpoints).map(({ name, schema }) => [name, schemaOf(schema, 'output')]),
+        ),
+      },
     },
   };
 }
 
 function operationOf(endpoint: Endpoint): Document {
-  const { method, query, params, body, status, response, responseType } = endpoint;
+  const { method, query, params, body, status, response, responseTypes = [], frames } = endpoint;
   const content = endpoint.bodyTypes ?? ['application/json'];
   return {
     operationId: operationId(endpoint),
@@ -54,7 +59,7 @@ function operationOf(endpoint: Endpoint): Document {
       ...(params ? parametersOf(params, 'path') : []),
       ...(query ? parametersOf(query, 'query') : []),
       ...(method === 'POST' ? [IDEMPOTENCY_KEY] : []),
-      ...(responseType === 'text/event-stream' ? [LAST_EVENT_ID] : []),
+      ...(frames ? [LAST_EVENT_ID] : []),
     ],
     ...(body
       ? {
@@ -67,11 +72,17 @@ function operationOf(endpoint: Endpoint): Document {
     responses: {
       [status]: {
         description: endpoint.summary,
-        ...(response || responseType
+        ...(response || responseTypes.length > 0
           ? {
               content: {
                 ...(response ? { 'application/json': { schema: schemaOf(response, 'output') } } : {}),
-                ...(responseType ? { [responseType]: { schema: { type: 'string' } } } : {}),
+                ...Object.fromEntries(
+                  responseTypes.map((type) => [
+                    type,
+                    { schema: type === 'application/json' ? ANY_JSON : { type: 'string' } },
+                  ]),
+                ),
+                ...(frames ? { 'text/event-stream': streamOf(frames) } : {}),
               },
             }
           : {}),
@@ -82,6 +93,28 @@ function operationOf(endpoint: Endpoint): Document {
       },
     },
   };
+}
+
+const ANY_JSON = { description: 'Any JSON.' };
+
+/** OpenAPI 3.1 has no words for what is in a stream: the text says it for people, `x-frames` for programs. */
+function streamOf(frames: readonly FrameKind[]): Document {
+  const lines = frames.map(({ event, name, description }) => `- \`${event}\` (${name}): ${description}`);
+  return {
+    schema: {
+      type: 'string',
+      description: `Server-sent events, UTF-8. The data of every frame is one line of JSON; lines that begin with a colon are signs of life.\n\n${lines.join('\n')}`,
+    },
+    'x-frames': frames.map(({ event, name, description }) => ({
+      event,
+      description,
+      data: { $ref: `#/components/schemas/${name}` },
+    })),
+  };
+}
+
+function framesOf(endpoints: readonly Endpoint[]): FrameKind[] {
+  return [...new Set(endpoints.flatMap(({ frames }) => frames ?? []))];
 }
 
 const IDEMPOTENCY_KEY = {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Json } from '@troupe/protocol';
 import { parseCronItems, type RunnerOptions, run, type WorkerEvents } from 'graphile-worker';
-import { type Logger, messageOf } from '../base/index.ts';
+import { Counter, type Logger, messageOf } from '../base/index.ts';
 import { type Database, holdJobLocks } from '../store/index.ts';
 import { graphileLogger } from './logger.ts';
 import type { CronEntry, Task } from './task.ts';
@@ -15,6 +15,12 @@ const POLL_MS = 1_000;
 /** So long without one successful question for work, and the runner is taken for broken. */
 const FAILING_MS = 10_000;
 const NEVER_MS = 2 ** 31 - 1;
+
+const jobsDone = new Counter(
+  'troupe_jobs_total',
+  'Jobs that this process carried out, by task and outcome.',
+  ['task', 'outcome'],
+);
 
 export interface RunnerSetup {
   db: Database;
@@ -101,8 +107,10 @@ function adapt(name: string, task: Task, { db, logger, signal }: RunnerSetup) {
     const lastAttempt = job.attempts >= job.max_attempts;
     try {
       await task(payload as Json, { db, logger, signal, attempt: job.attempts, lastAttempt });
+      jobsDone.add(1, name, 'done');
     } catch (error) {
       const about = { task: name, attempt: job.attempts, error: messageOf(error) };
+      jobsDone.add(1, name, lastAttempt ? 'failed_for_good' : 'failed');
       if (lastAttempt) logger.error(about, 'a job failed for good');
       else logger.warn(about, 'a job failed and will be tried again');
       throw error;

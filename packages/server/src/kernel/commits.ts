@@ -20,8 +20,14 @@ export function createCommits(
   db: Database,
   options: { mostItems?: number; mostInFlight?: number } = {},
 ): Commits {
-  const advances = new GroupCommit<AdvanceItem, Advanced>((items) => commitMany(db, items), options);
-  const starts = new GroupCommit<StartItem, Started>((items) => startMany(db, items), options);
+  const advances = new GroupCommit<AdvanceItem, Advanced>((items) => commitMany(db, items), {
+    kind: 'advance',
+    ...options,
+  });
+  const starts = new GroupCommit<StartItem, Started>((items) => startMany(db, items), {
+    kind: 'start',
+    ...options,
+  });
   return {
     advance: advances,
     start: starts,

@@ -1,5 +1,6 @@
 import type { RunError } from '@troupe/protocol';
 import type { CallChange, NewCall, NewEvent, NewMessage, StoredCall } from '../store/index.ts';
+import { keptWith } from './reasoning.ts';
 import type {
   Commit,
   Decision,
@@ -229,6 +230,8 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
         model: stepRow.model,
         inputTokens: stepRow.inputTokens,
         outputTokens: stepRow.outputTokens,
+        ...(stepRow.cacheReadTokens ? { cacheReadTokens: stepRow.cacheReadTokens } : {}),
+        ...(stepRow.cacheWriteTokens ? { cacheWriteTokens: stepRow.cacheWriteTokens } : {}),
         finishReason: stepRow.finishReason,
       },
     },
@@ -242,11 +245,12 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
     ),
     ...settlement.events.map((event) => ({ ...event, step })),
   ];
-  for (const call of calls) {
+  for (const [index, call] of calls.entries()) {
     messages.push({
       role: 'tool_call',
       callId: call.id,
       step,
+      ...(index === 0 ? keptWith(settlement.reasoning) : {}),
       content: { id: call.id, name: call.tool, arguments: call.args },
     });
     const waiting = call.waitsFor !== undefined && call.error === undefined;
@@ -506,7 +510,10 @@ function end(state: RunState, events: NewEvent[] = []): Decision {
               type,
               data: { code: ending.error!.code, message: ending.error!.message },
             }))
-          : [{ type: 'run.canceled', data: { reason: ending.reason! } }],
+          : [...(state.facts.cancelEvents ?? []), 'run.canceled'].map((type) => ({
+              type,
+              data: { reason: ending.reason! },
+            })),
     },
   );
 }

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, Json, ReasoningEffort } from '@troupe/protocol';
+import type { AgentSnapshot, Json, ReasoningEffort, SnapshotModel } from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
 import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
 
@@ -10,6 +10,8 @@ export interface RunView {
   transcript: readonly StoredMessage[];
   /** The step that is about to be taken. */
   step: number;
+  /** Which of the snapshot's models takes it. */
+  model: SnapshotModel;
 }
 
 export interface Context {
@@ -32,17 +34,19 @@ export interface Meaning {
   events?: NewEvent[];
   /** Written only if the run really ends with this answer. */
   endEvents?: NewEvent[];
-  /** The answer is no good: counts as a failed try of the model. */
-  refuse?: { code: string; message: string };
+  /** The answer is no good: counts as a failed try of the model. `retryable: false`: the next model is asked at once. */
+  refuse?: { code: string; message: string; retryable?: boolean };
 }
 
 /** A way of working: what the model sees, and what its answer means. The kernel knows no door by name. */
 export interface Door {
   name: string;
-  /** Event types written when a run first starts. */
+  /** Event types written when a run starts: the first time, and each time it is taken up again after it had ended. */
   startEvents?: string[];
   /** Event types written when a run fails; they carry the error's code and message. */
   failEvents?: string[];
+  /** Event types written when a run is canceled by its worker; they carry the reason. */
+  cancelEvents?: string[];
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }

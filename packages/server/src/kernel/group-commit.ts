@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HalfFailed, isConnectionError, isContention } from '../store/index.ts';
+import { commitGroups, commits } from './meters.ts';
 
 /** Below this many items the cost of the call itself outweighs what a second core saves. */
 const WORTH_A_CALL = 8;
@@ -19,6 +20,7 @@ interface Waiting<Item, Verdict> {
  */
 export class GroupCommit<Item, Verdict> {
   readonly #send: (items: Item[]) => Promise<Verdict[]>;
+  readonly #kind: string;
   readonly #most: number;
   readonly #mostInFlight: number;
   #waiting: Waiting<Item, Verdict>[] = [];
@@ -28,9 +30,10 @@ export class GroupCommit<Item, Verdict> {
 
   constructor(
     send: (items: Item[]) => Promise<Verdict[]>,
-    options: { mostItems?: number; mostInFlight?: number } = {},
+    options: { kind?: string; mostItems?: number; mostInFlight?: number } = {},
   ) {
     this.#send = send;
+    this.#kind = options.kind ?? 'other';
     this.#most = options.mostItems ?? 32;
     this.#mostInFlight = options.mostInFlight ?? 2;
   }
@@ -65,15 +68,22 @@ export class GroupCommit<Item, Verdict> {
   async #flush(count: number): Promise<void> {
     const batch = this.#waiting.splice(0, count);
     this.#inFlight++;
+    commitGroups.observe(batch.length, this.#kind);
     try {
       const verdicts = await this.#send(batch.map((waiting) => waiting.item));
-      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(verdicts[i]!);
+      for (let i = 0; i < batch.length; i++) this.#answer(batch[i]!, verdicts[i]!);
     } catch (error) {
       await this.#oneByOne(...this.#unanswered(batch, error));
     } finally {
       this.#inFlight--;
       if (this.#waiting.length > 0) this.#schedule();
     }
+  }
+
+  #answer(waiting: Waiting<Item, Verdict>, verdict: Verdict): void {
+    const refused = (verdict as { ok?: unknown } | null)?.ok === false;
+    commits.add(1, this.#kind, refused ? 'refused' : 'committed');
+    waiting.resolve(verdict);
   }
 
   /** What is left of a batch of which a half was written, and what became of the other. */
@@ -83,7 +93,7 @@ export class GroupCommit<Item, Verdict> {
     batch.forEach((waiting, index) => {
       const verdict = error.verdicts[index] as Verdict | undefined;
       if (verdict === undefined) rest.push(waiting);
-      else waiting.resolve(verdict);
+      else this.#answer(waiting, verdict);
     });
     return [rest, error.cause];
   }
@@ -94,6 +104,7 @@ export class GroupCommit<Item, Verdict> {
       let pause = 20;
       for (;;) {
         if (known !== undefined && (this.#closed || !(isConnectionError(known) || isContention(known)))) {
+          commits.add(1, this.#kind, 'failed');
           waiting.reject(known);
           break;
         }
@@ -103,7 +114,7 @@ export class GroupCommit<Item, Verdict> {
         }
         try {
           const [verdict] = await this.#send([waiting.item]);
-          waiting.resolve(verdict!);
+          this.#answer(waiting, verdict!);
           break;
         } catch (error) {
           known = error;

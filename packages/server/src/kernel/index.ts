@@ -14,5 +14,6 @@ export type * from './ports.ts';
 export { BOUNDARIES, type Boundary, type Probe } from './probe.ts';
 export type { Hints } from './signals.ts';
 export type * from './state.ts';
+export { mostOutput } from './think.ts';
 export { toModelMessages } from './transcript.ts';
 export { Worker, type WorkerOptions } from './worker.ts';

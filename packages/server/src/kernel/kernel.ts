@@ -5,6 +5,7 @@ import * as store from '../store/index.ts';
 import { type Commits, createCommits } from './commits.ts';
 import type { Door } from './door.ts';
 import type { Ended } from './loop.ts';
+import { runsStarted, toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
@@ -125,6 +126,7 @@ export class Kernel {
     }
     if (started.ok && started.claimed === undefined && started.ready !== false && !started.duplicate)
       this.#hintQueued();
+    if (started.ok && run && !started.duplicate) runsStarted.add(1);
     if (started.ok) this.#onlooker?.onTouched(started.thread);
     return started;
   }
@@ -137,6 +139,7 @@ export class Kernel {
       ? [posted.canceled, posted.outcome === 'steered' ? posted.run : null].filter((id) => id != null)
       : [];
     if (told.length > 0) this.hint({ runs: told });
+    if (posted.ok && (posted.outcome === 'started' || posted.outcome === 'interrupted')) runsStarted.add(1);
     if (posted.ok) this.#onlooker?.onTouched(posted.thread);
     return posted;
   }
@@ -151,6 +154,7 @@ export class Kernel {
     if (this.#probe) await this.#probe('settle', 'before', [run]);
     const settled = await patiently(() => store.settle(this.#db, run, call, outcome, by, newId()));
     if (this.#probe) await this.#probe('settle', 'after', [run]);
+    if (settled.ok && outcome.status !== 'proceed') toolCalls.add(1, outcome.status);
     if (settled.ok && settled.queued) this.#hintQueued();
     if (settled.ok) this.#onlooker?.onTouched(settled.thread);
     return settled;

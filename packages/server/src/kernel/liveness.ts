@@ -9,6 +9,7 @@ import {
   reap,
   rowlessHolders,
 } from '../store/index.ts';
+import { runsTakenOver, workersReaped } from './meters.ts';
 import { AMNESTY_MS, isDead, Trust, Watch } from './trust.ts';
 
 export const BEAT_MS = 200;
@@ -153,6 +154,8 @@ export class Liveness {
     await this.#options.onReap?.('after');
     this.#watch.forget(incarnation);
     if (count === null) return;
+    workersReaped.add(1, hung ? 'hung' : 'gone');
+    runsTakenOver.add(count);
     this.#options.logger.warn(
       { worker: incarnation, runs: count, hung },
       'took the runs of a dead worker back into the queue',

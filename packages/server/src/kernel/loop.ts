@@ -12,6 +12,7 @@ import type { Budgets } from './budget.ts';
 import { decide, initialState } from './decide.ts';
 import type { Door, Meaning, RunView } from './door.ts';
 import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
+import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
@@ -102,6 +103,7 @@ export class RunLoop {
         models: snapshot.models.length,
         inDoubt: snapshot.inDoubt,
         ...(door.failEvents ? { failEvents: door.failEvents } : {}),
+        ...(door.cancelEvents ? { cancelEvents: door.cancelEvents } : {}),
       },
       { ...run, toolCalls: run.calls.length, tokens: run.inputTokens + run.outputTokens },
     );
@@ -163,8 +165,9 @@ export class RunLoop {
     this.#onGone(how, this.#ended, this.#promoted);
   }
 
-  #view(step: number): RunView {
-    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step };
+  #view({ step, modelIndex }: { step: number; modelIndex: number }): RunView {
+    const model = this.#snapshot.models[modelIndex]!;
+    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step, model };
   }
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
@@ -178,8 +181,7 @@ export class RunLoop {
       models: this.#dependencies.models,
       budgets: this.#dependencies.budgets,
       door: this.#door,
-      view: this.#view(effect.step),
-      modelIndex: effect.modelIndex,
+      view: this.#view(effect),
       attempt: effect.attempt,
       signal,
       onDelta: (delta) => {
@@ -202,7 +204,7 @@ export class RunLoop {
       let settlement: Settlement;
       try {
         const asked = thought.meaning.calls ?? thought.answer.calls;
-        settlement = this.#settlement(effect.step, thought.meaning, asked);
+        settlement = { ...this.#settlement(effect.step, thought.meaning, asked), ...thought.kept };
       } catch (error) {
         thought.spend(false);
         const { retryAfterMs, ...failure } = failureOf(error);
@@ -309,6 +311,8 @@ export class RunLoop {
   #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
     remember(this.#held, item, verdict);
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
+    for (const { status } of item.settled ?? []) toolCalls.add(1, status);
+    for (const { status } of item.calls ?? []) if (status === 'failed') toolCalls.add(1, status);
     if (item.stepRow) {
       this.run.inputTokens += item.stepRow.inputTokens;
       this.run.outputTokens += item.stepRow.outputTokens;

@@ -27,7 +27,12 @@ export type ModelMessage =
       parts?: ContentPart[];
     }
   | { role: 'system'; text: string; name?: string }
-  | { role: 'assistant'; text: string; calls: ModelCall[] }
+  | {
+      role: 'assistant';
+      text: string;
+      calls: ModelCall[] /** What the same model gave as its answer's. */;
+      reasoningParts?: Json;
+    }
   | { role: 'tool'; callId: string; name: string; output: Json; isError: boolean };
 
 export interface ModelTool {
@@ -57,8 +62,20 @@ export interface ModelAnswer {
   text: string;
   calls: ModelCall[];
   finishReason: 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'other';
-  usage: Usage;
+  usage: ModelUsage;
+  /** For people; shown while it is written, and not kept. */
   reasoning?: string;
+  /**
+   * What the model wants back with the results of its calls, in a form that only it reads: signed or encrypted thoughts.
+   * Kept with the calls; given to the same model in the same run and to nobody else.
+   */
+  reasoningParts?: Json;
+}
+
+/** Cached tokens are among the input tokens; absent where there are none. */
+export interface ModelUsage extends Usage {
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
 }
 
 export type ModelDelta =
@@ -77,6 +94,8 @@ export interface ModelIo {
  * Anything else that is thrown counts as retryable, with the code `model_error`.
  */
 export interface Model {
+  /** The kind of provider, for counting: one word of a few. Without it, the name that the snapshot gives. May be known only once it was called. */
+  kind?: string;
   generate(request: ModelRequest, io: ModelIo): Promise<ModelAnswer>;
   /** The most tokens this request can use as input; without it, one token per byte is assumed. */
   maxInputTokens?(request: ModelRequest): number;

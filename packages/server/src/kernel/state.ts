@@ -1,5 +1,6 @@
 import type { CancelReason, Json, RunError, SnapshotLimits, ToolEffect, WaitsFor } from '@troupe/protocol';
 import type { AdvanceItem, CallError, NewEvent, NewMessage, StepRow, StoredCall } from '../store/index.ts';
+import type { KeptReasoning } from './reasoning.ts';
 
 //                  claimed
 //                     │
@@ -20,6 +21,8 @@ export interface RunFacts {
   inDoubt: 'tell' | 'wait';
   /** What the door tells of a failure, besides the kernel's own event. */
   failEvents?: readonly string[];
+  /** The same of a run that is canceled. */
+  cancelEvents?: readonly string[];
 }
 
 export interface Executing {
@@ -76,6 +79,8 @@ export interface Settlement {
   messages: Omit<NewMessage, 'id'>[];
   events: NewEvent[];
   calls: ResolvedCall[];
+  /** Kept with the first call, for the model that takes the next step. */
+  reasoning?: KeptReasoning;
   /** With no calls: whether the run is over. */
   end: boolean;
   outcome: Json;

@@ -4,13 +4,17 @@ import type { StepRow } from '../store/index.ts';
 import { orAborted } from './abort.ts';
 import type { Budgets, Denied } from './budget.ts';
 import type { Door, Meaning, RunView } from './door.ts';
+import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from './meters.ts';
 import { plainText } from './plain-json.ts';
-import type { ModelAnswer, ModelDelta, ModelRequest, Models } from './ports.ts';
+import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './ports.ts';
+import { type KeptReasoning, storable } from './reasoning.ts';
 
 export interface Thought {
   answer: ModelAnswer;
   meaning: Meaning;
   stepRow: StepRow;
+  /** What the model wants back with the results of its calls. */
+  kept: { reasoning?: KeptReasoning };
   /** Called when the step is on disk (true) or was given up (false). */
   spend(committed: boolean): void;
 }
@@ -27,7 +31,6 @@ export interface Thinking {
   budgets: Budgets;
   door: Door;
   view: RunView;
-  modelIndex: number;
   attempt: number;
   signal: AbortSignal;
   onDelta(delta: ModelDelta): void;
@@ -38,8 +41,7 @@ export async function think(
   input: Thinking,
 ): Promise<{ thought: Thought } | { denied: Denied } | { failed: ThoughtFailed }> {
   const { view, signal } = input;
-  const { snapshot } = view;
-  const choice = snapshot.models[input.modelIndex]!;
+  const { snapshot, model: choice } = view;
   const startedAt = Date.now();
   let firstTokenAt: number | null = null;
   let release = () => {};
@@ -65,7 +67,7 @@ export async function think(
       ? await input.budgets.reserve(budgetIds, {
           inputTokens: model.maxInputTokens?.(request) ?? bytesOf(request),
           outputTokens: request.maxOutputTokens,
-          price: choice,
+          price: { ...choice, inputPrice: Math.max(choice.inputPrice, choice.cacheWritePrice ?? 0) },
         })
       : null;
     if (reservation && 'budget' in reservation) return { denied: reservation };
@@ -75,6 +77,7 @@ export async function think(
     }
 
     const watch = watchdog(snapshot, signal);
+    const askedAt = Date.now();
     let answer: ModelAnswer;
     try {
       const io = {
@@ -86,12 +89,16 @@ export async function think(
         },
       };
       answer = checked(await orAborted(model.generate(request, io), watch.signal), snapshot);
+    } catch (error) {
+      countFailed(model.kind ?? choice.provider, error, signal);
+      throw error;
     } finally {
       watch.stop();
     }
 
-    const meaning = await orAborted(input.door.settle(view, answer), signal);
     const cost = costOf(answer, choice);
+    countAnswered(model.kind ?? choice.provider, answer, cost, Date.now() - askedAt);
+    const meaning = await orAborted(input.door.settle(view, answer), signal);
     const spend = (committed: boolean) =>
       reservation?.settle(
         committed
@@ -100,13 +107,14 @@ export async function think(
       );
     if (meaning.refuse) {
       release();
-      return { failed: { ...meaning.refuse, retryable: true, retryAfterMs: 0 } };
+      return { failed: { retryable: true, ...meaning.refuse, retryAfterMs: 0 } };
     }
     return {
       thought: {
         answer,
         meaning,
         spend,
+        kept: storable(answer, choice, snapshot.limits.messageBytes),
         stepRow: {
           provider: choice.provider,
           model: choice.model,
@@ -114,8 +122,7 @@ export async function think(
           startedAt,
           firstTokenAt,
           finishedAt: Date.now(),
-          inputTokens: answer.usage.inputTokens,
-          outputTokens: answer.usage.outputTokens,
+          ...answer.usage,
           cost,
           finishReason: answer.finishReason,
           budgeted: reservation !== null,
@@ -128,23 +135,42 @@ export async function think(
   }
 }
 
+function countAnswered(provider: string, { usage }: ModelAnswer, cost: number, ms: number): void {
+  modelCalls.add(1, provider, 'answered');
+  modelSeconds.observe(ms / 1_000, provider);
+  modelTokens.add(usage.inputTokens, provider, 'input');
+  modelTokens.add(usage.outputTokens, provider, 'output');
+  modelCost.add(cost / 1_000_000, provider);
+}
+
+/** A call that was given up, because of a cancel for example, is no error of the model's. */
+function countFailed(provider: string, error: unknown, outer: AbortSignal): void {
+  modelCalls.add(1, provider, outer.aborted ? 'given_up' : 'failed');
+  if (!outer.aborted) modelErrors.add(1, provider, failureOf(error).code);
+}
+
 export function failureOf(error: unknown): ThoughtFailed {
   if (error instanceof RetryableError) {
     return {
       code: error.code,
-      message: error.message,
+      message: withHint(error),
       retryable: true,
       retryAfterMs: error.retryAfterMs ?? 0,
     };
   }
   if (error instanceof TroupeError)
-    return { code: error.code, message: error.message, retryable: false, retryAfterMs: 0 };
+    return { code: error.code, message: withHint(error), retryable: false, retryAfterMs: 0 };
   return {
     code: 'model_error',
     message: messageOf(error) || 'The model failed without saying why.',
     retryable: true,
     retryAfterMs: 0,
   };
+}
+
+/** All that is kept of an error is its code and its message: what to do about it must be said there. */
+function withHint({ message, hint }: TroupeError): string {
+  return hint ? `${message} ${hint}` : message;
 }
 
 /** Models come from anywhere: what is not an answer at all is refused here, what is slightly odd is put right. */
@@ -165,7 +191,19 @@ function checked(answer: ModelAnswer, snapshot: AgentSnapshot): ModelAnswer {
     ...answer,
     text: plainText(answer.text),
     finishReason: answer.finishReason ?? 'other',
-    usage: { inputTokens: count(answer.usage?.inputTokens), outputTokens: count(answer.usage?.outputTokens) },
+    usage: usageOf(answer.usage),
+  };
+}
+
+function usageOf(usage: Partial<ModelUsage> | undefined): ModelUsage {
+  const inputTokens = count(usage?.inputTokens);
+  const read = Math.min(count(usage?.cacheReadTokens), inputTokens);
+  const write = Math.min(count(usage?.cacheWriteTokens), inputTokens - read);
+  return {
+    inputTokens,
+    outputTokens: count(usage?.outputTokens),
+    ...(read > 0 ? { cacheReadTokens: read } : {}),
+    ...(write > 0 ? { cacheWriteTokens: write } : {}),
   };
 }
 
@@ -178,16 +216,32 @@ function count(tokens: unknown): number {
 /** What is left of the run's own token limit bounds the answer as well. */
 function outputLimit(snapshot: AgentSnapshot, choice: SnapshotModel, view: RunView): number {
   const { tokens } = snapshot.limits;
-  if (tokens === undefined) return choice.maxOutputTokens;
-  return Math.max(1, Math.min(choice.maxOutputTokens, tokens - view.run.inputTokens - view.run.outputTokens));
+  const most = mostOutput(choice);
+  if (tokens === undefined) return most;
+  return Math.max(1, Math.min(most, tokens - view.run.inputTokens - view.run.outputTokens));
 }
 
-export function costOf(
-  answer: { usage: ModelAnswer['usage'] },
-  price: { inputPrice: number; outputPrice: number },
-): number {
+/** Half of what a model reads at once is the least that is left for the conversation: the answer counts among it. */
+export function mostOutput({ maxOutputTokens, contextTokens }: SnapshotModel): number {
+  return contextTokens === undefined
+    ? maxOutputTokens
+    : Math.min(maxOutputTokens, Math.max(1, contextTokens >> 1));
+}
+
+export interface Prices {
+  inputPrice: number;
+  outputPrice: number;
+  /** Absent: as any input. */
+  cacheReadPrice?: number | undefined;
+  cacheWritePrice?: number | undefined;
+}
+
+export function costOf({ usage }: { usage: ModelUsage }, price: Prices): number {
+  const { inputPrice, outputPrice, cacheReadPrice = inputPrice, cacheWritePrice = inputPrice } = price;
+  const { cacheReadTokens: read = 0, cacheWriteTokens: write = 0 } = usage;
+  const fresh = usage.inputTokens - read - write;
   return Math.ceil(
-    answer.usage.inputTokens * price.inputPrice + answer.usage.outputTokens * price.outputPrice,
+    fresh * inputPrice + read * cacheReadPrice + write * cacheWritePrice + usage.outputTokens * outputPrice,
   );
 }
 

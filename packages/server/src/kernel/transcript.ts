@@ -1,12 +1,17 @@
 import type { TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
 import type { StoredMessage } from '../store/index.ts';
 import type { ModelMessage } from './ports.ts';
+import { type Continuing, reasoningFor } from './reasoning.ts';
 
 /**
  * The transcript as a model reads it: text and calls of one step become one assistant message, and every call is
  * followed by its result. A call without a result (the history was cut there) is left out together with it.
+ * `continuing`: the run that goes on and its model, which gets back what it thought in this run.
  */
-export function toModelMessages(transcript: readonly StoredMessage[]): ModelMessage[] {
+export function toModelMessages(
+  transcript: readonly StoredMessage[],
+  continuing?: Continuing,
+): ModelMessage[] {
   const results = resultsOf(transcript);
   const out: ModelMessage[] = [];
   let current: (ModelMessage & { role: 'assistant' }) | null = null;
@@ -44,6 +49,8 @@ export function toModelMessages(transcript: readonly StoredMessage[]): ModelMess
         }
         const result = results(message);
         if (!result) break;
+        const thought = continuing && reasoningFor(continuing, message);
+        if (thought !== undefined) current.reasoningParts = thought;
         const call = message.content as ToolCallContent;
         const { result: output, error } = result.content as ToolResultContent;
         current.calls.push({ id: call.id, name: call.name, arguments: call.arguments });

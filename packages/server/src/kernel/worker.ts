@@ -16,6 +16,7 @@ import type { Commits } from './commits.ts';
 import type { Door } from './door.ts';
 import { Liveness } from './liveness.ts';
 import { type Ended, type GoneHow, type LoopDependencies, RunLoop } from './loop.ts';
+import { runsClaimed, runsEnded } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
@@ -138,6 +139,10 @@ export class Worker {
     return this.#loops.size;
   }
 
+  get capacity(): number {
+    return this.#capacity;
+  }
+
   /** Something may be due. Answers whether this worker has a place for it. */
   wake(): boolean {
     if (this.#free() <= 0) {
@@ -167,6 +172,7 @@ export class Worker {
   async bring(run: ClaimedRun | null): Promise<void> {
     try {
       if (!run) return;
+      runsClaimed.add(1, 'start');
       const snapshots = await this.#snapshots.load([run.snapshotId]);
       this.#takeOrFail(run, snapshots.get(run.snapshotId));
     } catch (error) {
@@ -223,6 +229,7 @@ export class Worker {
       this.#missed = true;
     }
     if (runs.length === 0) return;
+    runsClaimed.add(runs.length, 'queue');
     const snapshots = await this.#snapshots.load(runs.map((run) => run.snapshotId));
     for (const run of runs) this.#takeOrFail(run, snapshots.get(run.snapshotId));
   }
@@ -239,7 +246,10 @@ export class Worker {
       ...{ run: run.id, worker: this.incarnation, epoch: run.epoch, version: run.version },
       ...{ thread: run.threadId, known: run.lastSeq, steers: run.steers },
       ...{ close: true, target: 'failed' as const, error },
-      targetEvents: [{ type: 'run.failed', data: error }],
+      targetEvents: [...(this.#doors[run.door]?.failEvents ?? []), 'run.failed'].map((type) => ({
+        type,
+        data: error,
+      })),
     };
     void this.#options.commits.advance.submit(item).catch(() => {});
   }
@@ -277,7 +287,10 @@ export class Worker {
 
   #gone(run: string, how: GoneHow, ended: Ended | null, promoted: boolean): void {
     this.#loops.delete(run);
-    if (ended) this.#options.onEnded?.(run, ended);
+    if (ended) {
+      runsEnded.add(1, ended.status);
+      this.#options.onEnded?.(run, ended);
+    }
     if (this.#loops.size + this.#promised === 0) this.#onIdle?.();
     if (how === 'released' || this.#missed || promoted) this.wake();
   }

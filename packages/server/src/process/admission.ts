@@ -7,7 +7,9 @@ import type { Program } from './program.ts';
 export async function openAccess(program: Program, db: Database, encryption: Encryption): Promise<Access> {
   const { name, config, logger } = program;
   const loopback = isLoopback(config.host);
-  const access = new Access({ db, mode: name === 'dev' && loopback ? 'open' : 'closed', encryption });
+  const { metricsToken } = config;
+  const mode = name === 'dev' && loopback ? 'open' : 'closed';
+  const access = new Access({ db, mode, encryption, metricsToken });
   const project = await ensureProject(db);
   if (config.bootstrapKey !== null && !(await access.keys.bootstrap(project, config.bootstrapKey)))
     logger.warn('the key of TROUPE_BOOTSTRAP_KEY was revoked, and stays so; unset it, or choose another');

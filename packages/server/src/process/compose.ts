@@ -9,6 +9,7 @@ import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
 import type { Program } from './program.ts';
 import { ProviderRows } from './provider-rows.ts';
+import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
 import { terminal } from './terminal.ts';
@@ -16,27 +17,32 @@ import { toolParts } from './tool-parts.ts';
 import { version } from './version.ts';
 import { work } from './work.ts';
 
-const commands = { dev, serve, work, migrate: migrateDatabase };
+const commands = { dev, serve, work, migrate: migrateDatabase, reencrypt };
+/** They do something once and end. */
+const ENDING = new Set<string>(['migrate', 'reencrypt']);
 export type Command = keyof typeof commands;
 
 export function isCommand(name: string): name is Command {
   return Object.hasOwn(commands, name);
 }
 
-/** The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. */
-export async function compose(command: Command): Promise<void> {
+/**
+ * The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. With `json`
+ * its standard output is for a program: one line that says what has started, while the log goes to standard error.
+ */
+export async function compose(command: Command, { json = false } = {}): Promise<void> {
   try {
     const config = readConfig();
     const forPerson = command === 'dev' && process.stdout.isTTY;
-    const logger = createLogger(config.logLevel, forPerson ? terminal : undefined);
-    await run(command, config, logger);
+    const logger = createLogger(config.logLevel, json ? process.stderr : forPerson ? terminal : undefined);
+    await run(command, config, logger, json);
   } catch (error) {
     tell(error);
     process.exitCode = 1;
   }
 }
 
-async function run(command: Command, config: Config, logger: Logger): Promise<void> {
+async function run(command: Command, config: Config, logger: Logger, json: boolean): Promise<void> {
   const life = new Life(logger);
   const exit = (code: number) => process.exit(code);
   stopOnFailures(life, logger, exit);
@@ -49,6 +55,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     config,
     logger,
     life,
+    json,
     doors: [sessionsDoor],
     models: createProviders(providers, { named: { demo: () => demo }, keys: config.modelKeys }),
     providers,
@@ -65,7 +72,7 @@ async function run(command: Command, config: Config, logger: Logger): Promise<vo
     await life.stop();
     exit(1);
   }
-  if (command === 'migrate') {
+  if (ENDING.has(command)) {
     await life.stop();
     exit(0);
   }

@@ -9,6 +9,7 @@ import {
   openWork,
   type Program,
 } from './program.ts';
+import { tell } from './tell.ts';
 
 /** Everything in one process, with a Postgres of its own where no DATABASE_URL is set. */
 export async function dev(program: Program): Promise<void> {
@@ -30,7 +31,9 @@ export async function dev(program: Program): Promise<void> {
   db = await openDatabase(program, database.value);
   services = await openServices(program, db, await openWork(program, db));
   program.life.ready();
-  console.log(banner(program, http.value.url, database.value.where));
+  const { url } = http.value;
+  const data = database.value.where;
+  tell(program, { url, data }, banner(program, url, data));
 }
 
 async function openAddress({ life, config, logger }: Program): Promise<DatabaseAddress & { where: string }> {

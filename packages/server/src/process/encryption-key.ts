@@ -7,12 +7,12 @@ import type { Config } from '../config/index.ts';
 
 /**
  * What secrets are encrypted with. `dev` makes a key of its own where none is set, once, and keeps it beside its
- * database; where one is set later, what was encrypted with the own one can still be read.
+ * database; where one is set later, what was encrypted with the own one can still be read, by `reencrypt` too.
  */
 export function openEncryption(command: string, { encryptionKeys, home }: Config): Encryption {
-  if (command !== 'dev') return new Encryption(encryptionKeys);
+  if (command !== 'dev' && command !== 'reencrypt') return new Encryption(encryptionKeys);
   const path = join(home, 'encryption-key');
-  if (encryptionKeys.length === 0) makeKey(home, path);
+  if (command === 'dev' && encryptionKeys.length === 0) makeKey(home, path);
   return new Encryption(existsSync(path) ? [...encryptionKeys, readKey(path)] : encryptionKeys);
 }
 

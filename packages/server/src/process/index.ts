@@ -1,5 +1,5 @@
 /**
- * process: the parts put together into something that runs: dev, serve, work and migrate.
+ * process: the parts put together into something that runs: dev, serve, work, migrate and reencrypt.
  * Imports: everything.
  * Start reading: compose.ts (what is put together), dev.ts (a process from start to end), life.ts (what is open and in
  * which order it closes), shutdown.ts.

@@ -1,7 +1,14 @@
 import type { Encryption } from '../access/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
-import { createApp, type HttpServer, listen, type Services } from '../http/index.ts';
+import {
+  createApp,
+  createWorkerApp,
+  type HttpServer,
+  listen,
+  type Observed,
+  type Services,
+} from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
@@ -18,6 +25,8 @@ export interface Program {
   config: Config;
   logger: Logger;
   life: Life;
+  /** A program reads our standard output. */
+  json?: boolean;
   doors: Door[];
   models: Models;
   providers: ProviderRows;
@@ -53,21 +62,40 @@ export async function openHttp(
   database: () => Database | null,
   services: () => Services | null,
 ): Promise<HttpServer> {
-  const { life, logger, config, version } = program;
+  const { logger, config } = program;
+  const health = healthOf(program, database);
+  const app = createApp({ logger, health, services, origins: config.origins });
+  return openListener(program, app, config.port);
+}
+
+/** A process that only works answers for its health and its metrics, where it was told a port for that. */
+export async function openWorkerHttp(
+  program: Program,
+  observed: () => Observed | null,
+): Promise<HttpServer | null> {
+  const { logger, config } = program;
+  if (config.metricsPort === null) return null;
+  const health = healthOf(program, () => observed()?.db ?? null);
+  return openListener(program, createWorkerApp({ logger, health, observed }), config.metricsPort);
+}
+
+function healthOf({ version, life }: Program, database: () => Database | null) {
   const checkDatabase = async () => {
     const db = database();
     if (!db) throw new Error('not connected yet');
     await ping(db);
   };
-  const app = createApp({
-    logger,
-    health: { version, phase: () => life.phase, checkDatabase },
-    services,
-    origins: config.origins,
-  });
+  return { version, phase: () => life.phase, checkDatabase };
+}
+
+function openListener(
+  { life, config }: Program,
+  app: ReturnType<typeof createApp>,
+  port: number,
+): Promise<HttpServer> {
   return life.open(
     'http',
-    () => listen(app, config),
+    () => listen(app, { host: config.host, port }),
     (server, withinMs) => server.close(Math.min(withinMs, REQUEST_GRACE_MS)),
   );
 }
@@ -75,7 +103,14 @@ export async function openHttp(
 /** Migrates first. Any number of processes may do so at once. */
 export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
   await migrateAll(program, address);
-  const { life, logger, name } = program;
+  return connectDatabase(program, address);
+}
+
+/** The database as it is. */
+export function connectDatabase(
+  { life, logger, name }: Program,
+  address: DatabaseAddress,
+): Promise<Database> {
   return life.open(
     'database',
     async () => new Database({ ...address, applicationName: `troupe/${name}`, logger }),

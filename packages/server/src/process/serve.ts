@@ -8,6 +8,7 @@ import {
   type Program,
   requireDatabase,
 } from './program.ts';
+import { tell } from './tell.ts';
 
 /** HTTP alone. */
 export async function serve(program: Program): Promise<void> {
@@ -23,4 +24,5 @@ export async function serve(program: Program): Promise<void> {
   services = await openServices(program, db, await openKernel(program, db));
   program.life.ready();
   program.logger.info({ url: server.url }, 'serving');
+  tell(program, { url: server.url });
 }

@@ -108,6 +108,17 @@ export class Database {
     });
   }
 
+  /** How many connections there are, how many are unused, and how many callers wait for one. */
+  usage(): { pool: string; total: number; idle: number; waiting: number }[] {
+    const pools = { shared: this.pool, kernel: this.kernel, liveness: this.liveness };
+    return Object.entries(pools).map(([pool, { totalCount, idleCount, waitingCount }]) => ({
+      pool,
+      total: totalCount,
+      idle: idleCount,
+      waiting: waitingCount,
+    }));
+  }
+
   async run<Row extends pg.QueryResultRow>(statement: Statement, pool: pg.Pool = this.kernel): Promise<Row[]> {
     this.#options.onStatement?.(statement.name);
     return (await pool.query<Row>(statement)).rows;

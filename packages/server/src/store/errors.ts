@@ -40,8 +40,3 @@ export function isTaken(error: unknown, index: string): boolean {
 export function isPointedAt(error: unknown): boolean {
   return codeOf(error) === '23503';
 }
-
-/** Something else has this name (or whatever must be unique) already. */
-export function isUniqueViolation(error: unknown): boolean {
-  return codeOf(error) === '23505';
-}

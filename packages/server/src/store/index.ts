@@ -5,7 +5,7 @@
  */
 export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
-export { isConnectionError, isContention, isPointedAt, isTaken, isUniqueViolation } from './errors.ts';
+export { isConnectionError, isContention, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
@@ -23,6 +23,7 @@ export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';
 export * from './queries/jobs.ts';
 export * from './queries/keys.ts';
+export * from './queries/load.ts';
 export * from './queries/messages.ts';
 export * from './queries/models.ts';
 export * from './queries/outside.ts';

@@ -338,6 +338,7 @@ export interface Threads {
   last_event_seq: Generated<number>;
   active_run_id: string | null;
   created_at: Timestamp<undefined>;
+  failed_run_id: string | null;
 }
 
 export interface TodoLists {

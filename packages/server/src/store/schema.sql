@@ -419,6 +419,7 @@ create table troupe.threads (
   last_event_seq bigint not null default 0,
   active_run_id uuid,
   created_at timestamp with time zone not null default now(),
+  failed_run_id uuid,
   constraint threads_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -514,7 +515,7 @@ alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY 
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
-CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, lower(name));
+CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));
 CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
@@ -523,9 +524,9 @@ CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id
 CREATE INDEX goals_entity ON troupe.goals USING btree (entity_id, priority, id);
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
-CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, lower(name));
+CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
-CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (lower(name));
+CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
@@ -883,7 +884,8 @@ begin
   -- Tell of it, and answer with all that the worker needs.
   for got in select x.*, h.version from troupe.runs x join troupe.run_heads h on h.run_id = x.id where x.id = any(ids) order by x.thread_id, x.id loop
     first := got.started_at = now();
-    started := case when first then coalesce(p_start_events->got.door, '[]') else '[]' end;
+    -- Its time begins now: it is new, or taken up again after it had ended.
+    started := case when got.deadline_at = now() + make_interval(secs => got.wall_ms::float8 / 1000) then coalesce(p_start_events->got.door, '[]') else '[]' end;
     extra := jsonb_array_length(started);
     thinks := got.step = 0 or not exists (select from troupe.tool_calls c where c.run_id = got.id and c.status in ('running', 'requested'));
     told := 1 + extra + thinks::int;
@@ -944,7 +946,7 @@ CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, 
  LANGUAGE plpgsql
 AS $function$
 declare
-  thread uuid; is_serial boolean;
+  thread uuid; is_serial boolean; data jsonb; told jsonb;
 begin
   select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
   -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
@@ -956,8 +958,13 @@ begin
     step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
     cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
     from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
-  perform troupe.append(thread, p_run, null, jsonb_build_array(jsonb_build_object('type', p_event,
-    'data', jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber)))));
+  data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
+  told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
+  -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's work.
+  if is_serial and p_reason <> 'superseded' and exists (select from troupe.threads t where t.id = thread and t.kind = 'session' and coalesce(t.active_run_id, p_run) = p_run) then
+    told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
+  end if;
+  perform troupe.append(thread, p_run, null, told);
   if is_serial then
     perform troupe.promote(thread, p_run);
   end if;
@@ -1009,10 +1016,21 @@ begin
       where x.id = r.id;
     if left_open = 0 then
       queued := queued + 1;
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.folded(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select translate(normalize(name, nfkc),
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĴĶĹĻĽŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϷϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺᾼῈῊῌῘῙῚῨῩῪῬῸῺῼℲↃⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌ꟎Ꟑ꟒꟔ꟖꟘꟚꟜꟵ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𖺠𖺡𖺢𖺣𖺤𖺥𖺦𖺧𖺨𖺩𖺪𖺫𖺬𖺭𖺮𖺯𖺰𖺱𖺲𖺳𖺴𖺵𖺶𖺷𖺸𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡',
+    'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĵķĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯϸϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰᾳὲὴῃῐῑὶῠῡὺῥὸὼῳⅎↄⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍ꟏ꟑꟓꟕꟗꟙꟛƛꟶ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃')
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb)
  RETURNS jsonb
@@ -1113,7 +1131,7 @@ CREATE OR REPLACE FUNCTION troupe.leave(p_run uuid, p_thread uuid, p_mode text, 
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  is_serial boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
+  is_serial boolean; promoted boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
 begin
   -- The budget that a run is about to wait for was raised meanwhile: the next sweep has it ask again.
   if p_mode = 'parked' and p_extra->'waitState' ? 'budget' then
@@ -1144,7 +1162,11 @@ begin
     updated_at = now()
   from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
   -- Let the next run of a serial thread in; true where there was one.
-  return is_serial and p_mode = 'ended' and troupe.promote(p_thread, p_run);
+  promoted := is_serial and p_mode = 'ended' and troupe.promote(p_thread, p_run);
+  if is_serial and p_mode = 'ended' and p_target = 'failed' and not promoted then
+    update troupe.threads t set failed_run_id = p_run where t.id = p_thread and t.active_run_id is null;
+  end if;
+  return promoted;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
@@ -1257,7 +1279,7 @@ AS $function$
 declare
   next uuid;
 begin
-  update troupe.threads t set active_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
+  update troupe.threads t set active_run_id = null, failed_run_id = null where t.id = thread and (t.active_run_id = ended or t.active_run_id is null);
   if not found then
     return false;
   end if;
@@ -1276,10 +1298,18 @@ CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
 AS $function$
+declare
+  raised uuid[]; threads uuid[];
 begin
   update troupe.budgets b set amount = p_amount, updated_at = now() where b.id = p_budget;
-  return query update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
-    where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id;
+  with back as (
+    update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
+      where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id, r.thread_id)
+  select array_agg(b.id order by b.thread_id, b.id), array_agg(b.thread_id order by b.thread_id, b.id) into raised, threads from back b;
+  for k in 1 .. coalesce(cardinality(raised), 0) loop
+    perform troupe.append(threads[k], raised[k], null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  end loop;
+  return query select unnest(raised);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.reap(p_worker uuid, p_beat bigint, p_hung boolean)
@@ -1361,7 +1391,7 @@ begin
   update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
     cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now() where x.id = p_run;
   if r.serial and is_ready then
-    update troupe.threads t set active_run_id = p_run where t.id = r.thread_id;
+    update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
   end if;
   perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
@@ -1416,6 +1446,9 @@ begin
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
     updated_at = now()
     where x.id = p_run;
+  if queued then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  end if;
   return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
     'openCalls', r.open_calls - 1, 'thread', r.thread_id);
 end $function$;
@@ -1433,7 +1466,7 @@ declare
   run jsonb := item->'run';
   new_run uuid := (item->'run'->>'id')::uuid;
   v_entity uuid := (item->'run'->>'entity')::uuid;
-  active uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
+  active uuid; failed uuid; message_base bigint; event_base bigint; message_seq bigint; existing uuid; serial boolean; is_ready boolean := true; made boolean := false;
   found_in uuid; messages int := 0; events int := 0; taker uuid; started jsonb := '[]'; window_from bigint; absent text;
 begin
   -- Before looking: whoever deletes what the run names waits for this start, or this one waits and finds it gone (keep_used).
@@ -1455,7 +1488,7 @@ begin
   if made then
     message_base := 0; event_base := 0;
   else
-    select t.active_run_id, t.last_message_seq, t.last_event_seq into active, message_base, event_base from troupe.threads t
+    select t.active_run_id, t.failed_run_id, t.last_message_seq, t.last_event_seq into active, failed, message_base, event_base from troupe.threads t
       where t.id = thread and t.project_id = (item->>'project')::uuid for update;
     if not found then
       return jsonb_build_object('ok', false, 'code', 'thread_not_found');
@@ -1485,6 +1518,9 @@ begin
   if run is not null then
     serial := coalesce((run->>'serial')::boolean, false);
     is_ready := not serial or active is null;
+    if failed is not null and messages = 1 and item ? 'unlessFailed' then
+      return jsonb_build_object('ok', false, 'code', 'thread_failed', 'run', failed);
+    end if;
     if item ? 'claim' and is_ready and not run ? 'lane' and not run ? 'delayMs' then
       taker := (item->'claim'->>'worker')::uuid; started := item->'claim'->'events';
     end if;
@@ -1521,7 +1557,8 @@ begin
   end if;
   -- 4. What is said and told.
   update troupe.threads t set last_message_seq = message_base + messages, last_event_seq = event_base + events,
-    active_run_id = case when serial and is_ready then new_run else t.active_run_id end where t.id = thread;
+    active_run_id = case when serial and is_ready then new_run else t.active_run_id end,
+    failed_run_id = case when serial then null else t.failed_run_id end where t.id = thread;
   if messages = 1 then
     insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
       values (thread, message_seq, message_id, (message->>'role')::troupe.message_role, message->'content', message->>'callId',
@@ -1570,7 +1607,7 @@ CREATE OR REPLACE FUNCTION troupe.starts(p_taker uuid, p_count integer[], p_proj
 AS $function$
 declare
   n constant int := cardinality(r_id);
-  made int := 0; done int; message_base bigint[]; event_base bigint[]; free boolean[];
+  made int := 0; done int; message_base bigint[]; event_base bigint[]; free boolean[]; failed boolean;
 begin
   -- 1. Threads, and their locks.
   if p_kind is not null then
@@ -1587,10 +1624,14 @@ begin
           last_event_seq = t.last_event_seq + case when p_takes[x.i] and (t.active_run_id is null or not r_serial[x.i]) then p_events[x.i] else 2 end,
           active_run_id = case when r_serial[x.i] then coalesce(t.active_run_id, r_id[x.i]) else t.active_run_id end
         from unnest(p_count) x(i) where x.i between 1 and n and t.id = p_thread[x.i] and t.project_id = p_project[x.i] and p_kind[x.i] is null
-        returning x.i, t.last_message_seq - 1 as messages, t.last_event_seq as events, not r_serial[x.i] or t.active_run_id = r_id[x.i] as free)
+        returning x.i, t.last_message_seq - 1 as messages, t.last_event_seq as events, not r_serial[x.i] or t.active_run_id = r_id[x.i] as free,
+          t.failed_run_id is not null as failed)
     select array_agg(coalesce(p.messages, 0) order by x.i), array_agg(coalesce(p.free, true) order by x.i), count(p.i),
-        array_agg(coalesce(p.events - case when p_takes[x.i] and p.free then p_events[x.i] else 2 end, 0) order by x.i)
-      into message_base, free, done, event_base from generate_series(1, n) x(i) left join placed p on p.i = x.i;
+        array_agg(coalesce(p.events - case when p_takes[x.i] and p.free then p_events[x.i] else 2 end, 0) order by x.i), bool_or(p.failed)
+      into message_base, free, done, event_base, failed from generate_series(1, n) x(i) left join placed p on p.i = x.i;
+    if failed then
+      raise exception 'troupe.starts: a thread has failed' using errcode = 'TR001';
+    end if;
     if made + done < n then
       raise exception 'troupe.starts: a thread is there already, or is not' using errcode = 'TR001';
     end if;

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Connected, Event } from '@troupe/protocol';
-import type { SessionLog, StoredEvent } from '../store/index.ts';
+import type { StoredEvent, ThreadLog } from '../store/index.ts';
 
 /** An event as it is told. */
-export function presentEvent(stored: StoredEvent, log: { thread: string; session: string }): Event {
+export function presentEvent(stored: StoredEvent, log: { thread: string; session: string | null }): Event {
   const { seq, type, runId, step, createdAt, messageId, messageSeq } = stored;
   const data = { ...stored.data };
   if (messageSeq !== null) {
@@ -16,7 +16,7 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
     sequence: seq,
     type,
     threadId: log.thread,
-    sessionId: log.session,
+    ...(log.session === null ? {} : { sessionId: log.session }),
     ...(runId === null ? {} : { runId }),
     ...(step === null ? {} : { step }),
     data,
@@ -25,7 +25,7 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
 }
 
 /** What a reader is told first: how far the log has come, what is at work, and what waits for somebody. */
-export function connectedTo({ lastSequence, runs, calls }: SessionLog): Connected {
+export function connectedTo({ lastSequence, runs, calls }: ThreadLog): Connected {
   const dated = calls.map(({ deadline, ...call }) => ({
     ...call,
     deadline: deadline === null ? null : new Date(deadline).toISOString(),

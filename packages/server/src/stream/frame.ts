@@ -14,7 +14,7 @@ export interface Frame {
 /** How long a client waits before it connects again, where nobody says otherwise. */
 const RETRY_MS = 1_000;
 
-export function eventFrame(stored: StoredEvent, log: { thread: string; session: string }): Frame {
+export function eventFrame(stored: StoredEvent, log: { thread: string; session: string | null }): Frame {
   const { seq, type, runId, step } = stored;
   const bytes = frame(type, presentEvent(stored, log), `id: ${seq}\n`);
   return { seq, type, runId, step, bytes };

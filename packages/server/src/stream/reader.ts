@@ -12,7 +12,7 @@ const AGAIN_MS = 250;
 export interface ReaderOptions {
   connected: Connected;
   after: number;
-  wants(type: string): boolean;
+  wants(type: string, run: string | null): boolean;
   live: Live;
   heartbeatMs: number;
   join(reader: Reader): Topic;
@@ -130,7 +130,7 @@ export class Reader {
       for (const frame of frames) {
         if (size > 0 && size + frame.bytes.length > MOST_BYTES) return Buffer.concat(taken);
         this.#cursor = frame.seq;
-        if (!this.#options.wants(frame.type)) continue;
+        if (!this.#options.wants(frame.type, frame.runId)) continue;
         taken.push(frame.bytes);
         size += frame.bytes.length;
       }
@@ -146,7 +146,7 @@ export class Reader {
     const heard = new Map<LiveText, number>();
     const taken: Buffer[] = [];
     for (const text of this.#options.live.of(topic.thread)) {
-      if (!this.#options.wants(text.about.type)) continue;
+      if (!this.#options.wants(text.about.type, text.about.run)) continue;
       const from = this.#heard.get(text) ?? 0;
       heard.set(text, text.text.length);
       if (from < text.text.length) taken.push(text.frameFrom(from));

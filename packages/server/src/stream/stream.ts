@@ -1,6 +1,6 @@
 import type { Json } from '@troupe/protocol';
 import { type Logger, messageOf, Refusal, RetryableError } from '../base/index.ts';
-import { type Database, lastEvents, type SessionLog } from '../store/index.ts';
+import { type Database, lastEvents, type ThreadLog } from '../store/index.ts';
 import { connectedTo } from './envelope.ts';
 import { typeFilter } from './filter.ts';
 import type { Hints, Line, Speaker, SpokenDelta } from './line.ts';
@@ -71,20 +71,23 @@ export class Stream {
 
   /** The log after a sequence, then as it grows, as server-sent events. */
   open(
-    log: SessionLog,
+    log: ThreadLog,
     options: {
       after: number;
       types?: string | undefined;
+      /** Only what is of this run. */
+      run?: string | undefined;
       /** Throws a `Refusal` once the reader may read no longer. */
       mayStay?: () => Promise<void>;
     },
   ): ReadableStream<Uint8Array> {
     if (this.#closing)
       throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
+    const wantsType = typeFilter(options.types);
     const reader = new Reader({
       connected: connectedTo(log),
       after: options.after,
-      wants: typeFilter(options.types),
+      wants: (type, run) => (options.run === undefined || run === options.run) && wantsType(type),
       live: this.#live,
       heartbeatMs: this.#heartbeatMs,
       join: (joining) => this.#join(joining, log),
@@ -95,7 +98,7 @@ export class Stream {
     return reader.toStream();
   }
 
-  #join(reader: Reader, log: SessionLog): Topic {
+  #join(reader: Reader, log: ThreadLog): Topic {
     let topic = this.#topics.get(log.thread);
     if (!topic) {
       topic = new Topic(log, { db: this.#db, logger: this.#logger, live: this.#live });
@@ -217,10 +220,9 @@ export class Stream {
         const topic = this.#topics.get(thread);
         if (!topic) continue;
         const seq = last.get(thread);
-        if (seq === undefined && topic.last > 0) {
-          topic.gone = true;
-          topic.wake();
-        } else if ((seq ?? 0) > topic.last) topic.refresh();
+        // A session and its thread are made as one: whatever was read of it or not, one that is missing was deleted.
+        if (seq === undefined) topic.end();
+        else if (seq > topic.last) topic.refresh();
       }
     } catch (error) {
       this.#logger.debug({ error: messageOf(error) }, 'the logs that are read could not be looked at');

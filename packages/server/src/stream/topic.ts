@@ -1,5 +1,5 @@
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, eventsAfter } from '../store/index.ts';
+import { type Database, eventsAfter, lastEvents } from '../store/index.ts';
 import { eventFrame, type Frame } from './frame.ts';
 import type { Live } from './live.ts';
 import type { Reader } from './reader.ts';
@@ -23,7 +23,7 @@ const RUN_BEGINS = new Set(['run.queued', 'run.started', 'run.resumed']);
  */
 export class Topic {
   readonly thread: string;
-  readonly session: string;
+  readonly session: string | null;
   readonly readers = new Set<Reader>();
   readonly #db: Database;
   readonly #logger: Logger;
@@ -39,12 +39,12 @@ export class Topic {
   #last: number;
   #reading = false;
   #again = false;
-  gone = false;
+  #gone = false;
   /** When all of what is being written was asked for. */
   askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
-    log: { thread: string; session: string; lastSequence: number },
+    log: { thread: string; session: string | null; lastSequence: number },
     parts: { db: Database; logger: Logger; live: Live },
   ) {
     this.thread = log.thread;
@@ -55,6 +55,11 @@ export class Topic {
     this.#floor = Math.max(0, log.lastSequence - TAIL_EVENTS);
     this.#last = this.#floor;
     this.refresh();
+  }
+
+  /** The thread was deleted. */
+  get gone(): boolean {
+    return this.#gone;
   }
 
   /** The last sequence that was read. */
@@ -77,7 +82,7 @@ export class Topic {
 
   async #read(): Promise<void> {
     try {
-      while (this.#again && !this.gone) {
+      while (this.#again && !this.#gone) {
         this.#again = false;
         const found = await eventsAfter(this.#db, this.thread, this.#last, PAGE);
         if (found.length === PAGE) this.#again = true;
@@ -142,7 +147,12 @@ export class Topic {
     const number = Math.floor(cursor / PAGE);
     const end = Math.min(this.#floor, (number + 1) * PAGE);
     const frames = (await this.#page(number, end)).filter((frame) => frame.seq > cursor);
-    // Nothing: what was there has been purged.
+    // Nothing: what was there has been purged, or deleted with the thread; then what is left of it here is not told, for
+    // it would follow upon a gap.
+    if (frames.length === 0 && !(await lastEvents(this.#db, [this.thread])).has(this.thread)) {
+      this.end();
+      return { frames, upTo: cursor };
+    }
     return { frames, upTo: frames.at(-1)?.seq ?? end };
   }
 
@@ -159,6 +169,12 @@ export class Topic {
     } finally {
       if (this.#pages.get(number) === page) this.#pages.delete(number);
     }
+  }
+
+  /** Everybody goes: there is nothing to read any more. */
+  end(): void {
+    this.#gone = true;
+    this.wake();
   }
 
   wake(): void {

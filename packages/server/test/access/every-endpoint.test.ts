@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { allEndpoints, type Endpoint } from '@troupe/protocol';
-import { createModels, type Database, newId } from '@troupe/server';
+import { type Database, newId } from '@troupe/server';
 import { buildStart, Stage } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { silentLogger } from '../../src/base/index.ts';
-import { readConfig } from '../../src/config/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
-import { createApp, type Services } from '../../src/http/index.ts';
+import type { Services } from '../../src/http/index.ts';
 import { routes } from '../../src/http/routes/index.ts';
-import { Life } from '../../src/process/life.ts';
-import { openServices, type Program } from '../../src/process/program.ts';
-import { ProviderRows } from '../../src/process/provider-rows.ts';
+import { openHttpSide } from '../http-side.ts';
 import { bodyOf } from './body-of.ts';
 import { AUDIENCE, inside } from './stage.ts';
 
@@ -33,26 +29,8 @@ const served = () => {
 
 beforeAll(async () => {
   stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
-  const { db, kernel, cast } = stage;
-  const program: Program = {
-    name: 'serve',
-    version: '0',
-    config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
-    logger: silentLogger,
-    life: new Life(silentLogger),
-    doors: [],
-    models: createModels({}),
-    providers: new ProviderRows(),
-    tools: () => ({ resolve: () => undefined }),
-    tasks: {},
-    crontab: [],
-  };
-  services = await openServices(program, db, kernel);
-  app = createApp({
-    logger: silentLogger,
-    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
-    services: () => services,
-  });
+  const { db, cast } = stage;
+  ({ services, app } = await openHttpSide(stage));
   ours = await furnish(db, cast.project);
 });
 

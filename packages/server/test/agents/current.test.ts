@@ -156,6 +156,7 @@ test('the model is that of the message, else of the session, the agent, the proj
     maxOutputTokens: 777,
     inputPrice: 2.5,
     outputPrice: 10,
+    cacheReadPrice: 1.25,
   });
 
   // What was chosen and cannot be used is a refusal, not another model; a fallback is left out.

@@ -246,3 +246,30 @@ test('files that cannot be read or say too much are refused, with the names of w
     .executeTakeFirstOrThrow();
   expect(after.agents).toBe(agents);
 });
+
+test('a file brings an archived agent back, changed or not', async () => {
+  const agent = await stage.createAgent({ name: 'asleep', systemPrompt: 'One' });
+  const archive = () => stage.send('DELETE', `/v1/agents/${agent.id}`);
+  await archive();
+  const same = await importFile('---\nname: asleep\n---\n\nOne\n', 'text/markdown');
+  expect(same.body).toMatchObject({ id: agent.id, status: 'active', version: 1 });
+  await archive();
+  const other = await importFile('---\nname: Asleep\n---\n\nTwo\n', 'text/markdown');
+  expect(other.body).toMatchObject({ id: agent.id, status: 'active', version: 2, systemPrompt: 'Two' });
+  expect((await stage.audit(agent.id)).map(({ action }) => action)).toEqual([
+    'agent.created',
+    'agent.archived',
+    'agent.restored',
+    'agent.archived',
+    'agent.imported',
+    'agent.restored',
+  ]);
+  // What is refused wakes nobody.
+  await archive();
+  const wrong = await importFile(
+    '---\nname: asleep\ncapabilities: [{ id: nothing }]\n---\n\nTwo\n',
+    'text/markdown',
+  );
+  expect(wrong.status).toBe(422);
+  expect(await stage.get(`/v1/agents/${agent.id}`)).toMatchObject({ status: 'archived', version: 2 });
+});

@@ -142,10 +142,12 @@ export class AgentsStage {
     return answer.body;
   }
 
-  async audit(target: string): Promise<{ action: string; actor_kind: string; actor_id: string | null }[]> {
+  async audit(
+    target: string,
+  ): Promise<{ action: string; actor_kind: string; actor_id: string | null; data: unknown }[]> {
     return this.db.rows
       .selectFrom('audit_log')
-      .select(['action', 'actor_kind', 'actor_id'])
+      .select(['action', 'actor_kind', 'actor_id', 'data'])
       .where('target', '=', target)
       .orderBy('id')
       .execute();

@@ -26,6 +26,8 @@ test('everything may be left out, or set to nothing', () => {
     modelKeys: { openai: null, anthropic: null },
     encryptionKeys: [],
     bootstrapKey: null,
+    metricsToken: null,
+    metricsPort: null,
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -57,6 +59,8 @@ test('what is set is used', () => {
     modelKeys: { openai: 'sk-1', anthropic: null },
     encryptionKeys: [],
     bootstrapKey: null,
+    metricsToken: null,
+    metricsPort: null,
   });
   const direct = 'postgres://db.example:5432/troupe';
   expect(readConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);

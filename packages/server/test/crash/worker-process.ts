@@ -1,21 +1,18 @@
 import { flushCompileCache } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Json, JsonObject } from '@troupe/protocol';
-import {
-  createModels,
-  createScripted,
-  Database,
-  Kernel,
-  type Probe,
-  silentLogger,
-  type ToolContext,
-} from '@troupe/server';
-import { plainDoor } from '@troupe/testing';
 import pg from 'pg';
+import { createPlainDoor } from '../../../testing/src/plain-door.ts';
+import { silentLogger } from '../../src/base/index.ts';
+import { Kernel, type Probe, type ToolContext, toModelMessages } from '../../src/kernel/index.ts';
+import { createModels } from '../../src/models/registry.ts';
+import { createScripted } from '../../src/models/scripted/index.ts';
+import { Database } from '../../src/store/index.ts';
 import { recordEffect } from './effects.ts';
 import type { Job, Numbered, Order, Report, Strike } from './orders.ts';
 
 // A worker in a process of its own, for tests that kill, stop and drain it. Orders come and reports go over IPC.
+// It imports no more than a worker needs: importing is most of what a process costs that is soon killed.
 
 interface AtWork {
   kernel: Kernel;
@@ -82,7 +79,7 @@ async function work(job: Job): Promise<string> {
     },
   };
   const worker = await kernel.work({
-    doors: [plainDoor],
+    doors: [createPlainDoor(toModelMessages)],
     models: createModels({ scripted: scripted.provider }),
     tools: { resolve: (tool) => (args, context) => execute(tool.name, args, context) },
     ...(job.capacity ? { capacity: job.capacity } : {}),

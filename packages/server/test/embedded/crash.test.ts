@@ -15,6 +15,7 @@ import {
   start,
   tempDirectory,
   until,
+  usedHome,
 } from './stage.ts';
 
 const strangers: ChildProcess[] = [];
@@ -23,7 +24,7 @@ afterEach(() => {
 });
 
 test('after kill -9 of its owner the orphan is adopted with its data', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   await query(holder.told.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   const postmaster = postmasterPid(home)!;
@@ -39,7 +40,7 @@ test('after kill -9 of its owner the orphan is adopted with its data', async () 
 });
 
 test('of several processes after a kill -9 one adopts', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   await kill((await hold(home)).process);
   const all = await Promise.all([hold(home), hold(home), hold(home)]);
   expect(all.filter(({ told }) => told.adopted)).toHaveLength(1);
@@ -47,7 +48,7 @@ test('of several processes after a kill -9 one adopts', async () => {
 });
 
 test('after kill -9 of the owner and of the postmaster it starts again with its data', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   await query(holder.told.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   const postmaster = postmasterPid(home)!;
@@ -77,7 +78,7 @@ test('after kill -9 in the middle of init the next start makes the directory ane
 });
 
 test('a child of the killed postmaster that is slow to end delays the start, no more', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   const postmaster = postmasterPid(home)!;
   const child = Number(readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ')[0]);
@@ -92,7 +93,7 @@ test('a child of the killed postmaster that is slow to end delays the start, no 
 });
 
 test('a Postgres that dies below its owner is started again on the same port, and can be stopped', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const postgres = await start(home);
   await query(postgres.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await killPostmaster(home);
@@ -109,7 +110,7 @@ test('a Postgres that dies below its owner is started again on the same port, an
 });
 
 test('when Postgres drops all sessions the directory stays owned', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const postgres = await start(home);
   const postmaster = postmasterPid(home);
   await query(
@@ -123,7 +124,7 @@ test('when Postgres drops all sessions the directory stays owned', async () => {
 });
 
 test('a postmaster.pid whose pid belongs to another program is not believed', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   const path = join(home, 'postgres/data/postmaster.pid');
   const text = readFileSync(path, 'utf8');
@@ -137,7 +138,7 @@ test('a postmaster.pid whose pid belongs to another program is not believed', as
 });
 
 test('signals to the group of Troupe do not reach Postgres; SIGTERM stops it in order', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   const postmaster = postmasterPid(home)!;
   const group = (pid: number): string =>

@@ -14,10 +14,11 @@ import {
   start,
   tempDirectory,
   until,
+  usedHome,
 } from './stage.ts';
 
 test('a second start on the same home is refused, names the holder and leaves it alone', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   const second = await hold(home);
   expect(second.told).toMatchObject({ code: 'home_in_use', hint: expect.stringContaining('TROUPE_HOME') });
@@ -36,14 +37,14 @@ test('a second start on the same home is refused, names the holder and leaves it
 });
 
 test('without the note the holder is named by its database session', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const holder = await hold(home);
   writeFileSync(join(home, 'postgres/owner.json'), '');
   expect((await refusal(home)).message).toContain(`troupe owner ${holder.pid} on`);
 });
 
 test('a second start in the same process is refused too', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   await start(home);
   expect(await refusal(home)).toMatchObject({ code: 'home_in_use' });
 });
@@ -63,7 +64,7 @@ test('of several first starts at the same time one wins and the others are refus
 });
 
 test('a start while the owner is stopping waits or is refused, and never loses its Postgres', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const first = await start(home);
   const stopped = first.stop();
   const next = await hold(home);
@@ -77,7 +78,7 @@ test('a start while the owner is stopping waits or is refused, and never loses i
 });
 
 test('the lock is kept until the postmaster ends, so nobody adopts what is about to stop', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const postgres = await start(home);
   const postmaster = postmasterPid(home)!;
   const watcher = new pg.Client({ connectionString: postgres.url });
@@ -121,7 +122,7 @@ test('a start lock of a dead process, and one of a recycled pid, do not stop any
 });
 
 test('an owner in another container is believed while its note is touched, and forgotten after', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   await (await start(home)).stop();
   const note = join(home, 'postgres/owner.json');
   writeFileSync(note, JSON.stringify({ ...(await ownClaim()), pid: 7, host: 'other-container' }));
@@ -136,7 +137,7 @@ test('an owner in another container is believed while its note is touched, and f
 
 /** The note of a process that runs here, to be changed into one that does not. */
 async function ownClaim(): Promise<Record<string, unknown>> {
-  const home = tempDirectory();
+  const home = await usedHome();
   const postgres = await start(home);
   const claim = JSON.parse(readFileSync(join(home, 'postgres/owner.json'), 'utf8')) as Record<
     string,

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { furnish } from '@troupe/testing';
 import pg from 'pg';
-import { afterEach } from 'vitest';
+import { afterEach, inject } from 'vitest';
 import { StartupError, silentLogger } from '../../src/base/index.ts';
 import {
   type EmbeddedOptions,
@@ -53,6 +54,13 @@ export function tempDirectory(): string {
   chmodSync(path, 0o755);
   homes.push(path);
   return path;
+}
+
+/** A home whose first start is past, for tests that are about later ones. */
+export async function usedHome(): Promise<string> {
+  const home = tempDirectory();
+  await furnish(home, inject('homesDirectory'));
+  return home;
 }
 
 /** Starts in this process; stopped after the test. */

@@ -12,7 +12,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findBinaries } from '../../src/store/embedded/index.ts';
-import { postmasterPid, query, refusal, start, tempDirectory } from './stage.ts';
+import { postmasterPid, query, refusal, start, tempDirectory, usedHome } from './stage.ts';
 
 test('the first start makes a durable UTF-8 database, the next ones take less than two seconds', async () => {
   const home = join(tempDirectory(), 'deep', '.troupe');
@@ -48,7 +48,7 @@ test('the first start makes a durable UTF-8 database, the next ones take less th
 });
 
 test('stop can be asked for twice', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const postgres = await start(home);
   await Promise.all([postgres.stop(), postgres.stop()]);
   await postgres.stop();
@@ -87,7 +87,7 @@ test('a home of more than a hundred characters works', async () => {
 });
 
 test('another port is taken when the last one is occupied, unless the port was asked for', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   const first = await start(home);
   await first.stop();
   const port = Number(new URL(first.url).port);
@@ -102,7 +102,7 @@ test('another port is taken when the last one is occupied, unless the port was a
 });
 
 test('a start that Postgres refuses shows the end of its log', async () => {
-  const home = tempDirectory();
+  const home = await usedHome();
   await (await start(home)).stop();
   writeFileSync(join(home, 'postgres/data/postgresql.auto.conf'), 'shared_buffers = nonsense\n');
   const error = await refusal(home);

@@ -43,7 +43,7 @@ test('an agent is made with its entity, its first version, its snapshot and a no
   expect(version).toMatchObject({ agentId: agent.id, version: 1, notes: null });
   expect(version.checksum).toMatch(/^[0-9a-f]{64}$/);
   expect(version.definition).toMatchObject({ name: 'Whole', ...full });
-  expect(await stage.audit(agent.id)).toEqual([
+  expect(await stage.audit(agent.id)).toMatchObject([
     { action: 'agent.created', actor_kind: 'key', actor_id: 'the-key' },
   ]);
 });
@@ -72,6 +72,21 @@ test('names are unique in a project without regard to case, archived ones includ
   await stage.send('DELETE', `/v1/agents/${agent.id}`);
   expect((await stage.send('POST', '/v1/agents', { body: { name: 'unique name' } })).status).toBe(409);
   expect((await stage.createAgent({ name: 'unique name' }, stage.there)).version).toBe(1);
+});
+
+test('the case of a name does not matter in any script, nor how an accent is written', async () => {
+  const taken = async (name: string) => (await stage.send('POST', '/v1/agents', { body: { name } })).status;
+  for (const [name, ...same] of [
+    ['Ärger', 'ärger', 'ÄRGER', 'a\u0308rger'],
+    ['ΑΘΗΝΑ', 'αθηνα'],
+    ['Привет', 'ПРИВЕТ'],
+    ['Full', 'ＦＵＬＬ'],
+  ] as const) {
+    const agent = await stage.createAgent({ name });
+    expect(agent.name).toBe(name);
+    for (const other of same) expect([other, await taken(other)]).toEqual([other, 409]);
+  }
+  expect(await taken('Arger')).toBe(201);
 });
 
 function nested(depth: number): unknown {
@@ -210,6 +225,29 @@ test('archived agents are apart, keep their versions and come back', async () =>
     'agent.created',
     'agent.archived',
     'agent.restored',
+  ]);
+});
+
+test('why an agent was archived or brought back stands in the audit log', async () => {
+  const agent = await stage.createAgent({ name: 'noted' });
+  await stage.patchAgent(agent.id, { status: 'archived', notes: 'Nobody asks it.' });
+  await stage.patchAgent(agent.id, { status: 'active', notes: 'Somebody did.', description: 'Wanted' });
+  await stage.patchAgent(agent.id, { status: 'archived' });
+  const told = (await stage.audit(agent.id)).map(({ action, data }) => [
+    action,
+    (data as { notes?: string }).notes,
+  ]);
+  expect(told).toEqual([
+    ['agent.created', undefined],
+    ['agent.archived', 'Nobody asks it.'],
+    ['agent.changed', undefined],
+    ['agent.restored', 'Somebody did.'],
+    ['agent.archived', undefined],
+  ]);
+  const versions = await stage.get<{ data: AgentVersion[] }>(`/v1/agents/${agent.id}/versions`);
+  expect(versions.data.map(({ version, notes }) => [version, notes])).toEqual([
+    [2, 'Somebody did.'],
+    [1, null],
   ]);
 });
 

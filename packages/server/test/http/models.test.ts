@@ -94,6 +94,13 @@ test('without a key to encrypt with, no key is stored', async () => {
 test('the environment may have the key', async () => {
   expect(await stage.createProvider({ kind: 'anthropic' })).toMatchObject({ keySet: true });
   expect(await stage.createProvider({ kind: 'openai' })).toMatchObject({ keySet: false });
+  // It is the key for the provider's own address, and goes to no other.
+  const baseUrl = 'https://elsewhere.example/v1';
+  const elsewhere = await stage.createProvider({ kind: 'anthropic', baseUrl });
+  expect(elsewhere).toMatchObject({ baseUrl, keySet: false });
+  const path = `/v1/providers/${elsewhere.id}`;
+  const back = await stage.send('PATCH', path, { body: { baseUrl: null } });
+  expect(back.body).toMatchObject({ baseUrl: null, keySet: true });
 });
 
 test('a compatible provider needs its address, and names are unique', async () => {

@@ -1,11 +1,28 @@
-import { allEndpoints } from '@troupe/protocol';
+import { allEndpoints, messageRole } from '@troupe/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { docsPage } from '../../src/http/docs-page.ts';
 import { openApiOf } from '../../src/http/openapi.ts';
 
+interface Body {
+  description?: string;
+  content?: Record<string, { schema: object; 'x-frames'?: { data: { $ref: string } }[] }>;
+}
+
+interface Operation {
+  operationId: string;
+  tags: string[];
+  security?: Record<string, string[]>[];
+  parameters: { name: string; in: string; schema: object }[];
+  requestBody?: Body;
+  responses: Record<string, Body>;
+}
+
 const document = openApiOf(allEndpoints(), { version: '1.2.3' }) as {
   openapi: string;
-  paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
 };
 
 it('every endpoint is in the document, once, with all parameters of its path', () => {
@@ -21,9 +38,92 @@ it('every endpoint is in the document, once, with all parameters of its path', (
   }
 });
 
-it('nothing in the document refers to what is not in it', () => {
+it('everything that the document refers to is in it, and nothing is there for nothing', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
-  expect(new Set(references)).toEqual(new Set(['#/components/schemas/Problem']));
+  const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+  expect(new Set(references)).toEqual(new Set(named));
+  expect(named).toEqual(
+    ['Problem', 'Connected', 'Event', 'Delta', 'Disconnecting'].map((name) => `#/components/schemas/${name}`),
+  );
+});
+
+it('every operation has an answer, security that is defined, a known tag, and schemas that compile', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'troupe:document', ...document }, 'troupe:document');
+  // References are to the whole document.
+  const compile = (schema: object) => {
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"troupe:document#/components/');
+    return ajv.compile(JSON.parse(text));
+  };
+  for (const schema of Object.values(document.components.schemas)) compile(schema);
+  const tags = new Set(document.tags.map(({ name }) => name));
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const operation of Object.values(methods)) {
+      const codes = Object.keys(operation.responses);
+      expect(codes, path).toContain('default');
+      expect(
+        codes.filter((code) => /^2\d\d$/.test(code)),
+        path,
+      ).toHaveLength(1);
+      for (const tag of operation.tags) expect(tags.has(tag), tag).toBe(true);
+      for (const named of (operation.security ?? []).flatMap(Object.keys))
+        expect(document.components.securitySchemes).toHaveProperty(named);
+      for (const { schema } of operation.parameters) compile(schema);
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const body of bodies) {
+        if (body?.description !== undefined) expect(body.description).not.toBe('');
+        for (const { schema } of Object.values(body?.content ?? {})) compile(schema);
+      }
+    }
+  }
+});
+
+it('the content of a message is described by its role', () => {
+  const { schema } =
+    document.paths['/v1/runs/{runId}/messages']!.get!.responses['200']!.content!['application/json']!;
+  const fits = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+  const message = {
+    id: '01a1e2c8-cf7b-7075-9ccb-1486690d1d39',
+    sessionId: null,
+    sequence: 1,
+    toolCallId: null,
+    senderId: null,
+    runId: null,
+    step: null,
+    metadata: {},
+    createdAt: '2026-01-01T00:00:00.000Z',
+  };
+  const contents: Record<string, object> = {
+    said: { text: 'x', parts: [{ type: 'text', text: 'x' }] },
+    tool_call: { id: 'c', name: 'look', arguments: { at: [1] } },
+    tool_result: { result: { seen: true }, error: null },
+  };
+  const kindOf: Record<string, string> = { user: 'said', assistant: 'said', system: 'said' };
+  for (const role of messageRole.options) {
+    for (const [kind, content] of Object.entries(contents)) {
+      const given = { data: [{ ...message, role, content }], lastSequence: 1 };
+      expect([role, kind, fits(given)]).toEqual([role, kind, kind === (kindOf[role] ?? role)]);
+    }
+  }
+});
+
+it('files and streams say what they come as', () => {
+  const exported = document.paths['/v1/agents/{agentId}/export']!.get!.responses['200']!.content!;
+  expect(Object.keys(exported)).toEqual(['text/markdown', 'application/yaml', 'application/json']);
+  const streams = Object.entries(document.paths).filter(([path]) => path.endsWith('/events'));
+  expect(streams).toHaveLength(2);
+  for (const [, { get }] of streams) {
+    const content = get!.responses['200']!.content!;
+    expect(Object.keys(content)).toEqual(['application/json', 'text/event-stream']);
+    const frames = content['text/event-stream']!['x-frames']!;
+    expect(frames.map(({ data }) => data.$ref.split('/').at(-1))).toEqual([
+      'Connected',
+      'Event',
+      'Delta',
+      'Disconnecting',
+    ]);
+    expect(get!.parameters.map(({ name }) => name)).toContain('Last-Event-ID');
+  }
 });
 
 it('the page names every endpoint and asks nothing of other hosts', () => {
@@ -32,6 +132,10 @@ it('the page names every endpoint and asks nothing of other hosts', () => {
     expect(page).toContain(path);
     expect(page).toContain(summary.replaceAll('"', '&quot;'));
   }
+  // Shapes as people write them, and what a stream sends.
+  expect(page).toContain('arguments: any JSON');
+  expect(page).toContain('event: <code>disconnecting</code>');
+  expect(page).toContain('<code>application/yaml</code>');
   expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   expect(page).not.toMatch(/<script/);
 });

@@ -32,6 +32,7 @@ export interface SessionStageOptions {
   limits?: Partial<SnapshotLimits>;
   /** Names; the second is for where the first fails. */
   models?: string[];
+  contextTokens?: number;
   probe?: Probe;
   /** HTTP and work in one process (`dev`), or as two. */
   apart?: boolean;
@@ -208,6 +209,7 @@ async function direct(db: Database, cast: Cast, options: SessionStageOptions): P
     maxOutputTokens: 4096,
     inputPrice: 0,
     outputPrice: 0,
+    ...(options.contextTokens ? { contextTokens: options.contextTokens } : {}),
   }));
   const patch = JSON.stringify({ tools, models });
   const limits = JSON.stringify(options.limits ?? {});

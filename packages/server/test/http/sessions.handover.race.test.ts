@@ -5,6 +5,7 @@ import {
   Database,
   Kernel,
   type ModelRequest,
+  newId,
   sessionsDoor,
   silentLogger,
   type ToolExecute,
@@ -50,6 +51,70 @@ for (const boundary of ['recover', 'expire', 'release', 'park']) {
   }
 }
 
+for (const when of ['before', 'after']) {
+  it(`a second message ${when} reap is answered exactly once, whatever its policy`, async () => {
+    const opened = new Map<BusyPolicy, Session>();
+    const said = new Map<BusyPolicy, number>();
+    const held = Promise.withResolvers<void>();
+    let once = true;
+    stage = await SessionStage.open({
+      script: (request) =>
+        request.step === 1 ? { calls: [{ id: 'call', name: 'echo', arguments: {} }] } : reply(request),
+      tools: { echo: () => 'x' },
+      toolList: [{ name: 'echo', effect: 'pure' }],
+      apart: true,
+      probe: async (at, moment) => {
+        if (at === 'claim' && moment === 'before') await held.promise;
+        if (!once || at !== 'reap' || moment !== when) return;
+        once = false;
+        for (const [policy, { id }] of opened) {
+          const body = { content: { text: 'second' }, policy };
+          said.set(policy, (await stage.ask('POST', `${stage.sessions}/${id}/messages`, body)).status);
+        }
+      },
+    });
+    for (const policy of POLICIES) {
+      const session = await stage.create();
+      await stage.say(session, 'first');
+      opened.set(policy, session);
+    }
+    // A worker that took all four and is gone: its row is there, its lock is free, its heart has stopped.
+    const gone = newId();
+    await stage.db.pool.query(
+      `insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'gone', 1, 1)`,
+      [gone],
+    );
+    const { rows } = await stage.db.pool.query(
+      `select troupe.claim($1, 10, '{session}', '{"session": ["session.started"]}')`,
+      [gone],
+    );
+    expect(rows).toHaveLength(4);
+    held.resolve();
+    await until('nothing is left to do', async () => {
+      const statuses = await Promise.all([...opened.values()].map((session) => stage.get(session)));
+      return said.size === 4 && statuses.every(({ status }) => status === 'pending');
+    });
+    for (const [policy, session] of opened) {
+      const messages = await stage.messages(session);
+      const texts = (role: string) =>
+        messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);
+      // Once it is in the queue again it is free to end before the second message comes.
+      const refusals = policy !== 'reject' ? [201] : when === 'after' ? [409, 201] : [409];
+      expect(refusals).toContain(said.get(policy));
+      expect(texts('user')).toEqual(said.get(policy) === 409 ? ['first'] : ['first', 'second']);
+      expect(texts('assistant').flatMap((answer) => answer.slice(4).split('+'))).toEqual(texts('user'));
+      expect(await stage.events(session)).toContain(policy === 'interrupt' ? 'run.canceled' : 'run.resumed');
+    }
+  });
+}
+
+/** Names everything that no text of its own has answered yet. */
+function reply(request: ModelRequest): Turn {
+  const spoken = request.messages.findLastIndex((one) => one.role === 'assistant' && one.text !== '');
+  const open = request.messages.slice(spoken + 1).flatMap((one) => (one.role === 'user' ? [one.text] : []));
+  return { text: `re: ${open.join('+')}` };
+}
+
 /** The first message, the boundary, the second message at it, and everything until nothing is left to do. */
 async function play(boundary: string, when: string, policy: BusyPolicy) {
   let session: Session | null = null;
@@ -57,9 +122,7 @@ async function play(boundary: string, when: string, policy: BusyPolicy) {
   let once = true;
   const script = (request: ModelRequest): Turn => {
     if (request.step === 1) return { calls: [{ id: 'call', name: CALLS[boundary]!, arguments: {} }] };
-    const spoken = request.messages.findLastIndex((one) => one.role === 'assistant' && one.text !== '');
-    const open = request.messages.slice(spoken + 1).flatMap((one) => (one.role === 'user' ? [one.text] : []));
-    return { text: `re: ${open.join('+')}` };
+    return reply(request);
   };
   const echoing = Promise.withResolvers<void>();
   // Pure: whoever takes the run over executes it again.

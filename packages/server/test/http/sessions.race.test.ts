@@ -149,63 +149,103 @@ describe('one message id for two sessions at the same moment', () => {
 
 describe('a message that was on its way when the run failed', () => {
   for (const policy of POLICIES) {
-    for (const broken of [1, 2]) {
-      it(`${policy}: is answered once${broken === 1 ? '' : ', after a retry where its own run fails as well'}`, async () => {
-        const failing = gate();
-        const written = gate();
-        const held: { run: string | null } = { run: null };
-        let waiting = false;
-        let failures = broken;
-        stage = await SessionStage.open({
-          script: async ({ messages }) => {
-            if (failures === broken) await failing.promise;
-            if (failures-- > 0) return { error: { code: 'down', message: 'Down.', retryable: false } };
-            const said = messages.flatMap((one) => (one.role === 'user' ? [one.text] : []));
-            return { text: `re: ${said.join('+')}` };
-          },
-          probe: async (boundary, when, [run]) => {
-            if (boundary !== 'start' || when !== 'before') return;
-            held.run ??= run!;
-            if (run === held.run) return;
-            waiting = true;
-            await written.promise;
-          },
-        });
-        const session = await stage.create();
-        await stage.say(session, 'first');
-        // Another connection stands where posts that look at the active run pass by.
-        const client = await stage.db.pool.connect();
-        await client.query('begin');
-        await client.query(`select pg_advisory_xact_lock(hashtextextended('troupe.post:' || $1::text, 0))`, [
-          session.threadId,
-        ]);
-        const path = `${stage.sessions}/${session.id}`;
-        const second = stage.ask('POST', `${path}/messages`, { content: { text: 'second' }, policy });
-        await until('the second is on its way', async () => {
-          const { rows } = await stage.db.pool.query(
-            `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
-              where a.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
-          );
-          return waiting || rows.length > 0;
-        });
-        failing.resolve();
-        await stage.becomes(session, 'failed');
-        written.resolve();
-        await client.query('commit');
-        client.release();
-        expect((await second).status).toBe(201);
-        if (broken === 2) {
-          await stage.becomes(session, 'failed');
-          await stage.done('POST', `${path}/retry`);
-        }
-        await stage.becomes(session, 'pending');
-        expect(await stage.lines(session)).toEqual([
-          'user: first',
-          'user: second',
-          'assistant: re: first+second',
-        ]);
-        expect(await violations(stage.db.pool)).toEqual([]);
+    it(`${policy}: is refused, and nothing of it is stored`, async () => {
+      const failing = gate();
+      const written = gate();
+      const held: { run: string | null } = { run: null };
+      let waiting = false;
+      let broken = true;
+      stage = await SessionStage.open({
+        script: async ({ messages }) => {
+          await failing.promise;
+          if (broken) return { error: { code: 'down', message: 'Down.', retryable: false } };
+          const said = messages.flatMap((one) => (one.role === 'user' ? [one.text] : []));
+          return { text: `re: ${said.join('+')}` };
+        },
+        probe: async (boundary, when, [run]) => {
+          if (boundary !== 'start' || when !== 'before') return;
+          held.run ??= run!;
+          if (run === held.run || waiting) return;
+          waiting = true;
+          await written.promise;
+        },
       });
-    }
+      const session = await stage.create();
+      await stage.say(session, 'first');
+      // Another connection stands where posts that look at the active run pass by.
+      const client = await stage.db.pool.connect();
+      await client.query('begin');
+      await client.query(`select pg_advisory_xact_lock(hashtextextended('troupe.post:' || $1::text, 0))`, [
+        session.threadId,
+      ]);
+      const path = `${stage.sessions}/${session.id}`;
+      const second = stage.refused('POST', `${path}/messages`, { content: { text: 'second' }, policy });
+      await until('the second is on its way', async () => {
+        const { rows } = await stage.db.pool.query(
+          `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+            where a.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
+        );
+        return waiting || rows.length > 0;
+      });
+      failing.resolve();
+      await stage.becomes(session, 'failed');
+      written.resolve();
+      await client.query('commit');
+      client.release();
+      expect(await second).toEqual([409, 'session_failed']);
+      expect(await stage.lines(session)).toEqual(['user: first']);
+      broken = false;
+      await stage.done('POST', `${path}/retry`);
+      await stage.becomes(session, 'pending');
+      await stage.say(session, 'third', { policy });
+      await until('answered', async () => (await stage.messages(session)).length === 4);
+      expect(await stage.lines(session)).toEqual([
+        'user: first',
+        'assistant: re: first',
+        'user: third',
+        'assistant: re: first+third',
+      ]);
+      expect(await violations(stage.db.pool)).toEqual([]);
+    });
   }
+
+  it('at no particular moment: it comes before the failure or is refused, and is answered once', async () => {
+    const broken = new Set<string>();
+    stage = await SessionStage.open({
+      script: async ({ messages }) => {
+        const said = messages.flatMap((one) => (one.role === 'user' ? [one.text] : []));
+        if (broken.has(said[0]!)) return { error: { code: 'down', message: 'Down.', retryable: false } };
+        return {
+          text: `re: ${said.slice(messages.findLastIndex((one) => one.role === 'assistant') + 1).join('+')}`,
+        };
+      },
+    });
+    const seen = new Set<string>();
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, place) => {
+        const policy = POLICIES[place % 4]!;
+        const name = `first ${place}`;
+        broken.add(name);
+        const session = await stage.create();
+        const path = `${stage.sessions}/${session.id}`;
+        await stage.say(session, name);
+        const [status, code] = await stage.refused('POST', `${path}/messages`, {
+          content: { text: 'second' },
+          policy,
+        });
+        seen.add(`${policy} ${status} ${code ?? ''}`.trim());
+        await stage.becomes(session, 'failed');
+        broken.delete(name);
+        const stored = (await stage.messages(session)).length;
+        expect(stored).toBe(status === 201 ? 2 : 1);
+        await stage.done('POST', `${path}/retry`);
+        await stage.becomes(session, 'pending');
+        const answers = (await stage.lines(session)).filter((line) => line.startsWith('assistant'));
+        expect(answers).toEqual([`assistant: re: ${status === 201 ? `${name}+second` : name}`]);
+      }),
+    );
+    const outcomes = POLICIES.flatMap((policy) => [`${policy} 201`, `${policy} 409 session_failed`]);
+    for (const one of seen) expect([...outcomes, 'reject 409 session_busy']).toContain(one);
+    expect(await violations(stage.db.pool)).toEqual([]);
+  });
 });

@@ -443,4 +443,39 @@ describe('stopping and going on', () => {
     await stage.say(kept, 'three');
     await until('answered', async () => (await stage.messages(kept)).length === 4);
   });
+
+  it('notes who copied it and who deleted it, once, and nothing where nothing was done', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create({ user: 'ann' });
+    await stage.say(session, 'one');
+    await stage.becomes(session, 'pending');
+    const [message] = await stage.messages(session);
+    const path = `${stage.sessions}/${session.id}`;
+    expect(await stage.refused('POST', `${path}/fork`, { messageId: session.id })).toEqual([
+      ...[404, 'message_not_found'],
+    ]);
+    stage.caller = { ...stage.caller, kind: 'key', keyId: 'a key' };
+    const forked = await stage.done<Session>('POST', `${path}/fork`, { messageId: message!.id });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => stage.ask('DELETE', path)));
+    for (const { status } of answers) expect([204, 404]).toContain(status);
+    const { rows } = await stage.db.pool.query(
+      `select project_id as project, actor_kind as kind, actor_id as id, action, target, data from troupe.audit_log where action like 'session.%' order by id`,
+    );
+    const by = { project: stage.cast.project, kind: 'key', id: 'a key' };
+    const { entityId } = rows[0].data;
+    expect(rows).toEqual([
+      {
+        ...by,
+        action: 'session.forked',
+        target: forked.id,
+        data: { from: session.id, messageId: message!.id, entityId },
+      },
+      {
+        ...by,
+        action: 'session.deleted',
+        target: session.id,
+        data: { agentId: stage.cast.agent, entityId },
+      },
+    ]);
+  });
 });

@@ -31,8 +31,8 @@ describe('a call that somebody outside settles', () => {
     ]);
     const types = await scene.types(thread);
     expect(types.slice(types.indexOf('step.generated'))).toEqual([
-      ...['step.generated', 'tool.waiting', 'run.waiting_tool', 'tool.completed', 'run.resumed'],
-      ...['step.started', 'step.generated', 'message.created', 'run.completed'],
+      ...['step.generated', 'tool.waiting', 'run.waiting_tool', 'tool.completed', 'run.queued'],
+      ...['run.resumed', 'step.started', 'step.generated', 'message.created', 'run.completed'],
     ]);
   });
 

@@ -69,7 +69,10 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
   it.each([undefined, 1, 3, 7, 64, 100_000])('reads a stream in writes of %s bytes', async (bytes) => {
     say(WHOLE, bytes === undefined ? {} : { bytes });
     const { answer, deltas } = await ask(modelOf(format), request());
-    expect(answer).toEqual({
+    const { reasoningParts, ...shown } = answer;
+    // Compatible servers want nothing back.
+    expect(reasoningParts !== undefined).toBe(format.kind !== 'openai_compatible');
+    expect(shown).toEqual({
       reasoning: 'Let me see.',
       text: 'Naïve 🎭 — done',
       calls: [
@@ -181,10 +184,24 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
       text: 'half',
       finishReason: 'length',
     });
+    say({ calls: [{ id: 'c', name: 'drop_table', pieces: [] }], finish: 'length' });
+    expect((await ask(modelOf(format), request())).answer.calls).toMatchObject([
+      { arguments: null, invalid: expect.any(String) },
+    ]);
     say({ text: ['no'], finish: 'filter' });
     expect((await ask(modelOf(format), request())).answer.finishReason).toBe('content_filter');
     say({ text: ['eight by', 'tes'], usage: null });
     expect((await ask(modelOf(format), request())).answer.usage).toEqual({ inputTokens: 2, outputTokens: 3 });
+  });
+
+  it('counts what was cached among the input', async () => {
+    say({ text: ['ok'], usage: { input: 100, output: 2, cacheRead: 80, cacheWrite: 15 } });
+    expect((await ask(modelOf(format), request())).answer.usage).toEqual({
+      inputTokens: 100,
+      outputTokens: 2,
+      cacheReadTokens: 80,
+      ...(format.kind === 'anthropic' ? { cacheWriteTokens: 15 } : {}),
+    });
   });
 
   it('hands arguments that are not JSON on as they are', async () => {
@@ -301,6 +318,12 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
       message: "This model's maximum context length is 4096 tokens.",
       expected: { code: 'context_too_long', retryable: false },
     },
+    {
+      what: 'a prompt that a filter refuses',
+      status: 400,
+      type: 'content_filter',
+      expected: { code: 'content_filter', retryable: false },
+    },
     { what: 'too large a body', status: 413, expected: { code: 'context_too_long', retryable: false } },
     {
       what: 'a redirect, which is not followed',
@@ -343,6 +366,8 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     { type: 'overloaded_error', code: 'model_overloaded', retryable: true },
     { type: 'server_error', code: 'model_unavailable', retryable: true },
     { type: 'invalid_request_error', code: 'model_rejected', retryable: false },
+    { type: 'context_length_exceeded', code: 'context_too_long', retryable: false },
+    { type: 'content_filter', code: 'content_filter', retryable: false },
   ])(
     'an error inside the stream ($type), before or after the first word',
     async ({ type, code, retryable }) => {

@@ -15,6 +15,7 @@ import {
   startDev,
   Troupe,
   tempHome,
+  usedHome,
 } from './stage.ts';
 
 test('the first start makes a database, says where everything is, and a later one takes less than 2 s', async () => {
@@ -42,7 +43,7 @@ test('the first start makes a database, says where everything is, and a later on
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   '%s drains, with health 503, then stops Postgres',
   async (signal) => {
-    const home = tempHome();
+    const home = await usedHome();
     const troupe = await startDev(home);
     await troupe.ready();
     const postmaster = postmasterPid(home)!;
@@ -59,7 +60,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
 );
 
 test('what hangs is not waited for longer than ten seconds', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const troupe = await startDev(home);
   await troupe.ready();
   await holdUp(embeddedUrl(home));
@@ -70,7 +71,7 @@ test('what hangs is not waited for longer than ten seconds', async () => {
 });
 
 test('a second signal ends at once and leaves Postgres to the next start', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const troupe = await startDev(home);
   await troupe.ready();
   const postmaster = postmasterPid(home)!;
@@ -94,7 +95,7 @@ test('a second signal ends at once and leaves Postgres to the next start', async
 });
 
 test('when npm is killed, whose shell passes no signal on, it stops too', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const port = String(await freePort());
   const env = { PATH: process.env.PATH, TROUPE_HOME: home, PORT: port, npm_lifecycle_event: 'start' };
   const shell = spawn('sh', ['-c', '"$0" "$1" dev; true', process.execPath, MAIN], { env, stdio: 'ignore' });
@@ -122,7 +123,7 @@ test('told to stop while it starts, it stops in order', async () => {
 });
 
 test('after kill -9 the next start adopts the Postgres that was left, with its data', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const killed = await startDev(home);
   await killed.ready();
   const postmaster = postmasterPid(home)!;
@@ -140,7 +141,7 @@ test('after kill -9 the next start adopts the Postgres that was left, with its d
 });
 
 test('a second start on the same home is refused and told by whom, also where the port is the same', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const first = await startDev(home);
   await first.ready();
   for (const port of [await freePort(), first.port]) {
@@ -155,7 +156,7 @@ test('a second start on the same home is refused and told by whom, also where th
 });
 
 test('a port in use is told, and the Postgres that was started is stopped again', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   after(() => taken.close());
@@ -167,7 +168,7 @@ test('a port in use is told, and the Postgres that was started is stopped again'
 });
 
 test('when Postgres is killed it comes back, and readyz tells', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const troupe = await startDev(home);
   await troupe.ready();
   const postmaster = postmasterPid(home)!;
@@ -186,7 +187,7 @@ test('when Postgres is killed it comes back, and readyz tells', async () => {
 });
 
 test('a failure that nobody handled is logged, and the process goes in order with exit code 1', async () => {
-  const home = tempHome();
+  const home = await usedHome();
   const bomb = `data:text/javascript,process.on('SIGUSR2', () => { Promise.reject(new Error('boom')); })`;
   const port = String(await freePort());
   const troupe = new Troupe('dev', { TROUPE_HOME: home, PORT: port }, ['--import', bomb]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readMigrations, silentLogger, startEmbedded } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
+import { readExposition } from '../metrics/exposition.ts';
 import { after, connect, freePort, Troupe } from './stage.ts';
 
 /** An empty database, or one that is migrated already. */
@@ -31,8 +32,20 @@ test('ten processes migrate an empty database at once; each migration is applied
 
 test('serve and work start side by side on an empty database, and stop in order', async () => {
   const DATABASE_URL = await database();
-  const [serve, work] = [await startServe({ DATABASE_URL }), new Troupe('work', { DATABASE_URL })];
+  const [port, token] = [await freePort(), 'the-token-of-prometheus'];
+  const observed = { TROUPE_METRICS_PORT: String(port), TROUPE_METRICS_TOKEN: token };
+  const [serve, work] = [
+    await startServe({ DATABASE_URL }),
+    new Troupe('work', { DATABASE_URL, ...observed }),
+  ];
   await Promise.all([serve.ready(), work.said('working')]);
+  const ask = (path: string, key: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  expect((await ask('/healthz', '')).status).toBe(200);
+  expect((await ask('/metrics', 'another')).status).toBe(401);
+  expect((await ask('/v1/project', token)).status).toBe(404);
+  const told = readExposition(await (await ask('/metrics', token)).text());
+  expect(told.find(({ name }) => name === 'troupe_worker_capacity')?.value).toBe(100);
   expect((await serve.ask('/readyz'))?.status).toBe(200);
   const client = await connect(DATABASE_URL);
   const workers = async () => (await client.query('select pid from troupe.workers')).rows;

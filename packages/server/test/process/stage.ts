@@ -5,9 +5,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from '@troupe/testing';
+import { furnish, until } from '@troupe/testing';
 import pg from 'pg';
-import { afterEach } from 'vitest';
+import { afterEach, inject } from 'vitest';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const cleanups: (() => unknown)[] = [];
@@ -33,6 +33,13 @@ export function tempHome(): string {
     }
     rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   });
+  return home;
+}
+
+/** The same after a first start: what that takes is not what most tests are about. */
+export async function usedHome(): Promise<string> {
+  const home = tempHome();
+  await furnish(home, inject('homesDirectory'));
   return home;
 }
 

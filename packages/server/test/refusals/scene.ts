@@ -1,16 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '@troupe/protocol';
-import { createLogger, createModels, newId } from '@troupe/server';
+import { createLogger, newId } from '@troupe/server';
 import { Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { inject } from 'vitest';
-import { silentLogger } from '../../src/base/index.ts';
-import { readConfig } from '../../src/config/index.ts';
-import { createApp } from '../../src/http/index.ts';
-import { Life } from '../../src/process/life.ts';
-import { openServices } from '../../src/process/program.ts';
-import { ProviderRows } from '../../src/process/provider-rows.ts';
 import { inside } from '../access/stage.ts';
+import { openHttpSide } from '../http-side.ts';
 
 /** The HTTP side of a Troupe with one of each thing in it, and no worker: what is stored changes by requests alone. */
 export class Scene {
@@ -40,29 +34,11 @@ export class Scene {
 
   static async open(): Promise<Scene> {
     const stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
-    const services = await openServices(
-      {
-        name: 'serve',
-        version: '0',
-        config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
-        logger: silentLogger,
-        life: new Life(silentLogger),
-        doors: [],
-        models: createModels({}),
-        providers: new ProviderRows(),
-        tools: () => ({ resolve: () => undefined }),
-        tasks: {},
-        crontab: [],
-      },
-      stage.db,
-      stage.kernel,
-    );
     const logged: string[] = [];
-    const app = createApp({
-      logger: createLogger('warn', { write: (line) => void logged.push(line) }),
-      health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
-      services: () => services,
-    });
+    const { services, app } = await openHttpSide(
+      stage,
+      createLogger('warn', { write: (line) => void logged.push(line) }),
+    );
     // The project of whoever runs the server, so that no endpoint is closed to the key.
     await stage.db.pool.query(`delete from troupe.projects where name = 'default'`);
     await stage.db.pool.query(`update troupe.projects set name = 'default' where id = $1`, [

@@ -361,6 +361,7 @@ export class ModelStore {
     run.runAt = this.now();
     run.waitState = null;
     run.waitDeadline = null;
+    this.append(this.threads.get(run.thread)!, run.id, [], [{ type: 'run.queued' }]);
   }
 
   expire(limit: number): Expired {
@@ -604,7 +605,16 @@ export class ModelStore {
     run.waitState = null;
     run.waitDeadline = null;
     this.touched.add(run);
-    this.append(this.threads.get(run.thread)!, run.id, [], [{ type: event }]);
+    const thread = this.threads.get(run.thread)!;
+    // Serial runs are those of sessions.
+    const endsTurn = run.serial && reason !== 'superseded' && (thread.activeRun ?? run.id) === run.id;
+    const told = endsTurn ? ['session.canceled', event] : [event];
+    this.append(
+      thread,
+      run.id,
+      [],
+      told.map((type) => ({ type })),
+    );
     if (run.serial) this.promote(run);
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connected, event, sessionEndpoints } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { buildAgent, buildCast, until } from '@troupe/testing';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call, clientTool } from '../kernel/scene.ts';
 import { Scene, upTo } from './scene.ts';
 
@@ -225,18 +225,65 @@ test('runs at work are named at once, and a reader that leaves leaves nothing be
   await scene.stage.kernel.ended(second);
 });
 
-test('a session that is deleted ends its streams', async () => {
-  const session = await played();
+describe('a session that is deleted', () => {
+  const remove = async ({ path }: { path: string }) =>
+    expect((await fetch(scene.url + path, { method: 'DELETE' })).status).toBe(204);
+
+  test('ends its streams', async () => {
+    const session = await played();
+    const client = scene.connect(session);
+    await client.sees('run.completed');
+    await remove(session);
+    await until('the end', () => client.ended === 'by the server', 5_000);
+  });
+
+  test('ends them although nothing ever happened in it', async () => {
+    const session = await scene.session();
+    const client = scene.connect(session);
+    await until('connected', () => client.frames.length > 0);
+    await remove(session);
+    await until('the end', () => client.ended === 'by the server', 5_000);
+    expect(client.ids).toEqual([]);
+    expect((await scene.list(session)).status).toBe(404);
+  });
+
+  test('ends them in the middle of what they replay, without a gap', async () => {
+    const session = await scene.session();
+    // More than the socket and what readers share can hold.
+    await scene.append(session.thread, 1_000, 20_000);
+    const client = scene.connect(session);
+    const response = await client.response;
+    await until('the first events', () => client.ids.length > 0);
+    response.pause();
+    await remove(session);
+    response.resume();
+    await until('the end', () => client.ended === 'by the server', 5_000);
+    expect(client.ids.length).toBeLessThan(1_000);
+    expect(client.ids).toEqual(upTo(client.ids.length));
+  });
+});
+
+test('an agent that is archived ends no stream: what is under way is told to its end', async () => {
+  const session = await scene.session();
+  const held = Promise.withResolvers<void>();
+  const run = await scene.say(session, await scene.agent([{ text: 'late', gate: held.promise }]));
   const client = scene.connect(session);
-  await client.sees('run.completed');
-  for (const [table, column] of [
-    ['sessions', 'thread_id'],
-    ['events', 'thread_id'],
-    ['messages', 'thread_id'],
-    ['threads', 'id'],
-  ])
-    await scene.stage.db.pool.query(`delete from troupe.${table} where ${column} = $1`, [session.thread]);
-  await until('the end', () => client.ended === 'by the server', 5_000);
+  await client.sees('run.started');
+  const { agent } = scene.stage.cast;
+  const set = (status: string) =>
+    scene.stage.db.pool.query('update troupe.agents set status = $2 where id = $1', [agent, status]);
+  await set('archived');
+  try {
+    held.resolve();
+    await client.sees('run.completed');
+    await scene.stage.kernel.ended(run);
+    const again = scene.connect(session);
+    await again.sees('run.completed');
+    expect(again.ids).toEqual(client.ids);
+    expect([client.ended, again.ended]).toEqual([null, null]);
+  } finally {
+    await set('active');
+  }
 });
 
 test('a quiet stream shows signs of life; one that ends says when to come back', async () => {

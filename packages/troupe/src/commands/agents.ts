@@ -1,21 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { TroupeClientError } from '@troupe/sdk';
 import { json, MORE, plain, record, table } from '../output.ts';
-import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
+import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
 
-export const agents: Command = async (given) => {
-  const [action = 'list', ...words] = given.words;
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-  if (!act) throw new UsageError(`agents does not know "${action}"`);
-  await act({ ...given, words });
-};
-
-const actions: Record<string, Command> = {
-  async list({ troupe, terminal, words, options }) {
-    noMoreThan(words, 0);
+export const agents: Record<string, Command> = {
+  async list({ troupe, terminal, options }) {
     const status = oneOf('status', options.status ?? 'active', ['active', 'archived']);
     const { data, nextCursor } = await troupe.agents.list({ query: { limit: limitOf(options), status } });
     terminal.out(options.json ? json(data) : table(data, ['id', 'name', 'version', 'description']));
@@ -26,22 +18,24 @@ const actions: Record<string, Command> = {
   },
   async create(given) {
     const { words, options, troupe } = given;
-    const name = wordAt(words, 0, 'the name');
-    noMoreThan(words, 1);
+    const name = words[0]!;
     const model = options.model ? { defaultModelId: options.model } : {};
     const body = { name, systemPrompt: options.prompt ?? '', ...model };
     show(given, await troupe.agents.create({ body }));
   },
   async import(given) {
-    const file = wordAt(given.words, 0, 'the file');
-    const text = await readFile(file, 'utf8').catch((error: Error) => {
-      throw new TroupeClientError(`${file} cannot be read: ${error.message}`);
+    const file = given.words[0]!;
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
+      throw new TroupeClientError(`${file} cannot be read: ${problem}.`);
     });
     show(given, await given.troupe.agents.importOne({ body: text }));
   },
   async export(given) {
+    const { json: asJson, format: asked = asJson ? 'json' : 'markdown' } = given.options;
+    const format = oneOf('format', asked, ['markdown', 'yaml', 'json']);
+    if (asJson && format !== 'json') throw new UsageError(`--json and --format ${format} exclude each other`);
     const agent = await find(given);
-    const format = oneOf('format', given.options.format ?? 'markdown', ['markdown', 'yaml', 'json']);
     const text = await given.troupe.agents.exportOne({
       params: { agentId: agent.id },
       query: { format },
@@ -60,14 +54,14 @@ const actions: Record<string, Command> = {
     if (nextCursor) given.terminal.err(MORE);
   },
   async diff(given) {
-    const agent = await find(given, 3);
-    const query = { from: numberAt(given, 1, 'from'), to: numberAt(given, 2, 'to') };
+    const agent = await find(given);
+    const query = { from: numberAt(given, 1, '<from>'), to: numberAt(given, 2, '<to>') };
     const { changes } = await given.troupe.agents.diff({ params: { agentId: agent.id }, query });
     given.terminal.out(given.options.json ? json(changes) : table(changes, ['path', 'from', 'to']));
   },
   async rollback(given) {
-    const agent = await find(given, 2);
-    const body = { version: numberAt(given, 1, 'the version') };
+    const agent = await find(given);
+    const body = { version: numberAt(given, 1, '<version>') };
     show(given, await given.troupe.agents.rollback({ params: { agentId: agent.id }, body }));
   },
   async preview(given) {
@@ -81,18 +75,27 @@ const actions: Record<string, Command> = {
   },
   async archive(given) {
     const agent = await find(given);
-    await given.troupe.agents.archive({ params: { agentId: agent.id } });
-    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${agent.name} is archived\n`);
+    await setStatus(given, agent.id, 'archived');
+    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is archived\n`);
+  },
+  async unarchive(given) {
+    const agent = await find(given);
+    await setStatus(given, agent.id, 'active');
+    given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is active\n`);
   },
 };
 
-function find({ troupe, words }: Surroundings, most = 1) {
-  noMoreThan(words, most);
-  return findAgent(troupe, wordAt(words, 0, 'the agent'));
+function setStatus({ troupe, options }: Surroundings, agentId: string, status: 'active' | 'archived') {
+  const notes = options.notes === undefined ? {} : { notes: options.notes };
+  return troupe.agents.update({ params: { agentId }, body: { status, ...notes } });
+}
+
+function find({ troupe, words }: Surroundings) {
+  return findAgent(troupe, words[0]!);
 }
 
 function numberAt({ words }: Surroundings, at: number, what: string): number {
-  const number = Number(wordAt(words, at, what));
+  const number = Number(words[at]);
   if (!Number.isInteger(number)) throw new UsageError(`${what} must be a number`);
   return number;
 }

@@ -1,7 +1,5 @@
 import type { Agent } from '@troupe/protocol';
 import { type Session, TurnFailedError } from '@troupe/sdk';
-import { json } from '../output.ts';
-import { wordAt } from '../parse.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
 import { Writing } from './writing.ts';
@@ -12,7 +10,7 @@ const INTERRUPTED = 130;
 /** One message and its answer, or a conversation line by line. What the agent writes is shown while it writes it. */
 export const chat: Command = async (given) => {
   const { troupe, terminal, words, options } = given;
-  const agent = await findAgent(troupe, wordAt(words, 0, 'the agent'));
+  const agent = await findAgent(troupe, words[0]!);
   const session = await openSession(given, agent);
   const goOn = `troupe chat ${/^[\w.-]+$/.test(agent.name) ? agent.name : agent.id} --session ${session.id}`;
   const message = words.slice(1).join(' ');
@@ -63,7 +61,8 @@ async function say(
       { signal: interrupt.signal, onItem: (item, posted) => writing?.show(item, posted) },
     );
     writing?.finish(turn.text);
-    if (options.json) terminal.out(json({ sessionId: session.id, ...turn }));
+    // One line each, so that a conversation can be read as it goes.
+    if (options.json) terminal.out(`${JSON.stringify({ sessionId: session.id, ...turn })}\n`);
     return 0;
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;

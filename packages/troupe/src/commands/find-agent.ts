@@ -1,7 +1,7 @@
 import type { Agent } from '@troupe/protocol';
 import { type Troupe, TroupeClientError } from '@troupe/sdk';
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** By id, else by name, whatever the case; archived ones too, whose names stay taken. */
 export async function findAgent(troupe: Troupe, nameOrId: string): Promise<Agent> {

@@ -1,25 +1,20 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { enableCompileCache } from 'node:module';
 
-const PROCESSES = ['dev', 'serve', 'work', 'migrate'];
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export const PROCESSES = ['dev', 'serve', 'work', 'migrate'] as const;
+type ProcessName = (typeof PROCESSES)[number] | 'reencrypt';
 
-export function isProcess(name: string): boolean {
-  return PROCESSES.includes(name);
+export function isProcess(name: string): name is (typeof PROCESSES)[number] {
+  return (PROCESSES as readonly string[]).includes(name);
 }
 
-/** The server's own program, in a process of its own, with our signals. Answers with its exit code. */
-export function startProcess(name: string, rest: string[]): Promise<number> {
-  const program = fileURLToPath(import.meta.resolve('@troupe/server/main'));
-  const child = spawn(process.execPath, [program, name, ...rest], { stdio: 'inherit' });
-  // Ctrl-C reaches both; we wait for the child, which drains.
-  const pass = (signal: NodeJS.Signals) => child.kill(signal);
-  for (const signal of SIGNALS) process.on(signal, pass);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, signal) => {
-      for (const one of SIGNALS) process.off(one, pass);
-      resolve(code ?? (signal ? 1 : 0));
-    });
-  });
+/**
+ * Makes this process one of the server's: signals, log and end are its own from here on. Resolves when it has started, with
+ * the exit code where it could not.
+ */
+export async function startProcess(name: ProcessName, { json = false }): Promise<number> {
+  // What was compiled once is kept for the next start. Other commands do without the server, which takes a while to load.
+  enableCompileCache();
+  const { compose } = await import('@troupe/server');
+  await compose(name, { json });
+  return Number(process.exitCode ?? 0);
 }

@@ -1,18 +1,15 @@
-import { runStatus } from '@troupe/protocol';
-import { json, MORE, record, table } from '../output.ts';
-import { limitOf, noMoreThan, oneOf, wordAt } from '../parse.ts';
-import { UsageError } from '../terminal.ts';
+import { type Message, runStatus } from '@troupe/protocol';
+import type { Run } from '@troupe/sdk';
+import { json, MORE, plain, record, table } from '../output.ts';
+import { limitOf, oneOf } from '../parse.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
-import { findAgent } from './find-agent.ts';
+import { findAgent, ID } from './find-agent.ts';
 
-export const runs: Command = async (given) => {
-  const [action = 'list', ...words] = given.words;
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-  if (!act) throw new UsageError(`runs does not know "${action}"`);
-  await act({ ...given, words });
-};
+const PAGE = 1_000;
+const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 
-const actions: Record<string, Command> = {
+export const runs: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
     const agentId = options.agent ? (await findAgent(troupe, options.agent)).id : undefined;
     const { data, nextCursor } = await troupe.runs.list({
@@ -26,26 +23,90 @@ const actions: Record<string, Command> = {
     terminal.out(options.json ? json(data) : table(data, ['id', 'status', 'step', 'createdAt', 'error']));
     if (nextCursor) terminal.err(MORE);
   },
-  async get(given) {
-    const { steps, calls, ...run } = await given.troupe.runs.get({ params: paramsOf(given) });
-    if (given.options.json) return given.terminal.out(json({ ...run, steps, calls }));
-    given.terminal.out(record(run));
-    given.terminal.out(
-      `\n${table(steps, ['step', 'model', 'finishReason', 'usage', 'startedAt', 'finishedAt'])}`,
-    );
-    given.terminal.out(`\n${table(calls, ['step', 'tool', 'status', 'arguments', 'output'])}`);
-  },
+  show: details,
+  get: details,
   async cancel(given) {
     show(given, await given.troupe.runs.cancel({ params: paramsOf(given) }));
   },
   async retry(given) {
     show(given, await given.troupe.runs.retry({ params: paramsOf(given) }));
   },
+  async messages({ troupe, terminal, options, ...given }) {
+    const { runId } = paramsOf(given);
+    const of = oneOf('of', options.of ?? 'thread', ['thread', 'run']);
+    const all = await everything((after) => troupe.run(runId).messages({ of, after, limit: PAGE }));
+    if (options.json) return terminal.out(json(all));
+    terminal.out(all.length === 0 ? 'none\n' : all.map(lineOf).join(''));
+  },
+  async events({ troupe, terminal, options, ...given }) {
+    const run = troupe.run(paramsOf(given).runId);
+    if (options.follow) return follow(run, terminal, options.json ?? false);
+    const all = await everything((after) => run.events({ after, limit: PAGE }));
+    terminal.out(options.json ? json(all) : table(all, ['sequence', 'createdAt', 'type', 'step', 'data']));
+  },
+  async fork(given) {
+    const step = Number(given.words[1]);
+    if (!Number.isInteger(step) || step < 0) throw new UsageError('<step> must be a number from 0 on');
+    show(given, await given.troupe.runs.fork({ params: paramsOf(given), body: { step } }));
+  },
+  async continue(given) {
+    const { troupe, options } = given;
+    const body = options.title === undefined ? {} : { title: options.title };
+    show(given, await troupe.runs.continue({ params: paramsOf(given), body }));
+  },
 };
 
-function paramsOf({ words }: Surroundings): { runId: string } {
-  noMoreThan(words, 1);
-  return { runId: wordAt(words, 0, 'the run') };
+async function details(given: Surroundings): Promise<void> {
+  const { steps, calls, ...run } = await given.troupe.runs.get({ params: paramsOf(given) });
+  if (given.options.json) return given.terminal.out(json({ ...run, steps, calls }));
+  given.terminal.out(record(run));
+  given.terminal.out(
+    `\n${table(steps, ['step', 'model', 'finishReason', 'usage', 'startedAt', 'finishedAt'])}`,
+  );
+  given.terminal.out(`\n${table(calls, ['step', 'tool', 'status', 'arguments', 'output'])}`);
+}
+
+/** All of a list that goes by sequence. */
+async function everything<Item extends { sequence: number }>(
+  page: (after: number) => Promise<{ data: Item[] }>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (let after = 0; ; after = all.at(-1)!.sequence) {
+    const { data } = await page(after);
+    all.push(...data);
+    if (data.length < PAGE) return all;
+  }
+}
+
+/** Until the run has ended: what comes after the end of one that was taken up again is shown too. */
+async function follow(run: Run, terminal: Terminal, asJson: boolean): Promise<void> {
+  for await (const item of run.stream()) {
+    if (item.kind !== 'event') continue;
+    const { event } = item;
+    terminal.out(
+      asJson
+        ? `${JSON.stringify(event)}\n`
+        : plain(`${event.sequence}  ${event.type}  ${JSON.stringify(event.data)}`).concat('\n'),
+    );
+    if (ENDS.includes(event.type) && (await isOver(run, event.sequence))) return;
+  }
+}
+
+/** Whether this is the end, or the end of an earlier try. */
+async function isOver(run: Run, sequence: number): Promise<boolean> {
+  const { data } = await run.events({ after: sequence, types: [...ENDS, 'run.queued'].join(','), limit: 1 });
+  return data.length === 0;
+}
+
+function lineOf({ sequence, role, content }: Message): string {
+  const text = 'text' in content ? content.text : JSON.stringify(content);
+  return `${sequence}  ${role}: ${plain(text)}\n`;
+}
+
+function paramsOf({ words }: Pick<Surroundings, 'words'>): { runId: string } {
+  const runId = words[0]!;
+  if (!ID.test(runId)) throw new UsageError(`"${runId}" is no id of a run`, '`troupe runs list` shows them.');
+  return { runId };
 }
 
 function show({ terminal, options }: Surroundings, run: object): void {

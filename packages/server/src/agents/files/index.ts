@@ -1,6 +1,7 @@
 import type { Agent } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { type Author, type Database, isTaken, lockAgentNamed, readAgent } from '../../store/index.ts';
+import { setStatus } from '../agents.ts';
 import { addAgent, changeAgent, changing } from '../change.ts';
 import { definitionOf, presentAgent } from '../present.ts';
 import { type Format, fileNameOf, mediaTypes } from './formats.ts';
@@ -28,7 +29,10 @@ export async function exportAgent(
   };
 }
 
-/** The agent of that name becomes what the file says, all of it: what the file leaves out is the default, not what was there. */
+/**
+ * The agent of that name becomes what the file says, all of it: what the file leaves out is the default, not what was there.
+ * One that was archived is active again.
+ */
 export async function importAgent(
   db: Database,
   author: Author,
@@ -40,7 +44,9 @@ export async function importAgent(
     changing(db, async (transaction) => {
       const row = await lockAgentNamed(transaction, author.project, definition.name);
       if (!row) return addAgent(transaction, author, definition, noted);
-      return changeAgent(transaction, author, { row, definition, noted });
+      const changed = await changeAgent(transaction, author, { row, definition, noted });
+      // Whoever brings a file wants the agent that it describes, and one that is archived takes no work.
+      return setStatus(transaction, author, changed, 'active', noted.notes);
     });
   try {
     return presentAgent(await write());

@@ -19,7 +19,7 @@ export interface SessionAddress {
 }
 
 /** Who a session belongs to where nobody is named. No person can have this name: it is a reserved one. */
-const NOBODY_NAMED = `${RESERVED}nobody`;
+export const NOBODY_NAMED = `${RESERVED}nobody`;
 const CONTENTION_TRIES = 5;
 
 /** A session that was not given a title is called by its first message. */
@@ -98,12 +98,17 @@ export async function updateSession(
 }
 
 /** Stops what is under way, so that its worker hears of it, and deletes everything as one. */
-export async function deleteSession(parts: Parts, who: Who, address: SessionAddress): Promise<void> {
+export async function deleteSession(
+  parts: Parts,
+  who: Who,
+  address: SessionAddress,
+  author: store.Author,
+): Promise<void> {
   const { threadId } = await getSession(parts, who, address);
   await stopRuns(parts, threadId);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await store.deleteSession(parts.db, threadId);
+      return await store.deleteSession(parts.db, author, threadId);
     } catch (error) {
       if (attempt >= CONTENTION_TRIES || !store.isContention(error)) throw error;
     }
@@ -131,7 +136,7 @@ export async function retrySession(
   address: SessionAddress,
 ): Promise<store.SessionRow> {
   const session = await getSession(parts, who, address);
-  const run = session.status === 'failed' ? await store.lastRun(parts.db, session.threadId) : null;
+  const run = await store.failedRun(parts.db, session.threadId);
   const retried = run ? await parts.kernel.retry(run) : null;
   if (!retried?.ok) {
     throw new Refusal(
@@ -148,10 +153,11 @@ export async function forkSession(
   who: Who,
   address: SessionAddress,
   { messageId, title }: { messageId: string; title: string | null },
+  author: store.Author,
 ): Promise<store.SessionRow> {
   const session = await getSession(parts, who, address);
   const ids = { id: newId(), thread: newId() };
-  if (!(await store.forkSession(parts.db, session.id, messageId, { ...ids, title }))) {
+  if (!(await store.forkSession(parts.db, author, session.id, messageId, { ...ids, title }))) {
     throw new Refusal('not_found', 'message_not_found', 'The session has no such message.');
   }
   return getSession(parts, who, { agentId: address.agentId, sessionId: ids.id });
@@ -164,9 +170,13 @@ export async function listMessages(
   range: store.MessageRange,
 ): Promise<{ messages: store.MessageRow[]; lastSequence: number }> {
   const { threadId } = await getSession(parts, who, address);
+  return messagesOf(parts.db, threadId, range);
+}
+
+export async function messagesOf(db: store.Database, thread: string, range: store.MessageRange) {
   // The counter first: a message that comes in between is then listed and not yet counted, never the other way round.
-  const lastSequence = await store.lastMessageSequence(parts.db, threadId);
-  return { messages: await store.listMessages(parts.db, threadId, range), lastSequence };
+  const lastSequence = await store.lastMessageSequence(db, thread);
+  return { messages: await store.listMessages(db, thread, range), lastSequence };
 }
 
 async function requireAgent(

@@ -5,7 +5,9 @@
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
 export * from './actions.ts';
+export { continueRun } from './continue.ts';
 export { sessionsDoor } from './door.ts';
+export { type Edit, forkRun } from './fork.ts';
 export { type Posting, postMessage } from './post.ts';
 export * from './runs.ts';
 export { titleFrom } from './title.ts';

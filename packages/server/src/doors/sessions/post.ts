@@ -69,6 +69,8 @@ export async function postMessage(
   const item = {
     project: who.project,
     thread,
+    // The run may have failed since it was looked at: what the commit finds decides.
+    unlessFailed: true as const,
     message,
     run: {
       id: run,
@@ -117,6 +119,7 @@ function started(answer: store.Started): store.Posted {
 
 function refusalOf(code: (store.Posted & { ok: false })['code']): Refusal {
   if (code === 'busy') return sessionBusy();
+  if (code === 'thread_failed') return sessionFailed();
   return code === 'message_id_taken' ? messageIdTaken() : notFound('session');
 }
 

@@ -1,7 +1,6 @@
-import type { Json } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import type { Parts, Who } from './actions.ts';
+import { messagesOf, type Parts, type Who } from './actions.ts';
 
 // What can be done to a run by its id. A person reaches the runs of their own sessions.
 
@@ -52,27 +51,14 @@ export async function retryRun(parts: Parts, who: Who, id: string): Promise<stor
   return getRun(parts, who, id);
 }
 
-export async function forkRun(
-  parts: Parts,
+/** The messages of the run's thread, or what it was asked and what it said. */
+export async function listRunMessages(
+  parts: Pick<Parts, 'db'>,
   who: Who,
   id: string,
-  { step, edits }: { step: number; edits: { sequence: number; content: Json }[] },
-): Promise<store.RunRecord> {
+  { of, ...range }: store.MessageRange & { of: 'thread' | 'run' },
+) {
   const run = await getRun(parts, who, id);
-  const forked = await parts.kernel.fork(run.id, step, {
-    edits: edits.map(({ sequence, content }) => ({ seq: sequence, content })),
-  });
-  if (!forked.ok) {
-    if (forked.code === 'run_not_found') throw notFound('run');
-    if (forked.code === 'step_not_found')
-      throw new Refusal(
-        'not_found',
-        forked.code,
-        `The run has taken ${forked.step} steps; there is no step ${step}.`,
-      );
-    throw new Refusal('conflict', forked.code, `Calls of the first ${step} steps are still open.`, {
-      hint: 'Fork at an earlier step, or wait until they are settled.',
-    });
-  }
-  return getRun(parts, who, forked.run);
+  const own = of === 'run' ? { run: run.id } : {};
+  return { run, ...(await messagesOf(parts.db, run.threadId, { ...range, ...own })) };
 }

@@ -3,7 +3,7 @@ import type { Meaning } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 import { firstSentence } from './title.ts';
 import type { Turn } from './turns.ts';
-import { MOST_CHARACTERS, sizeOf } from './window.ts';
+import { MOST_BYTES, sizeOf } from './window.ts';
 
 // A run reads the last `historyMessages` of its thread and no more. Before a turn leaves that window, its gist goes into a
 // summary: a message with the role `system`, written by the commit of an answer. The next one begins with the lines of
@@ -46,14 +46,14 @@ export function summaryDue(
   transcript: readonly StoredMessage[],
   { earlier, own }: { earlier: readonly Turn[]; own: Turn },
   history: number,
-  most = MOST_CHARACTERS,
+  most = MOST_BYTES,
 ): Meaning['messages'][number] | null {
   const { summary, upTo } = summaryOf(transcript);
   const open = earlier.filter((turn) => endOf(turn) > upTo).toSorted((a, b) => endOf(a) - endOf(b));
   const first = transcript[0]?.seq ?? 0;
   const behind = (transcript.at(-1)?.seq ?? 0) - Math.max(upTo, first - 1);
-  const characters = [...open, own].reduce((sum, { messages }) => sum + sizeOf(messages), 0);
-  if (history < LEAST_HISTORY || (behind <= history / 2 && characters <= most / 2)) return null;
+  const bytes = [...open, own].reduce((sum, { messages }) => sum + sizeOf(messages), 0);
+  if (history < LEAST_HISTORY || (behind <= history / 2 && bytes <= most / 2)) return null;
 
   let messages = own.messages.length;
   let size = sizeOf(own.messages);
@@ -70,7 +70,7 @@ export function summaryDue(
   const lines = [...linesOf(summary), ...covered.flatMap(linesFrom)];
   return {
     role: 'system',
-    content: { text: bounded(lines) },
+    content: { text: bounded(lines, Math.min(LONGEST, most / 4)) },
     metadata: { [SUMMARY_KEY]: { upTo: endOf(covered.at(-1)!) } },
   };
 }
@@ -96,8 +96,8 @@ function linesOf(summary: StoredMessage | null): string[] {
     .filter((line) => line.startsWith('- ') || line === LEFT_OUT);
 }
 
-function bounded(lines: string[]): string {
-  let left = LONGEST;
+function bounded(lines: string[], longest: number): string {
+  let left = longest;
   let from = lines.length;
   while (from > 0 && left >= lines[from - 1]!.length) left -= lines[--from]!.length + 1;
   return [OPENING, ...(from > 0 ? [LEFT_OUT] : []), ...lines.slice(from)].join('\n');

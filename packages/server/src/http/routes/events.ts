@@ -1,9 +1,9 @@
-import { sessionEndpoints } from '@troupe/protocol';
+import { type Endpoint, type Event, type QueryOf, runEndpoints, sessionEndpoints } from '@troupe/protocol';
 import { authorize } from '../../access/index.ts';
 import { notFound, Refusal } from '../../base/index.ts';
-import { eventsAfter, findSessionLog } from '../../store/index.ts';
+import { eventsAfter, findRunLog, findSessionLog, type ThreadLog } from '../../store/index.ts';
 import { likePatterns, presentEvent } from '../../stream/index.ts';
-import type { Endpoints } from '../endpoint.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -12,31 +12,69 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** What happened in a session: as a list, or live. */
+/** What happened in a session or in a run: as a list, or live. */
 export function eventRoutes(endpoints: Endpoints): void {
-  endpoints.serve(sessionEndpoints.events, async ({ caller, params, query, services, context }) => {
-    const { db, stream } = services;
-    const live = /\btext\/event-stream\b/i.test(context.req.header('accept') ?? '');
-    const after = (live ? lastEventId(context.req.header('last-event-id')) : null) ?? query.after ?? 0;
+  endpoints.serve(sessionEndpoints.events, (call) => {
+    const { caller, params, services } = call;
     const { agentId: agent, sessionId: session } = params;
-    const log = await findSessionLog(db, caller.project, { agent, session, entity: caller.entityId });
-    if (!log) throw notFound('session');
-    if (live) {
-      const { headers } = context.req.raw;
-      const opened = stream.open(log, {
-        // Beyond the end, as after a restored backup: from the end on, or everything that comes would be passed over.
-        after: Math.min(after, log.lastSequence),
-        types: query.types,
-        mayStay: async () => authorize(await services.access.authenticate(headers), sessionEndpoints.events),
+    return answer(sessionEndpoints.events, call, async () => {
+      const log = await findSessionLog(services.db, caller.project, {
+        agent,
+        session,
+        entity: caller.entityId,
       });
-      return new Response(opened, { headers: HEADERS });
-    }
-    const found = await eventsAfter(db, log.thread, after, query.limit, likePatterns(query.types));
-    return {
-      data: found.map((stored) => presentEvent(stored, log)),
-      lastSequence: Math.max(log.lastSequence, found.at(-1)?.seq ?? 0),
-    };
+      if (!log) throw notFound('session');
+      return log;
+    });
   });
+  endpoints.serve(runEndpoints.events, (call) => {
+    const { caller, services } = call;
+    const run = call.params.runId.toLowerCase();
+    const find = async () => {
+      const log = await findRunLog(services.db, caller.project, { run, entity: caller.entityId });
+      if (!log) throw notFound('run');
+      const { runs, calls } = log;
+      return {
+        ...log,
+        runs: runs.filter(({ id }) => id === run),
+        calls: calls.filter(({ runId }) => runId === run),
+      };
+    };
+    return answer(runEndpoints.events, call, find, run);
+  });
+}
+
+async function answer(
+  endpoint: Endpoint,
+  {
+    query,
+    services,
+    context,
+  }: Pick<Call<Endpoint>, 'services' | 'context'> & { query: QueryOf<typeof sessionEndpoints.events> },
+  find: () => Promise<ThreadLog>,
+  run?: string,
+): Promise<Response | { data: Event[]; lastSequence: number }> {
+  const { db, stream } = services;
+  const live = /\btext\/event-stream\b/i.test(context.req.header('accept') ?? '');
+  const after = (live ? lastEventId(context.req.header('last-event-id')) : null) ?? query.after ?? 0;
+  const log = await find();
+  if (live) {
+    const { headers } = context.req.raw;
+    const opened = stream.open(log, {
+      // Beyond the end, as after a restored backup: from the end on, or everything that comes would be passed over.
+      after: Math.min(after, log.lastSequence),
+      types: query.types,
+      run,
+      mayStay: async () => authorize(await services.access.authenticate(headers), endpoint),
+    });
+    return new Response(opened, { headers: HEADERS });
+  }
+  const filter = { types: likePatterns(query.types), run: run ?? null };
+  const found = await eventsAfter(db, log.thread, after, query.limit, filter);
+  return {
+    data: found.map((stored) => presentEvent(stored, log)),
+    lastSequence: Math.max(log.lastSequence, found.at(-1)?.seq ?? 0),
+  };
 }
 
 function lastEventId(header: string | undefined): number | null {

@@ -1,8 +1,16 @@
 import { runEndpoints } from '@troupe/protocol';
-import { cancelRun, forkRun, getRunDetails, listRuns, retryRun } from '../../doors/sessions/index.ts';
+import {
+  cancelRun,
+  continueRun,
+  forkRun,
+  getRunDetails,
+  listRuns,
+  retryRun,
+} from '../../doors/sessions/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentCall, presentRun, presentStep } from '../present/run.ts';
+import { presentSession } from '../present/session.ts';
 
 export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.list, async ({ services, caller, query }) => {
@@ -22,5 +30,8 @@ export function runRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(runEndpoints.fork, async ({ services, caller, params, body }) =>
     presentRun(await forkRun(services, caller, params.runId, body)),
+  );
+  endpoints.serve(runEndpoints.continue, async ({ services, caller, params, body }) =>
+    presentSession(await continueRun(services, caller, params.runId, body)),
   );
 }

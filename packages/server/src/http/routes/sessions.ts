@@ -9,6 +9,7 @@ import {
   retrySession,
   updateSession,
 } from '../../doors/sessions/index.ts';
+import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentSession } from '../present/session.ts';
@@ -29,7 +30,7 @@ export function sessionRoutes(endpoints: Endpoints): void {
     presentSession(await updateSession(services, caller, params, body)),
   );
   endpoints.serve(sessionEndpoints.remove, async ({ services, caller, params }) => {
-    await deleteSession(services, caller, params);
+    await deleteSession(services, caller, params, authorOf(caller));
     return undefined;
   });
   endpoints.serve(sessionEndpoints.cancel, async ({ services, caller, params }) =>
@@ -39,6 +40,6 @@ export function sessionRoutes(endpoints: Endpoints): void {
     presentSession(await retrySession(services, caller, params)),
   );
   endpoints.serve(sessionEndpoints.fork, async ({ services, caller, params, body }) =>
-    presentSession(await forkSession(services, caller, params, body)),
+    presentSession(await forkSession(services, caller, params, body, authorOf(caller))),
   );
 }

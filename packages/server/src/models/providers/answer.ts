@@ -4,6 +4,7 @@ import type { ModelAnswer, ModelIo, ModelRequest } from '../../kernel/ports.ts';
 import { inputTokens, outputTokens } from '../tokens.ts';
 import { sleep, until } from '../waits.ts';
 import { StreamedCalls } from './streamed-calls.ts';
+import { StreamedThoughts } from './thoughts.ts';
 
 /** For the end of the connection after the last part, so that it can be used again. */
 const CLOSING_MS = 250;
@@ -18,6 +19,7 @@ export async function readAnswer(
 ): Promise<ModelAnswer> {
   const reader = stream.getReader();
   const calls = new StreamedCalls(request, io.onDelta);
+  const thoughts = new StreamedThoughts();
   let text = '';
   let reasoning = '';
   let finish: Finish | undefined;
@@ -30,7 +32,12 @@ export async function readAnswer(
           text += part.delta;
           if (part.delta !== '') io.onDelta({ type: 'text', text: part.delta });
           break;
+        case 'reasoning-start':
+        case 'reasoning-end':
+          thoughts.add(part, { characters: text.length, calls: calls.count });
+          break;
         case 'reasoning-delta':
+          thoughts.add(part, { characters: text.length, calls: calls.count });
           reasoning += part.delta;
           if (part.delta !== '') io.onDelta({ type: 'reasoning', text: part.delta });
           break;
@@ -55,7 +62,13 @@ export async function readAnswer(
     reader.cancel().catch(() => {});
   }
 
-  const answer = { text, calls: calls.all(), ...(reasoning === '' ? {} : { reasoning }) };
+  const parts = thoughts.parts();
+  const answer = {
+    text,
+    calls: calls.all(finish?.finishReason.unified === 'length'),
+    ...(reasoning === '' ? {} : { reasoning }),
+    ...(parts === undefined ? {} : { reasoningParts: parts }),
+  };
   const finishReason = finishReasonOf(finish?.finishReason, answer.calls.length);
   if (text === '' && answer.calls.length === 0) judgeEmpty(finishReason, request);
   return { ...answer, finishReason, usage: usageOf(finish, request, answer) };
@@ -101,7 +114,10 @@ function usageOf(
   answer: Pick<ModelAnswer, 'text' | 'calls' | 'reasoning'>,
 ): ModelAnswer['usage'] {
   const { inputTokens: input, outputTokens: output } = finish?.usage ?? {};
+  const { cacheRead = 0, cacheWrite = 0 } = input ?? {};
   return {
+    ...(cacheRead > 0 ? { cacheReadTokens: cacheRead } : {}),
+    ...(cacheWrite > 0 ? { cacheWriteTokens: cacheWrite } : {}),
     inputTokens: input?.total || inputTokens(request),
     outputTokens: output?.total || outputTokens(answer.text, answer.calls, answer.reasoning),
   };

@@ -2,6 +2,7 @@ import type { JSONSchema7, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ModelAnswer, ModelIo, ModelRequest } from '../../kernel/ports.ts';
 import { until } from '../waits.ts';
 import { readAnswer } from './answer.ts';
+import { cacheTools } from './caching.ts';
 import { type Endpoint, languageModel, type RemoteKind } from './endpoint.ts';
 import { failureOf } from './failures.ts';
 import { guardedFetch } from './guarded-fetch.ts';
@@ -33,16 +34,19 @@ function callOptions(request: ModelRequest, kind: RemoteKind): LanguageModelV4Ca
     ...reasoningOptions(request, kind),
   };
   if (request.tools.length > 0) {
-    options.tools = request.tools.map((tool) => ({
-      type: 'function',
+    const tools = request.tools.map((tool) => ({
+      type: 'function' as const,
       name: tool.name,
       description: tool.description,
       inputSchema: tool.inputSchema as JSONSchema7,
     }));
+    if (kind === 'anthropic' && request.system === '') cacheTools(tools);
+    options.tools = tools;
     options.toolChoice = { type: request.toolChoice };
   }
   if (kind === 'openai') {
     // Nothing of a conversation stays at OpenAI: the thread is here. Schemas are sent as their authors wrote them.
+    // With `store: false` the package asks reasoning models for their thoughts, encrypted.
     options.providerOptions = { openai: { store: false, strictJsonSchema: false } };
   }
   return options;

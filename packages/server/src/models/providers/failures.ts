@@ -15,6 +15,7 @@ interface Facts {
 
 const CONTEXT_TOO_LONG =
   /context[_ ]length|context (window|size|limit)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i;
+const FILTERED = /content_filter|content_policy|responsible_?ai/i;
 const NO_MONEY = /insufficient_quota|billing|credit balance|insufficient credits/i;
 
 /**
@@ -46,11 +47,11 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
   }
 
   const details = { status, model };
-  if (
-    status < 500 &&
-    status !== 429 &&
-    (status === 413 || CONTEXT_TOO_LONG.test(`${facts.code} ${facts.message}`))
-  ) {
+  // Inside a stream the packages make the status up; the code is the provider's own.
+  const tooLong =
+    CONTEXT_TOO_LONG.test(facts.code) ||
+    (status < 500 && status !== 429 && (status === 413 || CONTEXT_TOO_LONG.test(facts.message)));
+  if (tooLong) {
     return new TroupeError('context_too_long', `This is more than the model "${model}" can read.${said}`, {
       hint: 'Shorten the history or the tools of the agent, or give it a model with a larger context.',
       details,
@@ -67,6 +68,12 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
   if (status === 401 || status === 403) {
     return new TroupeError('model_auth', `${who} does not accept the API key for "${model}".${said}`, {
       hint: 'Set a key that is valid and may use this model.',
+      details,
+    });
+  }
+  if (FILTERED.test(facts.code)) {
+    return new TroupeError('content_filter', `${who} refuses to answer this.${said}`, {
+      hint: 'Say it in another way, or give the agent another model.',
       details,
     });
   }
@@ -168,7 +175,7 @@ function statusOf({ status, code, message }: Told): number | undefined {
   if (/overloaded/i.test(code)) return 529;
   if (/authentication|invalid_api_key/i.test(code)) return 401;
   if (/permission/i.test(code)) return 403;
-  if (/invalid|not_found|bad_request|context_length/i.test(code)) return 400;
+  if (/invalid|not_found|bad_request|context_length|content_filter|content_policy/i.test(code)) return 400;
   return code !== '' || message !== '' ? 500 : undefined;
 }
 

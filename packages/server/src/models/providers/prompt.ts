@@ -7,7 +7,9 @@ import type {
 } from '@ai-sdk/provider';
 import type { ContentPart } from '@troupe/protocol';
 import type { ModelCall, ModelMessage, ModelRequest } from '../../kernel/ports.ts';
+import { cacheUpTo } from './caching.ts';
 import type { RemoteKind } from './endpoint.ts';
+import { withThoughts } from './thoughts.ts';
 
 /** All providers accept ids of this form; what other models made up may not be one. */
 const WIRE_ID = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -24,6 +26,7 @@ export function promptOf(request: ModelRequest, kind: RemoteKind): LanguageModel
   // Anthropic refuses a conversation that the model begins, as a history cut at any place may.
   const first = prompt.findIndex((message) => message.role !== 'system');
   if (kind === 'anthropic' && prompt[first]?.role === 'assistant') prompt.splice(first, 0, user('(earlier)'));
+  if (kind === 'anthropic') cacheUpTo(prompt);
   return prompt;
 }
 
@@ -42,8 +45,8 @@ function toPrompt(message: ModelMessage, kind: RemoteKind, ids: WireIds): Langua
         toolName: call.name,
         input: inputOf(call),
       }));
-      const text = message.text.trim() === '' ? [] : [{ type: 'text' as const, text: message.text }];
-      return text.length + calls.length > 0 ? { role: 'assistant', content: [...text, ...calls] } : undefined;
+      if (message.text.trim() === '' && calls.length === 0) return undefined;
+      return { role: 'assistant', content: withThoughts(message.text, calls, message.reasoningParts, kind) };
     }
     case 'tool': {
       const toolCallId = ids.ofResult(message.callId);

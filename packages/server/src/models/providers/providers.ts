@@ -50,15 +50,19 @@ export function createProviders(source: ProviderSource, options: ProvidersOption
     resolve(choice) {
       if (!UUID.test(choice.provider)) return byName.resolve(choice);
       const { provider: id, model } = choice;
-      return {
+      const called: Model = {
+        // An id would make a series of its own for every provider there is.
+        kind: 'unknown',
         maxInputTokens,
         async generate(request, io) {
           const row = usable(await until(load(id), io.signal), id, model);
+          called.kind = row.kind;
           if (row.kind === 'demo')
             return byName.resolve({ ...choice, provider: 'demo' }).generate(request, io);
           return call(endpointOf({ ...row, kind: row.kind }, keys), request, io);
         },
       };
+      return called;
     },
   };
 }

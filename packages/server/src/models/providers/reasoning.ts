@@ -28,12 +28,15 @@ function hasBudget(model: string): boolean {
 
 /**
  * Older Claude models think within a number of tokens, which the package would add to the limit. They also refuse to
- * think on after a tool's result unless their earlier thoughts come back signed, and a transcript does not keep those.
+ * think on after a tool's result unless their earlier thoughts come back signed; where these are not there, because
+ * another model made the call, they go on without thinking.
  */
 function withBudget(request: ModelRequest, share: number): Options {
   const { maxOutputTokens, messages } = request;
+  const last = messages.findLast((message) => message.role === 'assistant');
+  const forgotten = last !== undefined && last.calls.length > 0 && last.reasoningParts === undefined;
   const budgetTokens = Math.max(LEAST_BUDGET, Math.floor(maxOutputTokens * share));
-  if (budgetTokens >= maxOutputTokens || messages.at(-1)?.role === 'tool') return { maxOutputTokens };
+  if (budgetTokens >= maxOutputTokens || forgotten) return { maxOutputTokens };
   return {
     maxOutputTokens: maxOutputTokens - budgetTokens,
     providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens } } },

@@ -30,6 +30,10 @@ export class StreamedCalls {
     );
   }
 
+  get count(): number {
+    return this.#calls.length;
+  }
+
   start(wireId: string, name: string): Streamed {
     const call = { id: this.#idFor(wireId), wireId, name, text: '', finished: false };
     this.#calls.push(call);
@@ -50,10 +54,14 @@ export class StreamedCalls {
     call.finished = true;
   }
 
-  /** A call that was begun and not finished is among them, with as much of its input as came. */
-  all(): ModelCall[] {
-    return this.#calls.map(({ id, name, text }) => {
-      const args = parsed(text);
+  /**
+   * A call that was begun and not finished is among them, with as much of its input as came. Where the answer was cut off,
+   * the last call without arguments is one whose arguments did not come, and not one that has none.
+   */
+  all(cutOff: boolean): ModelCall[] {
+    return this.#calls.map(({ id, name, text }, index) => {
+      const missing = cutOff && index === this.#calls.length - 1 && /^\s*(\{\s*\})?\s*$/.test(text);
+      const args = missing ? undefined : parsed(text);
       return args === undefined
         ? { id, name, arguments: null, invalid: text }
         : { id, name, arguments: args };

@@ -9,7 +9,7 @@ import type {
 } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import { arrayLiteral } from './array.ts';
+import { Columns, upTo } from './columns.ts';
 
 // What a worker writes about a run it holds. The shape of troupe.advance (0002_advance.sql); one item is one commit.
 
@@ -68,6 +68,9 @@ export interface StepRow {
   finishedAt: number;
   inputTokens: number;
   outputTokens: number;
+  /** Of the input tokens, those that a provider's cache had, and those that were put there. Told in events. */
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
   cost: number;
   finishReason: string;
   agentKey?: string;
@@ -164,7 +167,7 @@ export async function advance(db: Database, items: AdvanceItem[]): Promise<Advan
   if (items.length > 1) order.sort((a, b) => (items[a]!.run < items[b]!.run ? -1 : 1));
   const rows = await db.run<{ verdicts: Advanced[] }>({
     name: 'advance',
-    text: ADVANCE,
+    text: ADVANCE.text,
     values: columnsOf(order.map((index) => items[index]!)),
   });
   const verdicts: Advanced[] = [];
@@ -174,67 +177,68 @@ export async function advance(db: Database, items: AdvanceItem[]): Promise<Advan
   return verdicts;
 }
 
-const COLUMNS = {
-  worker: 'uuid',
-  order: 'int[]',
-  run: 'uuid[]',
-  thread: 'uuid[]',
-  epoch: 'int[]',
-  version: 'int[]',
-  known: 'bigint[]',
-  step: 'int[]',
-  input: 'bigint[]',
-  output: 'bigint[]',
-  cost: 'bigint[]',
-  row: 'boolean[]',
-  steers: 'int[]',
-  park: 'boolean[]',
-  attempt: 'int[]',
-  model: 'int[]',
-  outside: 'int[]',
-  target: 'text[]',
-  extra: 'jsonb[]',
-  messageUpto: 'int[]',
-  messageId: 'uuid[]',
-  messageRole: 'troupe.message_role[]',
-  messageContent: 'jsonb[]',
-  messageCall: 'text[]',
-  messageStep: 'int[]',
-  messageExtra: 'jsonb[]',
-  eventUpto: 'int[]',
-  eventWhen: 'text[]',
-  eventType: 'text[]',
-  eventData: 'jsonb[]',
-  eventMessage: 'int[]',
-  eventStep: 'int[]',
-  callUpto: 'int[]',
-  callId: 'text[]',
-  callTool: 'text[]',
-  callArgs: 'jsonb[]',
-  callEffect: 'troupe.tool_effect[]',
-  callStatus: 'troupe.call_status[]',
-  callExtra: 'jsonb[]',
-  changeUpto: 'int[]',
-  changeId: 'text[]',
-  changeStatus: 'troupe.call_status[]',
-  changeOutput: 'jsonb[]',
-  changeError: 'jsonb[]',
-  changeExtra: 'jsonb[]',
-  stepProvider: 'text[]',
-  stepModel: 'text[]',
-  stepAttempt: 'int[]',
-  stepStarted: 'float8[]',
-  stepFirst: 'float8[]',
-  stepFinished: 'float8[]',
-  stepFinish: 'text[]',
-  stepExtra: 'jsonb[]',
-} as const;
+const ADVANCE = new Columns(
+  'troupe.advance',
+  {
+    worker: 'uuid',
+    order: 'int[]',
+    run: 'uuid[]',
+    thread: 'uuid[]',
+    epoch: 'int[]',
+    version: 'int[]',
+    known: 'bigint[]',
+    step: 'int[]',
+    input: 'bigint[]',
+    output: 'bigint[]',
+    cost: 'bigint[]',
+    row: 'boolean[]',
+    steers: 'int[]',
+    park: 'boolean[]',
+    attempt: 'int[]',
+    model: 'int[]',
+    outside: 'int[]',
+    target: 'text[]',
+    extra: 'jsonb[]',
+    messageUpto: 'int[]',
+    messageId: 'uuid[]',
+    messageRole: 'troupe.message_role[]',
+    messageContent: 'jsonb[]',
+    messageCall: 'text[]',
+    messageStep: 'int[]',
+    messageExtra: 'jsonb[]',
+    eventUpto: 'int[]',
+    eventWhen: 'text[]',
+    eventType: 'text[]',
+    eventData: 'jsonb[]',
+    eventMessage: 'int[]',
+    eventStep: 'int[]',
+    callUpto: 'int[]',
+    callId: 'text[]',
+    callTool: 'text[]',
+    callArgs: 'jsonb[]',
+    callEffect: 'troupe.tool_effect[]',
+    callStatus: 'troupe.call_status[]',
+    callExtra: 'jsonb[]',
+    changeUpto: 'int[]',
+    changeId: 'text[]',
+    changeStatus: 'troupe.call_status[]',
+    changeOutput: 'jsonb[]',
+    changeError: 'jsonb[]',
+    changeExtra: 'jsonb[]',
+    stepProvider: 'text[]',
+    stepModel: 'text[]',
+    stepAttempt: 'int[]',
+    stepStarted: 'float8[]',
+    stepFirst: 'float8[]',
+    stepFinished: 'float8[]',
+    stepFinish: 'text[]',
+    stepExtra: 'jsonb[]',
+  },
+  'verdicts',
+);
 
-type Column = keyof typeof COLUMNS;
-const NAMES = Object.keys(COLUMNS) as Column[];
-const ADVANCE = `select troupe.advance(${NAMES.map((name, index) => `$${index + 1}::${COLUMNS[name]}`).join(', ')}) as verdicts`;
 /** Sent only where an item may change the row of its run. */
-const ROW_COLUMNS = new Set<Column>([
+const ROW_COLUMNS = [
   'row',
   'steers',
   'park',
@@ -244,17 +248,12 @@ const ROW_COLUMNS = new Set<Column>([
   'target',
   'extra',
   'eventWhen',
-]);
-/** Often empty; whole columns of nothing are not worth sending. */
-const SPARSE_COLUMNS = new Set<Column>(NAMES.filter((name) => /Extra$|^step.|^changeError$/.test(name)));
+] as const;
 
 const json = (value: unknown): string | null => (value === undefined ? null : toJsonText(value));
 
-/** Numbers, ids and words of enums need no quotes in an array; text and JSON do. */
-const QUOTED = NAMES.map((name) => COLUMNS[name] === 'text[]' || COLUMNS[name] === 'jsonb[]');
-
 function columnsOf(items: AdvanceItem[]): unknown[] {
-  const column = Object.fromEntries(NAMES.map((name) => [name, []])) as unknown as Record<Column, unknown[]>;
+  const column = ADVANCE.empty();
   let anyRow = false;
   for (const item of items) {
     let outside = 0;
@@ -367,17 +366,11 @@ function columnsOf(items: AdvanceItem[]): unknown[] {
     column.version.push(item.version);
     column.known.push(item.known);
   }
-  const order = items.map((_, index) => index + 1);
-  if (items.length > 1) order.sort((a, b) => (items[a - 1]!.thread < items[b - 1]!.thread ? -1 : 1));
-  const values: unknown[] = [items[0]!.worker, arrayLiteral(order, false)];
-  for (let i = 2; i < NAMES.length; i++) {
-    const name = NAMES[i]!;
-    const empty =
-      (!anyRow && ROW_COLUMNS.has(name)) ||
-      (SPARSE_COLUMNS.has(name) && column[name].every((value) => value === null));
-    values.push(empty ? null : arrayLiteral(column[name], QUOTED[i]!));
-  }
-  return values;
+  column.order = upTo(items.length);
+  if (items.length > 1)
+    column.order.sort((a, b) => (items[Number(a) - 1]!.thread < items[Number(b) - 1]!.thread ? -1 : 1));
+  if (!anyRow) for (const name of ROW_COLUMNS) column[name] = [];
+  return ADVANCE.values(items[0]!.worker, column);
 }
 
 /** Whether the commit may change more than how far the run has come. */

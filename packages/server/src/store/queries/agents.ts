@@ -89,7 +89,7 @@ export async function lockAgentNamed(
     .selectFrom('agents')
     .select('id')
     .where('project_id', '=', project)
-    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .where(sql`troupe.folded(name)`, '=', sql`troupe.folded(${name})`)
     .executeTakeFirst();
   return found && lockAgent(transaction, project, found.id);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
-import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
+import { addAuditEntry } from './audit.ts';
 
 /** Who changes something in a project, as the audit log names them. */
 export interface Author {
@@ -13,17 +13,8 @@ export interface Author {
 export async function noteChange(
   transaction: Transaction,
   author: Author,
-  change: { action: string; target: string; data?: JsonObject },
+  { action, target, data = {} }: { action: string; target: string; data?: JsonObject },
 ): Promise<void> {
-  await transaction
-    .insertInto('audit_log')
-    .values({
-      project_id: author.project,
-      actor_kind: author.kind,
-      actor_id: author.id,
-      action: change.action,
-      target: change.target,
-      data: toJsonText(change.data ?? {}),
-    })
-    .execute();
+  const { project, kind: actorKind, id: actorId } = author;
+  await addAuditEntry(transaction, { project, actorKind, actorId, action, target, data });
 }

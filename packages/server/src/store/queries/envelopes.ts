@@ -2,46 +2,67 @@ import type { JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 
-/** Every place where something encrypted is kept. */
+/** Every place where something encrypted is kept, and what its rows are known by. */
 const places = [
-  { table: 'troupe.secrets', column: 'envelope' },
-  { table: 'troupe.llm_providers', column: 'key_envelope' },
+  { table: 'troupe.secrets', column: 'envelope', key: `project_id || ' ' || name` },
+  { table: 'troupe.llm_providers', column: 'key_envelope', key: 'id::text' },
 ] as const;
 
 const BATCH = 100;
 
-/** Changes every envelope that is under another key than this; answers how many it changed. */
+export interface EnvelopeAt {
+  /** Where it is kept, for a person: the table and what the row is known by. */
+  place: string;
+  envelope: JsonObject;
+}
+
+/**
+ * Offers every envelope that is under another key than this to `change`; null leaves it as it is. Each is changed by a
+ * statement of its own, so it may be broken off anywhere and begun again. Answers how many were changed.
+ */
 export async function changeEnvelopes(
   db: Database,
   keyId: string,
-  change: (envelope: JsonObject) => JsonObject,
+  change: (at: EnvelopeAt) => JsonObject | null,
 ): Promise<number> {
   let changed = 0;
-  for (const { table, column } of places) {
-    for (;;) {
-      const rows = await db.run<{ envelope: JsonObject }>(
+  for (const { table, column, key } of places) {
+    for (let after = ''; ; ) {
+      const rows = await db.run<{ key: string; envelope: JsonObject }>(
         {
           name: `envelopes_to_change_${column}`,
-          text: `select ${column} as envelope from ${table}
-            where ${column} is not null and ${column}->>'key' is distinct from $1 limit ${BATCH}`,
-          values: [keyId],
+          text: `select ${key} as key, ${column} as envelope from ${table}
+            where ${column} is not null and ${column}->>'key' is distinct from $1 and (${key}) collate "C" > $2
+            order by (${key}) collate "C" limit ${BATCH}`,
+          values: [keyId, after],
         },
         db.pool,
       );
-      if (rows.length === 0) break;
-      for (const { envelope } of rows) {
-        // Known by its content: what somebody sets in the meantime stays as they set it.
-        const done = await db.run(
-          {
-            name: `change_envelope_${column}`,
-            text: `update ${table} set ${column} = $2::jsonb where ${column} = $1::jsonb returning 1`,
-            values: [toJsonText(envelope), toJsonText(change(envelope))],
-          },
-          db.pool,
-        );
-        changed += done.length;
+      for (const row of rows) {
+        const replaced = change({ place: `${table} ${row.key}`, envelope: row.envelope });
+        if (replaced) changed += await replace(db, { table, column, key }, row, replaced);
       }
+      if (rows.length < BATCH) break;
+      after = rows.at(-1)!.key;
     }
   }
   return changed;
+}
+
+/** Only where it is still what was read: what somebody sets in the meantime stays as they set it. */
+async function replace(
+  db: Database,
+  { table, column, key }: { table: string; column: string; key: string },
+  found: { key: string; envelope: JsonObject },
+  replaced: JsonObject,
+): Promise<number> {
+  const done = await db.run(
+    {
+      name: `change_envelope_${column}`,
+      text: `update ${table} set ${column} = $3::jsonb where ${key} = $1 and ${column} = $2::jsonb returning 1`,
+      values: [found.key, toJsonText(found.envelope), toJsonText(replaced)],
+    },
+    db.pool,
+  );
+  return done.length;
 }

@@ -1,9 +1,10 @@
 import type { JsonObject, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
-/** A session's log of events, as far as reading it needs to know. */
-export interface SessionLog {
-  session: string;
+/** A thread's log of events, as far as reading it needs to know. */
+export interface ThreadLog {
+  /** Null where the thread is no session's. */
+  session: string | null;
   thread: string;
   lastSequence: number;
   /** Runs at work or waiting, the latest last. */
@@ -12,27 +13,49 @@ export interface SessionLog {
   calls: { id: string; runId: string; tool: string; waitsFor: WaitsFor; deadline: number | null }[];
 }
 
+// Runs of a session go one after the other, so those that have not ended are among its last. `x` is what leads to the thread.
+const logOf = (
+  from: string,
+) => `select s.id as session, x.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence", o.runs,
+    coalesce((select jsonb_agg(jsonb_build_object('id', c.call_id, 'runId', c.run_id, 'tool', c.tool, 'waitsFor', c.waits_for,
+        'deadline', floor(extract(epoch from c.deadline) * 1000)) order by c.run_id, c.step, c.position)
+      from troupe.tool_calls c where c.run_id = any(o.ids) and c.waits_for is not null), '[]') as calls
+  from ${from} left join troupe.threads t on t.id = x.thread_id
+    cross join lateral (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'status', r.status) order by r.created_at, r.id), '[]') as runs,
+        array_agg(r.id) as ids from (
+      select id, status, created_at from troupe.runs where thread_id = x.thread_id order by created_at desc limit 200) r
+      where r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')) o`;
+
 /** Null where there is no such session for this caller. `entity`: only where it belongs to them; null: to anybody. */
 export async function findSessionLog(
   db: Database,
   project: string,
   { agent, session, entity }: { agent: string; session: string; entity: string | null },
-): Promise<SessionLog | null> {
-  const rows = await db.run<SessionLog>(
+): Promise<ThreadLog | null> {
+  const rows = await db.run<ThreadLog>(
     {
       name: 'find_session_log',
-      // Runs of a session go one after the other, so those that have not ended are among its last.
-      text: `select s.id as session, s.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence", o.runs,
-          coalesce((select jsonb_agg(jsonb_build_object('id', c.call_id, 'runId', c.run_id, 'tool', c.tool, 'waitsFor', c.waits_for,
-              'deadline', floor(extract(epoch from c.deadline) * 1000)) order by c.run_id, c.step, c.position)
-            from troupe.tool_calls c where c.run_id = any(o.ids) and c.waits_for is not null), '[]') as calls
-        from troupe.sessions s left join troupe.threads t on t.id = s.thread_id
-          cross join lateral (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'status', r.status) order by r.created_at, r.id), '[]') as runs,
-              array_agg(r.id) as ids from (
-            select id, status, created_at from troupe.runs where thread_id = s.thread_id order by created_at desc limit 200) r
-            where r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')) o
+      text: `${logOf('troupe.sessions x join troupe.sessions s on s.id = x.id')}
         where s.id = $1 and s.agent_id = $2 and s.project_id = $3 and ($4::uuid is null or s.entity_id = $4)`,
       values: [session, agent, project, entity],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+/** The log of the thread that a run works in. A person reaches the runs of their own sessions, as with the run itself. */
+export async function findRunLog(
+  db: Database,
+  project: string,
+  { run, entity }: { run: string; entity: string | null },
+): Promise<ThreadLog | null> {
+  const rows = await db.run<ThreadLog>(
+    {
+      name: 'find_run_log',
+      text: `${logOf('troupe.runs x left join troupe.sessions s on s.thread_id = x.thread_id')}
+        where x.id = $1 and x.project_id = $2 and ($3::uuid is null or s.entity_id = $3)`,
+      values: [run, project, entity],
     },
     db.pool,
   );
@@ -51,21 +74,27 @@ export interface StoredEvent {
   messageSeq: number | null;
 }
 
-/** What comes after a sequence, in order. `types`: patterns of LIKE, any of which must fit; null: all. */
+/** What is wanted of a log; null: all. `types`: patterns of LIKE, any of which must fit. */
+export interface EventFilter {
+  types: string[] | null;
+  run: string | null;
+}
+
+/** What comes after a sequence, in order. */
 export async function eventsAfter(
   db: Database,
   thread: string,
   after: number,
   limit: number,
-  types: string[] | null = null,
+  { types, run }: EventFilter = { types: null, run: null },
 ): Promise<StoredEvent[]> {
   return db.run<StoredEvent & Record<string, unknown>>(
     {
       name: 'events_after',
       text: `select e.seq, e.type, e.data, e.run_id as "runId", e.step, e.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
         from troupe.events e left join troupe.messages m on m.thread_id = e.thread_id and m.seq = e.message_seq
-        where e.thread_id = $1 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) order by e.seq limit $3`,
-      values: [thread, after, limit, types],
+        where e.thread_id = $1 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5) order by e.seq limit $3`,
+      values: [thread, after, limit, types, run],
     },
     db.pool,
   );

@@ -16,13 +16,27 @@ export interface MessageRow {
   createdAt: Date | string;
 }
 
-export const MESSAGE = `select m.id, m.thread_id as "threadId", m.seq as sequence, m.role, m.content, m.tool_call_id as "toolCallId", m.sender_id as "senderId",
-  m.run_id as "runId", m.step, m.metadata, m.created_at as "createdAt" from troupe.messages m`;
+// What an agent says carries no sender: that is the entity of its run, and looked up where somebody asks, so that the
+// commit of a step needs no column for it. Earlier runs of a fork may be gone; its own one is the same agent's.
+export const SENDER = `coalesce(m.sender_id, case when m.role in ('assistant', 'tool_call') then coalesce(
+    (select r.entity_id from troupe.runs r where r.id = m.run_id),
+    (select r.entity_id from troupe.threads t join troupe.runs r on r.thread_id = t.id where t.id = m.thread_id and t.kind = 'run' limit 1)) end)`;
+
+/**
+ * Where the first call of a step keeps what its model thought, in its provider's own form. The kernel gives it back to the
+ * model; nobody else reads it, so it is left out here.
+ */
+export const REASONING_KEY = 'troupe:reasoning';
+
+export const MESSAGE = `select m.id, m.thread_id as "threadId", m.seq as sequence, m.role, m.content, m.tool_call_id as "toolCallId", ${SENDER} as "senderId",
+  m.run_id as "runId", m.step, m.metadata - '${REASONING_KEY}' as metadata, m.created_at as "createdAt" from troupe.messages m`;
 
 export interface MessageRange {
   after?: number | undefined;
   before?: number | undefined;
   limit: number;
+  /** Only what this run was asked and what it said. */
+  run?: string | undefined;
 }
 
 /** In their order. With `before` alone the last ones before it, otherwise the first ones after `after`. */
@@ -32,8 +46,9 @@ export async function listMessages(db: Database, thread: string, range: MessageR
     {
       name: backwards ? 'list_messages_backwards' : 'list_messages',
       text: `${MESSAGE} where m.thread_id = $1 and m.seq > $2 and ($3::bigint is null or m.seq < $3)
+          and ($5::uuid is null or m.run_id = $5 or m.seq = (select r.trigger_seq from troupe.runs r where r.id = $5))
         order by m.seq ${backwards ? 'desc' : 'asc'} limit $4`,
-      values: [thread, range.after ?? 0, range.before ?? null, range.limit],
+      values: [thread, range.after ?? 0, range.before ?? null, range.limit, range.run ?? null],
     },
     db.pool,
   );

@@ -28,6 +28,7 @@ export interface UsableModelRow {
   inputPrice: number;
   outputPrice: number;
   maxOutputTokens: number;
+  contextTokens: number | null;
   isDefault: boolean;
   /** Neither it nor its provider is disabled. */
   active: boolean;
@@ -215,7 +216,7 @@ export async function usesOfProvider(transaction: Transaction, provider: string)
 
 const USABLE = `json_build_object('id', m.id, 'providerId', m.provider_id, 'kind', v.kind, 'modelId', m.model_id,
   'inputPrice', m.input_price, 'outputPrice', m.output_price, 'maxOutputTokens', m.max_output_tokens,
-  'isDefault', m.is_default, 'active', m.status = 'active' and v.status = 'active')`;
+  'contextTokens', m.context_tokens,  'isDefault', m.is_default, 'active', m.status = 'active' and v.status = 'active')`;
 
 /** Those of the project by their ids, and its defaults. */
 export interface ProjectModels {

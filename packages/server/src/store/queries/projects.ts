@@ -26,7 +26,7 @@ export function findProject(on: Rows, id: string) {
   return on.selectFrom('projects').select(shown).where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Another project may have the name: see `isUniqueViolation`. */
+/** Another project may have the name: see `isTaken`. */
 export function addProject(on: Rows, name: string) {
   return on.insertInto('projects').values({ id: newId(), name }).returning(shown).executeTakeFirstOrThrow();
 }
@@ -47,7 +47,7 @@ export interface ProjectChange {
   defaultModelId?: string | null | undefined;
 }
 
-/** Another project may have the name: see `isUniqueViolation`. */
+/** Another project may have the name: see `isTaken`. */
 export async function updateProject(on: Rows, id: string, change: ProjectChange) {
   const { name, tokens, defaultModelId } = change;
   return on

@@ -1,6 +1,7 @@
 import type {
   CancelReason,
   Json,
+  MessageRole,
   RunError,
   RunStatus,
   ToolCallStatus,
@@ -39,6 +40,7 @@ export interface RunRecord {
   takeovers: number;
   triggerType: string;
   triggerMessageId: string | null;
+  forkedFrom: { runId: string; step: number } | null;
   inputTokens: number;
   outputTokens: number;
   cost: number;
@@ -53,7 +55,8 @@ export interface RunRecord {
 
 // While a worker holds a run, how far it came is in its head.
 const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt, r.takeovers,
-    r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
+    r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", case when r.trigger_type = 'fork'
+      then jsonb_build_object('runId', r.trigger->'forkedFrom', 'step', r.trigger->'forkedAtStep') end as "forkedFrom", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
     coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
     r.created_at as "createdAt", r.started_at as "startedAt", r.completed_at as "completedAt", r.canceled_at as "canceledAt"
   from troupe.runs r left join troupe.run_heads h on h.run_id = r.id left join troupe.sessions s on s.thread_id = r.thread_id`;
@@ -72,6 +75,32 @@ export async function findRun(
     db.pool,
   );
   return rows[0] ?? null;
+}
+
+export interface TakenOver {
+  sequence: number;
+  role: MessageRole;
+  toolCallId: string | null;
+}
+
+/** Which of these messages a fork after that step takes over: `troupe.fork` counts as this does. Messages never change. */
+export async function takenOver(
+  db: Database,
+  run: string,
+  step: number,
+  sequences: number[],
+): Promise<TakenOver[]> {
+  return db.run<TakenOver>(
+    {
+      name: 'taken_over',
+      text: `select m.seq as sequence, m.role, m.tool_call_id as "toolCallId"
+        from troupe.runs r join troupe.messages m on m.thread_id = r.thread_id and m.seq = any($3::bigint[])
+        where r.id = $1 and m.seq <= greatest(coalesce(r.trigger_seq, 0), coalesce((select max(o.seq) from troupe.messages o
+          where o.thread_id = r.thread_id and o.run_id = r.id and o.step <= $2), 0))`,
+      values: [run, step, sequences],
+    },
+    db.pool,
+  );
 }
 
 export interface RunFilter {
@@ -178,11 +207,12 @@ export async function openRuns(db: Database, thread: string): Promise<string[]> 
   return rows.map((row) => row.id);
 }
 
-export async function lastRun(db: Database, thread: string): Promise<string | null> {
-  const rows = await db.run<{ id: string }>(
+/** The run that left the thread failed; null where it has not. */
+export async function failedRun(db: Database, thread: string): Promise<string | null> {
+  const rows = await db.run<{ id: string | null }>(
     {
-      name: 'last_run',
-      text: 'select id from troupe.runs where thread_id = $1 order by created_at desc, id desc limit 1',
+      name: 'failed_run',
+      text: 'select failed_run_id as id from troupe.threads where id = $1',
       values: [thread],
     },
     db.pool,

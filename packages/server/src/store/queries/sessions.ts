@@ -1,7 +1,8 @@
 import type { BusyPolicy, JsonObject, SessionStatus } from '@troupe/protocol';
 import type { Database, Statement } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import { MESSAGE, type MessageRow } from './messages.ts';
+import type { Author } from './author.ts';
+import { MESSAGE, type MessageRow, SENDER } from './messages.ts';
 
 /** A session, with what the runs of its thread say about it. */
 export interface SessionRow {
@@ -32,16 +33,14 @@ export interface SessionScope {
 // Every part is one look into an index, however long the session is.
 const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "entityId", s.thread_id as "threadId", s.title, s.tags, s.model_id as "modelId",
     s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
-    case when x.status = 'failed' then l.completed_at end as "finishedAt",
+    (select r.completed_at from troupe.runs r where r.id = t.failed_run_id) as "finishedAt",
     (select left(m.content->>'text', 300) from troupe.messages m where m.thread_id = s.thread_id and m.seq = 1) as "firstText"
   from troupe.sessions s
     join troupe.threads t on t.id = s.thread_id
     left join troupe.runs a on a.id = t.active_run_id
-    left join lateral (select r.status, r.completed_at from troupe.runs r where r.thread_id = s.thread_id
-      order by r.created_at desc, r.id desc limit 1) l on true
     left join lateral (select r.started_at from troupe.runs r where r.thread_id = s.thread_id order by r.created_at limit 1) f on true
     cross join lateral (select case when a.status in ('queued', 'running') then 'running' when a.status is not null then 'waiting'
-      when l.status = 'failed' then 'failed' else 'pending' end as status) x`;
+      when t.failed_run_id is not null then 'failed' else 'pending' end as status) x`;
 const WITHIN = `s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)`;
 
 export async function findSession(
@@ -180,6 +179,7 @@ export async function updateSession(db: Database, id: string, changes: SessionCh
 /** A session that begins with the messages of another up to one of them. Messages never change, so nothing is locked. */
 export async function forkSession(
   db: Database,
+  author: Author,
   source: string,
   message: string,
   target: { id: string; thread: string; title: string | null },
@@ -190,24 +190,77 @@ export async function forkSession(
       text: `with source as (select s.*, m.seq as upto from troupe.sessions s join troupe.messages m on m.thread_id = s.thread_id where s.id = $1 and m.id = $2),
         thread as (insert into troupe.threads (id, project_id, kind, last_message_seq) select $4, s.project_id, 'session', s.upto from source s),
         copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
-          select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, m.sender_id, m.run_id, m.step, m.metadata, m.created_at
-          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
+          select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step, m.metadata, m.created_at
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto),
+        noted as (insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+          select s.project_id, $6, $7, 'session.forked', $3::uuid::text, jsonb_build_object('from', s.id, 'messageId', $2::uuid, 'entityId', s.entity_id) from source s)
         insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
           select $3, s.project_id, s.agent_id, $4, s.entity_id, coalesce($5, s.title), s.tags, s.model_id, s.policy, s.metadata from source s returning id`,
-      values: [source, message, target.id, target.thread, target.title],
+      values: [source, message, target.id, target.thread, target.title, author.kind, author.id],
     },
     db.pool,
   );
   return rows.length === 1;
 }
 
+/**
+ * A session that begins with the messages of a run's thread up to its end. What the run was asked is noted as answered by
+ * it: a fork's was noted under the run that it was made of. False where the agent is not active, or the run is at work.
+ */
+export async function continueRun(
+  db: Database,
+  run: string,
+  target: { id: string; thread: string; title: string | null; entity: string; runKey: string },
+): Promise<boolean> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'continue_run',
+      text: `with source as (select r.*, greatest(coalesce(r.trigger_seq, 0), coalesce((select max(m.seq) from troupe.messages m
+            where m.thread_id = r.thread_id and m.run_id = r.id), 0)) as upto
+          from troupe.runs r join troupe.agents a on a.id = r.agent_id and a.project_id = r.project_id and a.status = 'active'
+          where r.id = $1 and r.status in ('completed', 'failed', 'canceled')),
+        thread as (insert into troupe.threads (id, project_id, kind, last_message_seq) select $3, s.project_id, 'session', s.upto from source s),
+        copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
+          select $3, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step,
+            case when m.seq = s.trigger_seq then coalesce(m.metadata, '{}') || jsonb_build_object($6::text, s.id) else m.metadata end, m.created_at
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title)
+          select $2, s.project_id, s.agent_id, $3, $5, $4 from source s returning id`,
+      values: [run, target.id, target.thread, target.title, target.entity, target.runKey],
+    },
+    db.pool,
+  );
+  return rows.length === 1;
+}
+
+/** Who the session belongs to that a run is of, or that the run is of which it was forked from, however often. */
+export async function ownerOfRun(db: Database, run: string): Promise<string | null> {
+  const rows = await db.run<{ entity: string }>(
+    {
+      name: 'owner_of_run',
+      text: `with recursive line as (select r.thread_id, r.trigger, r.trigger_type from troupe.runs r where r.id = $1
+          union all select r.thread_id, r.trigger, r.trigger_type from line l join troupe.runs r on r.id = (l.trigger->>'forkedFrom')::uuid
+            where l.trigger_type = 'fork')
+        select s.entity_id as entity from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1`,
+      values: [run],
+    },
+    db.pool,
+  );
+  return rows[0]?.entity ?? null;
+}
+
 // Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
 // the thread and then finds none.
-const DELETE: string[] = [
+const LOCKS: string[] = [
   `select 1 from troupe.runs r where r.thread_id = $1 order by r.id for update`,
   `select 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1) order by h.run_id for update`,
   `select 1 from troupe.threads t where t.id = $1 for update`,
-  `delete from troupe.sessions s where s.thread_id = $1`,
+];
+// The session and the note of who deleted it. Of several at once one finds it there, and one note is written.
+const DELETE = `with gone as (delete from troupe.sessions s where s.thread_id = $1 returning s.*)
+  insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+    select gone.project_id, $2, $3, 'session.deleted', gone.id::text, jsonb_build_object('agentId', gone.agent_id, 'entityId', gone.entity_id) from gone`;
+const DELETE_REST: string[] = [
   `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
   `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
   `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
@@ -218,12 +271,14 @@ const DELETE: string[] = [
 ];
 
 /** The session with everything that hangs on it, as one. A worker that still has one of its runs is refused its next commit. */
-export async function deleteSession(db: Database, thread: string): Promise<void> {
+export async function deleteSession(db: Database, author: Author, thread: string): Promise<void> {
   const client = await db.pool.connect();
   let broken = true;
   try {
     await client.query('begin');
-    for (const text of DELETE) await client.query(text, [thread]);
+    for (const text of LOCKS) await client.query(text, [thread]);
+    await client.query(DELETE, [thread, author.kind, author.id]);
+    for (const text of DELETE_REST) await client.query(text, [thread]);
     await client.query('commit');
     broken = false;
   } catch (error) {

@@ -33,6 +33,8 @@ export interface StartItem {
   project: string;
   thread: string;
   createThread?: 'session' | 'space' | 'sub_agent' | 'run';
+  /** A new message to a serial thread at rest is refused where the last run failed. */
+  unlessFailed?: true;
   message?: NewMessage;
   run?: NewRun;
 }
@@ -51,7 +53,7 @@ export type Started =
       claimed?: StoredMessage[] | null;
       lastSeq?: number;
     }
-  | { ok: false; code: 'thread_not_found' | 'message_id_taken' };
+  | { ok: false; code: 'thread_not_found' | 'thread_failed' | 'message_id_taken' };
 
 /** Any start. */
 export async function start(db: Database, items: StartItem[]): Promise<Started[]> {
@@ -138,7 +140,7 @@ export type Posted =
       /** When the message was stored; absent where that was before. */
       createdAt?: string;
     }
-  | { ok: false; code: 'busy' | 'thread_not_found' | 'message_id_taken'; run?: string };
+  | { ok: false; code: 'busy' | 'thread_not_found' | 'thread_failed' | 'message_id_taken'; run?: string };
 
 /** A message to a serial thread that may be busy. */
 export async function post(

@@ -7,8 +7,11 @@ import { type Started, type StartItem, start } from './start.ts';
 
 // The start that nearly every run has (troupe.starts, 0005_batches.sql): a message and the run that answers it.
 
+/** `unlessFailed` needs nothing here: a thread that has failed is undecided. */
+type PlainItem = Required<Omit<StartItem, 'unlessFailed'>> & Pick<StartItem, 'unlessFailed'>;
+
 /** Whether a start fits. Everything else goes through start. */
-function isPlain(item: StartItem): item is Required<StartItem> {
+function isPlain(item: StartItem): item is PlainItem {
   const { message, run } = item;
   if (!message || !run || message.callId || message.step) return false;
   return run.lane === undefined && run.delayMs === undefined && !run.budgets && run.historyLimit !== 0;
@@ -57,11 +60,11 @@ export async function startMany(db: Database, items: StartItem[]): Promise<Start
   const plain = shared ? [] : items.filter(isPlain);
   if (plain.length === items.length) return startPlain(db, plain);
   if (plain.length === 0) return start(db, items);
-  const others = items.filter((item) => !plain.includes(item as Required<StartItem>));
+  const others = items.filter((item) => !plain.includes(item as PlainItem));
   return inTwo(items, [plain, others], [startPlain(db, plain), start(db, others)]);
 }
 
-async function startPlain(db: Database, items: Required<StartItem>[]): Promise<Started[]> {
+async function startPlain(db: Database, items: PlainItem[]): Promise<Started[]> {
   // The order of locks; verdicts come back in it.
   const order = items.map((_, index) => index);
   if (items.length > 1) order.sort((a, b) => (items[a]!.thread < items[b]!.thread ? -1 : 1));
@@ -86,7 +89,7 @@ async function startPlain(db: Database, items: Required<StartItem>[]): Promise<S
 /** Seq of the message, when it was stored, whether the run may start, the thread's tail where the run was taken in a thread that was there. */
 type Verdict = [seq: number, createdAt: string, free: boolean, tail: StoredMessage[] | null];
 
-function startedOf(item: Required<StartItem>, [seq, createdAt, free, tail]: Verdict): Started {
+function startedOf(item: PlainItem, [seq, createdAt, free, tail]: Verdict): Started {
   const { run, thread } = item;
   const common = { ok: true as const, run: run.id, thread, seq, ready: free, duplicate: false, createdAt };
   return item.claim && free ? { ...common, claimed: tail, lastSeq: seq } : common;
@@ -94,7 +97,7 @@ function startedOf(item: Required<StartItem>, [seq, createdAt, free, tail]: Verd
 
 const json = (value: unknown): string | null => (value === undefined ? null : toJsonText(value));
 
-function valuesOf(items: Required<StartItem>[]): unknown[] {
+function valuesOf(items: PlainItem[]): unknown[] {
   const columns = STARTS.empty();
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;

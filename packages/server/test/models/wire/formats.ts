@@ -6,8 +6,8 @@ export interface Said {
   text?: string[];
   calls?: { id: string; name: string; pieces: string[] }[];
   finish?: 'stop' | 'length' | 'filter';
-  /** Null: the provider does not count. */
-  usage?: { input: number; output: number } | null;
+  /** Null: the provider does not count. Cached tokens are among the input. */
+  usage?: { input: number; output: number; cacheRead?: number; cacheWrite?: number } | null;
 }
 
 export interface Format {
@@ -19,6 +19,8 @@ export interface Format {
   failure(error: { type: string; message: string }): string;
   /** The body of a refusal. */
   refusal(error: { type: string; message: string }): JsonObject;
+  /** What the provider finds wrong with what it is given back; null: nothing. */
+  objection?(body: JsonObject): string | null;
   /** The text that was sent as the key. */
   keyOf(headers: Record<string, string | string[] | undefined>): string | undefined;
 }
@@ -27,6 +29,12 @@ const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 const named = (value: { type: string; [field: string]: unknown }) => `event: ${value.type}\n${data(value)}`;
 const bearer = (headers: Record<string, unknown>) =>
   String(headers.authorization ?? '').replace(/^Bearer /, '') || undefined;
+
+interface Block {
+  type: string;
+  thinking?: string;
+  signature?: string;
+}
 
 /** First pieces of all calls, then second pieces, …: as providers send calls that run in parallel. */
 function interleaved(calls: NonNullable<Said['calls']>): { index: number; piece: string }[] {
@@ -37,6 +45,10 @@ function interleaved(calls: NonNullable<Said['calls']>): { index: number; piece:
     ),
   ).flat();
 }
+
+/** What a provider alone can write under a thought. */
+export const signed = (thought: string) => Buffer.from(`signed: ${thought}`).toString('base64');
+export const sealed = (thought: string) => Buffer.from(`sealed: ${thought}`).toString('base64');
 
 export const chat: Format = {
   kind: 'openai_compatible',
@@ -80,6 +92,7 @@ export const chat: Format = {
                 prompt_tokens: usage.input,
                 completion_tokens: usage.output,
                 total_tokens: usage.input + usage.output,
+                prompt_tokens_details: { cached_tokens: usage.cacheRead ?? 0 },
               },
             }),
           ]
@@ -116,7 +129,7 @@ export const responses: Format = {
         ...reasoning.map((delta) => event('response.reasoning_summary_text.delta', { ...part, delta })),
         event('response.output_item.done', {
           output_index: at,
-          item: { type: 'reasoning', id: 'rs_1', summary: [] },
+          item: { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed(reasoning.join('')) },
         }),
       );
     }
@@ -169,7 +182,7 @@ export const responses: Format = {
     const counted = usage
       ? {
           input_tokens: usage.input,
-          input_tokens_details: { cached_tokens: 0 },
+          input_tokens_details: { cached_tokens: usage.cacheRead ?? 0 },
           output_tokens: usage.output,
           output_tokens_details: { reasoning_tokens: 0 },
           total_tokens: usage.input + usage.output,
@@ -195,6 +208,19 @@ export const responses: Format = {
     return named(error);
   },
   refusal: ({ type, message }) => ({ error: { message, type, param: null, code: null } }),
+  objection(body) {
+    const input = body.input as { type?: string; id?: string; encrypted_content?: string }[];
+    for (const [at, item] of input.entries()) {
+      if (item.type !== 'reasoning') continue;
+      if (!item.encrypted_content) return `Item with id '${item.id}' not found. Items are not persisted.`;
+      if (!Buffer.from(item.encrypted_content, 'base64').toString().startsWith('sealed: '))
+        return 'The encrypted content could not be verified.';
+      const next = input[at + 1]?.type;
+      if (next !== 'function_call' && next !== 'reasoning' && next !== undefined)
+        return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;
+    }
+    return null;
+  },
   keyOf: bearer,
 };
 
@@ -221,14 +247,19 @@ export const anthropic: Format = {
         model: 'm',
         stop_reason: null,
         stop_sequence: null,
-        usage: { input_tokens: usage?.input ?? 0, output_tokens: 0 },
+        usage: {
+          input_tokens: (usage?.input ?? 0) - (usage?.cacheRead ?? 0) - (usage?.cacheWrite ?? 0),
+          cache_read_input_tokens: usage?.cacheRead ?? 0,
+          cache_creation_input_tokens: usage?.cacheWrite ?? 0,
+          output_tokens: 0,
+        },
       },
     });
     say('ping', {});
     if (reasoning.length > 0) {
       const at = start({ type: 'thinking', thinking: '', signature: '' });
       pieces(at, 'thinking_delta', 'thinking', reasoning);
-      pieces(at, 'signature_delta', 'signature', ['signed']);
+      pieces(at, 'signature_delta', 'signature', [signed(reasoning.join(''))]);
       say('content_block_stop', { index: at });
     }
     if (text.length > 0) {
@@ -255,6 +286,22 @@ export const anthropic: Format = {
   },
   failure: (error) => named({ type: 'error', ...{ error } }),
   refusal: (error) => ({ type: 'error', error }),
+  objection(body) {
+    const { messages, thinking } = body as unknown as {
+      messages: { role: string; content: Block[] }[];
+      thinking?: { type: string };
+    };
+    const blocks = messages.flatMap(({ content }) => content);
+    const marks = JSON.stringify(body).split('"cache_control"').length - 1;
+    if (marks > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`;
+    if (blocks.some((block) => block.type === 'thinking' && block.signature !== signed(block.thinking!)))
+      return 'Invalid `signature` in `thinking` block';
+    const last = messages.findLast(({ role }) => role === 'assistant')?.content ?? [];
+    const first = last[0]?.type ?? '';
+    if (thinking?.type !== 'enabled' || !last.some(({ type }) => type === 'tool_use')) return null;
+    if (/^(redacted_)?thinking$/.test(first)) return null;
+    return `Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+  },
   keyOf: (headers) => headers['x-api-key'] as string | undefined,
 };
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@troupe/protocol';
+import { formats } from './formats.ts';
 
 export interface Heard {
   path: string;
@@ -14,7 +15,10 @@ export interface Heard {
 
 export type Reply = (response: ServerResponse) => void | Promise<void>;
 
-/** A provider on this machine: says what the test tells it to, request by request, and remembers what it heard. */
+/**
+ * A provider on this machine: says what the test tells it to, request by request, and remembers what it heard. What the
+ * provider itself would object to it refuses, and what it was to say is left over.
+ */
 export class WireServer {
   readonly heard: Heard[] = [];
   readonly #replies: Reply[] = [];
@@ -37,6 +41,12 @@ export class WireServer {
         at: performance.now(),
         closed: once(response, 'close'),
       });
+      const format = formats.find(({ path }) => path === request.url);
+      const message = format?.objection?.(wire.heard.at(-1)!.body);
+      if (format && message) {
+        await refuse(400, format.refusal({ type: 'invalid_request_error', message }))(response);
+        return;
+      }
       const reply = wire.#replies.shift() ?? refuse(500, { error: { message: 'No reply was prepared.' } });
       await reply(response);
     });

@@ -1,0 +1,63 @@
+import { type BodyInputOf, type QueryInputOf, type ResultOf, runEndpoints } from '@troupe/protocol';
+import { Session } from './session.ts';
+import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
+import type { RequestOptions, Transport } from './transport.ts';
+
+/** One run, such as a fork: to look at it, to compare it with another, to go on from it. */
+export class Run {
+  readonly id: string;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, id: string) {
+    this.#transport = transport;
+    this.id = id;
+  }
+
+  get #params(): { runId: string } {
+    return { runId: this.id };
+  }
+
+  /** With its steps and calls. */
+  get(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.get>> {
+    return this.#transport.call(runEndpoints.get, { params: this.#params }, options);
+  }
+
+  cancel(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.cancel>> {
+    return this.#transport.call(runEndpoints.cancel, { params: this.#params }, options);
+  }
+
+  retry(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.retry>> {
+    return this.#transport.call(runEndpoints.retry, { params: this.#params }, options);
+  }
+
+  /** Goes on from a step in a thread of its own, with other messages where `edits` say so. */
+  async fork(body: BodyInputOf<typeof runEndpoints.fork>, options?: RequestOptions): Promise<Run> {
+    const forked = await this.#transport.call(runEndpoints.fork, { params: this.#params, body }, options);
+    return new Run(this.#transport, forked.id);
+  }
+
+  /** A session that begins with everything up to the end of this run. */
+  async continue(
+    body: BodyInputOf<typeof runEndpoints.continue> = {},
+    options?: RequestOptions,
+  ): Promise<Session> {
+    const input = { params: this.#params, body };
+    const { agentId, id } = await this.#transport.call(runEndpoints.continue, input, options);
+    return new Session(this.#transport, agentId, id);
+  }
+
+  /** Of its thread; with `of: 'run'` only what it was asked and what it said. */
+  messages(query: QueryInputOf<typeof runEndpoints.messages> = {}, options?: RequestOptions) {
+    return this.#transport.call(runEndpoints.messages, { params: this.#params, query }, options);
+  }
+
+  /** What happened in it, as a list. */
+  events(query: QueryInputOf<typeof runEndpoints.events> = {}, options?: RequestOptions) {
+    return this.#transport.call(runEndpoints.events, { params: this.#params, query }, options);
+  }
+
+  /** What happened in it and what happens. Resumes by itself, and goes on when the run has ended: it may be taken up again. */
+  stream(options?: StreamOptions): AsyncGenerator<StreamItem> {
+    return streamEvents(this.#transport, { endpoint: runEndpoints.events, params: this.#params }, options);
+  }
+}

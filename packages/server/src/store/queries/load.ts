@@ -1,0 +1,47 @@
+import type { Database } from '../database.ts';
+
+/** What there is to do and who is there to do it, over all projects: for whoever runs the server. */
+export interface Load {
+  /** Runs that have not ended, by status. */
+  runs: Record<'queued' | 'running' | 'waiting_tool' | 'waiting_reply', number>;
+  /** Runs that a worker could take now. */
+  due: number;
+  /** How long the oldest of them has waited. */
+  oldestDueMs: number;
+  workers: number;
+  capacity: number;
+  /** Jobs that could begin now, and jobs that have failed for good. */
+  dueJobs: number;
+  deadJobs: number;
+}
+
+/** Each part is answered from a partial index of runs that have not ended: what has ended costs nothing, however much it is. */
+export async function readLoad(db: Database): Promise<Load> {
+  const rows = await db.run<Omit<Load, 'runs'> & Load['runs']>(
+    {
+      name: 'load',
+      text: `with open as (
+          select count(*) as queued, count(*) filter (where run_at <= now()) as due, min(run_at) as oldest
+            from troupe.runs where status = 'queued' and ready and lane is null
+          union all
+          select count(*), count(*) filter (where run_at <= now()), min(run_at)
+            from troupe.runs where status in ('queued', 'running') and lane is not null and status = 'queued' and ready
+          union all
+          select count(*), 0, null from troupe.runs where status = 'queued' and not ready),
+        queue as (select sum(queued)::int as queued, sum(due)::int as due,
+          greatest(0, coalesce(extract(epoch from now() - min(oldest)), 0) * 1000)::float8 as "oldestDueMs" from open),
+        waiting as (select count(*) filter (where status = 'waiting_tool') as tool, count(*) filter (where status = 'waiting_reply') as reply
+          from troupe.runs where status in ('waiting_tool', 'waiting_reply')),
+        worker as (select count(*) as workers, coalesce(sum(capacity) filter (where not draining), 0) as capacity from troupe.workers),
+        job as (select count(*) filter (where run_at <= now() and locked_at is null and attempts < max_attempts) as due,
+          count(*) filter (where attempts >= max_attempts and locked_at is null) as dead from graphile_worker.jobs)
+        select q.queued, q.due, q."oldestDueMs", w.tool as waiting_tool, w.reply as waiting_reply, k.workers, k.capacity,
+          (select count(*) from troupe.runs where status = 'running') as running, j.due as "dueJobs", j.dead as "deadJobs"
+        from queue q, waiting w, worker k, job j`,
+      values: [],
+    },
+    db.pool,
+  );
+  const { queued, running, waiting_tool, waiting_reply, ...rest } = rows[0]!;
+  return { ...rest, runs: { queued, running, waiting_tool, waiting_reply } };
+}

@@ -1,0 +1,282 @@
+import {
+  message as messageSchema,
+  type Problem,
+  type Run,
+  run as runSchema,
+  type Session,
+} from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SessionStage } from './session-stage.ts';
+
+// One session with two turns; the first one calls a tool. Every test forks it and leaves it as it is.
+
+let stage: SessionStage;
+let session: Session;
+let first: string;
+let second: string;
+
+interface Messages {
+  data: {
+    sequence: number;
+    role: string;
+    content: unknown;
+    sessionId: string | null;
+    senderId: string | null;
+  }[];
+  lastSequence: number;
+}
+
+beforeAll(async () => {
+  stage = await SessionStage.open({
+    script: ({ messages, step }) => {
+      const said = JSON.stringify(messages);
+      const asked = JSON.stringify(messages.at(-1));
+      if (asked.includes('stall')) return { stallForever: true };
+      if (step === 1 && asked.includes('look up'))
+        return { calls: [{ name: 'look', arguments: { at: 'sky' } }] };
+      return { text: `saw ${said.includes('green') ? 'green' : 'blue'} in ${messages.length}` };
+    },
+    tools: { look: () => 'blue' },
+    toolList: [{ name: 'look', effect: 'pure' }],
+  });
+  session = await stage.create();
+  first = (await stage.say(session, 'look up')).run!.id;
+  await stage.becomes(session, 'pending');
+  second = (await stage.say(session, 'and now?')).run!.id;
+  await stage.becomes(session, 'pending');
+});
+afterAll(async () => {
+  expect(await violations(stage.db.pool)).toEqual([]);
+  await stage.close();
+});
+
+const fork = (run: string, body: object) => stage.done<Run>('POST', `/v1/runs/${run}/fork`, body);
+const messagesOf = (run: string, query = '') =>
+  stage.done<Messages>('GET', `/v1/runs/${run}/messages${query}`);
+const rolesOf = ({ data }: Messages) => data.map(({ sequence, role }) => `${sequence} ${role}`);
+const TURN = ['1 user', '2 tool_call', '3 tool_result', '4 assistant'];
+
+async function stored(): Promise<unknown> {
+  const { rows } = await stage.db.pool.query(
+    'select (select count(*) from troupe.runs) as runs, (select count(*) from troupe.threads) as threads, (select count(*) from troupe.messages) as messages',
+  );
+  return rows[0];
+}
+
+it('shows what a fork took over and what it says, beside the original', async () => {
+  const forked = await fork(first, {
+    step: 1,
+    edits: [{ sequence: 3, content: { result: 'green', error: null } }],
+  });
+  expect(forked).toMatchObject({ sessionId: null, forkedFrom: { runId: first, step: 1 } });
+  expect((await stage.done<Run>('GET', `/v1/runs/${first}`)).forkedFrom).toBeNull();
+  await stage.kernel.ended(forked.id);
+  const there = await messagesOf(forked.id);
+  expect(rolesOf(there)).toEqual(TURN);
+  expect(there.lastSequence).toBe(4);
+  expect(there.data.every(({ sessionId }) => sessionId === null)).toBe(true);
+  for (const message of there.data) expect(messageSchema.parse(message)).toEqual(message);
+  expect(there.data.at(-1)!.content).toEqual({ text: 'saw green in 3' });
+  // The same sequences are the same moments.
+  const here = await messagesOf(first);
+  const differing = there.data.filter(
+    ({ sequence, content }) =>
+      JSON.stringify(here.data.find((message) => message.sequence === sequence)!.content) !==
+      JSON.stringify(content),
+  );
+  expect(differing.map(({ sequence }) => sequence)).toEqual([3, 4]);
+  const again = runSchema.parse(await stage.done('GET', `/v1/runs/${forked.id}`));
+  expect(again.forkedFrom).toEqual({ runId: first, step: 1 });
+});
+
+it('shows a run of a session: its thread, or only its own turn', async () => {
+  const all = await messagesOf(second);
+  expect(rolesOf(all)).toEqual([...TURN, '5 user', '6 assistant']);
+  expect(all.data[0]!.sessionId).toBe(session.id);
+  expect(rolesOf(await messagesOf(second, '?of=run'))).toEqual(['5 user', '6 assistant']);
+  expect(rolesOf(await messagesOf(first, '?of=run&after=1&limit=2'))).toEqual([
+    '2 tool_call',
+    '3 tool_result',
+  ]);
+  expect(rolesOf(await messagesOf(first, '?of=run&before=4&limit=2'))).toEqual([
+    '2 tool_call',
+    '3 tool_result',
+  ]);
+  type Events = {
+    data: { runId?: string; sessionId?: string; type: string; sequence: number }[];
+    lastSequence: number;
+  };
+  const events = (run: string, query = '') => stage.done<Events>('GET', `/v1/runs/${run}/events${query}`);
+  for (const run of [first, second]) {
+    const { data } = await events(run);
+    expect(data.map(({ type }) => type)).toContain('run.completed');
+    expect(data.every((event) => event.runId === run && event.sessionId === session.id)).toBe(true);
+  }
+  const { data, lastSequence } = await events(second, '?types=run.*');
+  expect(data.map(({ type }) => type)).toContain('run.completed');
+  expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
+  expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
+});
+
+it('who said it is the person, or the agent as an entity, in forks and copies too', async () => {
+  const senders = ({ data }: Messages) => data.map(({ senderId }) => senderId);
+  const { entityId } = session;
+  const agent = stage.cast.entity;
+  const turn = [entityId, agent, null, agent];
+  expect(senders(await messagesOf(first, '?of=run'))).toEqual(turn);
+  const forked = await fork(second, { step: 0 });
+  await stage.kernel.ended(forked.id);
+  expect(senders(await messagesOf(forked.id))).toEqual([...turn, entityId, agent]);
+  // The runs that said it go with their session; who said it stays known.
+  const gone = await stage.create();
+  await stage.say(gone, 'look up');
+  await stage.becomes(gone, 'pending');
+  const [, , , answer] = await stage.messages(gone);
+  const copy = await stage.done<Session>('POST', `${stage.sessions}/${gone.id}/fork`, {
+    messageId: answer!.id,
+  });
+  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
+  expect((await stage.messages(copy)).map(({ senderId }) => senderId)).toEqual([
+    gone.entityId,
+    agent,
+    null,
+    agent,
+  ]);
+});
+
+it('edits that the fork cannot have are refused by field, and nothing is stored', async () => {
+  const before = await stored();
+  const text = { text: 'x' };
+  const call = (await messagesOf(first)).data[1]!.content as { id: string };
+  const absent = 'edit_not_in_fork';
+  const unfit = 'edit_does_not_fit';
+  const cases: [step: number, sequence: number, content: unknown, code: string, path: string][] = [
+    // After the step, after the run, after everything.
+    [1, 4, text, absent, 'edits.0.sequence'],
+    [0, 2, call, absent, 'edits.0.sequence'],
+    [2, 5, text, absent, 'edits.0.sequence'],
+    [1, 4_000_000_000, text, absent, 'edits.0.sequence'],
+    // What another role says.
+    [1, 1, call, unfit, 'edits.0.content.text'],
+    [1, 1, { result: 1, error: null }, unfit, 'edits.0.content.text'],
+    [1, 2, text, unfit, 'edits.0.content.id'],
+    [1, 2, { ...call, id: 'another' }, unfit, 'edits.0.content.id'],
+    [1, 3, text, unfit, 'edits.0.content.result'],
+    [2, 4, { result: 'x', error: null }, unfit, 'edits.0.content.text'],
+    // What no role says.
+    [1, 1, { text: ' ' }, 'invalid_request', 'edits.0.content'],
+    [1, 1, { text: 'x', more: 1 }, 'invalid_request', 'edits.0.content'],
+    [1, 1, 'x', 'invalid_request', 'edits.0.content'],
+    [1, 1, null, 'invalid_request', 'edits.0.content'],
+  ];
+  for (const [step, sequence, content, code, path] of cases) {
+    const { status, body } = await stage.ask<Problem>('POST', `/v1/runs/${first}/fork`, {
+      step,
+      edits: [{ sequence, content }],
+    });
+    const what = `${step} ${sequence} ${JSON.stringify(content)}`;
+    expect([what, status, body.code]).toEqual([what, 422, code]);
+    expect([what, body.issues!.map((issue) => issue.path)]).toEqual([what, expect.arrayContaining([path])]);
+  }
+  // One that is wrong among others that are right.
+  const edits = [
+    { sequence: 1, content: text },
+    { sequence: 9, content: text },
+  ];
+  const mixed = await stage.ask<Problem>('POST', `/v1/runs/${first}/fork`, { step: 1, edits });
+  expect(mixed.body).toMatchObject({ code: absent, issues: [{ path: 'edits.1.sequence' }] });
+  expect(mixed.body.detail).toContain('/messages');
+  const far = { step: 99, edits: [{ sequence: 1, content: text }] };
+  expect(await stage.refused('POST', `/v1/runs/${first}/fork`, far)).toEqual([404, 'step_not_found']);
+  expect(await stored()).toEqual(before);
+});
+
+it('goes on from a fork as a session, with all that was said', async () => {
+  const forked = await fork(first, {
+    step: 1,
+    edits: [{ sequence: 3, content: { result: 'green', error: null } }],
+  });
+  await stage.kernel.ended(forked.id);
+  const path = `/v1/runs/${forked.id}/continue`;
+  const continued = await stage.done<Session>('POST', path, { title: 'Green' });
+  expect(continued).toMatchObject({ title: 'Green', status: 'pending', entityId: session.entityId });
+  await stage.say(continued, 'sure?');
+  await stage.becomes(continued, 'pending');
+  const lines = await stage.lines(continued);
+  // The model saw the question, its call, the result, its answer and the new question.
+  expect([lines.length, lines[3], lines[5]]).toEqual([
+    6,
+    'assistant: saw green in 3',
+    'assistant: saw green in 5',
+  ]);
+  expect(rolesOf(await messagesOf(forked.id))).toEqual(TURN);
+  const ofAnother = await stage.done<Session>('POST', path, { user: 'somebody-else' });
+  expect(ofAnother.entityId).not.toBe(session.entityId);
+  // A fork of a fork belongs to the same person.
+  const twice = await fork(forked.id, { step: 1 });
+  await stage.kernel.ended(twice.id);
+  const { entityId } = await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {});
+  expect(entityId).toBe(session.entityId);
+});
+
+it('a run that is at work, an archived agent and a run that is not there are refused', async () => {
+  const before = await stored();
+  const path = `/v1/runs/${first}/continue`;
+  const set = (status: string) =>
+    stage.db.pool.query('update troupe.agents set status = $2 where id = $1', [stage.cast.agent, status]);
+  await set('archived');
+  expect(await stage.refused('POST', path, {})).toEqual([409, 'agent_archived']);
+  await set('active');
+  for (const [method, what] of [
+    ['GET', 'messages'],
+    ['GET', 'events'],
+    ['POST', 'continue'],
+  ] as const) {
+    const body = method === 'POST' ? {} : undefined;
+    expect(await stage.refused(method, `/v1/runs/${newId()}/${what}`, body)).toEqual([404, 'not_found']);
+  }
+  expect(await stored()).toEqual(before);
+  const busy = await stage.create();
+  const { run } = await stage.say(busy, 'stall');
+  const atWork = await stored();
+  expect(await stage.refused('POST', `/v1/runs/${run!.id}/continue`, {})).toEqual([409, 'run_at_work']);
+  expect(await stored()).toEqual(atWork);
+  await stage.done('POST', `/v1/runs/${run!.id}/cancel`);
+});
+
+it('a person reaches the messages and events of their own runs only', async () => {
+  const { caller } = stage;
+  const forked = await fork(second, { step: 0 });
+  await stage.kernel.ended(forked.id);
+  try {
+    stage.caller = { ...caller, kind: 'user', entityId: session.entityId };
+    expect((await messagesOf(second)).data).toHaveLength(6);
+    expect((await stage.ask('GET', `/v1/runs/${second}/events`)).status).toBe(200);
+    // A fork is no session of theirs.
+    for (const what of ['messages', 'events'])
+      expect((await stage.ask('GET', `/v1/runs/${forked.id}/${what}`)).status).toBe(404);
+    stage.caller = { ...caller, kind: 'user', entityId: newId() };
+    for (const what of ['messages', 'events'])
+      expect((await stage.ask('GET', `/v1/runs/${second}/${what}`)).status).toBe(404);
+  } finally {
+    stage.caller = caller;
+  }
+});
+
+it('numbers in an address are decimal digits and nothing else', async () => {
+  const odd = ['0x10', '1e1', '', '%205', '5%20', '+5', '-5', '5.0', '%D9%A5', '1_0', 'NaN', '9'.repeat(17)];
+  for (const number of odd) {
+    for (const path of [
+      `/v1/agents?limit=${number}`,
+      `/v1/runs/${first}/messages?after=${number}`,
+      `/v1/runs/${first}/events?limit=${number}`,
+      `/v1/agents/${stage.cast.agent}/diff?from=${number}&to=1`,
+    ])
+      expect([path, ...(await stage.refused('GET', path))]).toEqual([path, 422, 'invalid_request']);
+    const version = `/v1/agents/${stage.cast.agent}/versions/${number || 'x'}`;
+    expect([version, ...(await stage.refused('GET', version))]).toEqual([version, 404, 'not_found']);
+  }
+  expect((await stage.ask('GET', '/v1/agents?limit=5')).status).toBe(200);
+});

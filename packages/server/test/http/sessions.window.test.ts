@@ -1,0 +1,86 @@
+import type { Json } from '@troupe/protocol';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SessionStage } from './session-stage.ts';
+
+// A model that reads 8,192 tokens and refuses more, as a small one on somebody's own machine: at three bytes a token.
+
+const CONTEXT = 8_192;
+const FILE = 'line of a large file\n'.repeat(10_000);
+let stage: SessionStage;
+
+beforeAll(async () => {
+  stage = await SessionStage.open({
+    contextTokens: CONTEXT,
+    tools: {
+      read_file: () => FILE,
+      read_json: () => ({ rows: Array.from({ length: 20_000 }, (_, id) => ({ id })) }),
+    },
+    toolList: [{ name: 'read_file' }, { name: 'read_json' }],
+    limits: { modelTries: 2, retryBackoffMs: 1 },
+    script: (request) => {
+      const tokens = Buffer.byteLength(JSON.stringify([request.system, request.messages, request.tools])) / 3;
+      if (tokens + request.maxOutputTokens > CONTEXT) {
+        return { error: { code: 'context_too_long', message: `${tokens}`, retryable: false } };
+      }
+      const last = request.messages.at(-1)!;
+      const text = last.role === 'user' ? last.text : '';
+      if (text.startsWith('Read')) {
+        return { calls: [{ name: 'read_file' }, { name: 'read_json' }] };
+      }
+      if (text === 'half') return { text: 'An answer that', finishReason: 'length' };
+      if (text === 'filtered') return { text: '', finishReason: 'content_filter' };
+      return { text: `I heard ${text.slice(0, 20)}` };
+    },
+  });
+});
+afterAll(() => stage.close());
+
+it('reads what is too large in part, is told so, and every later turn goes well', async () => {
+  const session = await stage.create();
+  const turn = async (text: string) => {
+    await stage.say(session, text);
+    await stage.becomes(session, 'pending');
+    return stage.scripted.requests.at(-1)!;
+  };
+
+  const { messages } = await turn('Read it');
+  const outputs = messages.flatMap((message) =>
+    message.role === 'tool' ? [message.output] : [],
+  ) as string[];
+  expect(outputs).toHaveLength(2);
+  for (const output of outputs) expect(output).toMatch(/\[Shortened: \d+ of \d+ characters of this result/);
+  expect(outputs[0]).toMatch(/^line of a large file\n[\s\S]+line of a large file\n$/);
+  const stored = (await stage.messages(session)).filter(({ role }) => role === 'tool_result');
+  expect(stored.map(({ content }) => (content as { result: Json }).result)[0]).toBe(FILE);
+
+  const pasted = `Look at this: ${'é🎭 '.repeat(20_000)} and tell me.`;
+  const { messages: shown } = await turn(pasted);
+  expect(shown.at(-1)).toMatchObject({
+    text: expect.stringMatching(/^Look at this: [\s\S]+\[Shortened: [\s\S]+ and tell me\.$/),
+  });
+  for (let n = 0; n < 12; n++) await turn(`Turn ${n}: ${'words and more words '.repeat(40)}`);
+  expect((await stage.lines(session)).at(-1)).toContain('I heard Turn 11');
+  // A good part of its window is in use, and not the last turn alone.
+  const last = stage.scripted.requests.at(-1)!;
+  expect(JSON.stringify(last.messages)).toContain('Turn 10');
+});
+
+it('tells half an answer from a whole one, and a filter from silence', async () => {
+  const session = await stage.create();
+  await stage.say(session, 'whole');
+  await stage.becomes(session, 'pending');
+  await stage.say(session, 'half');
+  await stage.becomes(session, 'pending');
+  const said = (await stage.messages(session)).filter(({ role }) => role === 'assistant');
+  expect(said.map(({ metadata }) => metadata)).toEqual([{}, { finishReason: 'length' }]);
+
+  const before = stage.scripted.requests.length;
+  const { run } = await stage.say(session, 'filtered');
+  await stage.becomes(session, 'failed');
+  expect(stage.scripted.requests).toHaveLength(before + 1);
+  const { rows } = await stage.db.pool.query('select error from troupe.runs where id = $1', [run!.id]);
+  expect(rows[0].error).toMatchObject({
+    code: 'content_filter',
+    message: expect.stringContaining('another way'),
+  });
+});
