@@ -1,6 +1,8 @@
 /**
  * outgoing: the one guarded client for every request that somebody outside can steer.
  * Imports: base, protocol.
- * Start reading: port.ts (what it promises).
+ * Start reading: port.ts (what it promises), client.ts (how it keeps it), addresses.ts (what is public).
  */
+export { isAllowEntry } from './addresses.ts';
+export { createOutgoing, type Lookup, type OutgoingOptions } from './client.ts';
 export type { Outgoing, OutgoingRequest, OutgoingResponse } from './port.ts';

@@ -1,5 +1,6 @@
 import { type Encryption, secretOf } from '../access/index.ts';
-import type { Database } from '../store/index.ts';
+import { createOutgoing } from '../outgoing/index.ts';
+import { allowedOutgoing, type Database } from '../store/index.ts';
 import type { ToolParts } from '../tools/index.ts';
 
 /** What the tools get of the rest of the server: one field for each part, made here and nowhere else. */
@@ -7,5 +8,6 @@ export function toolParts(db: Database, encryption: Encryption): Partial<ToolPar
   return {
     now: () => new Date(),
     secrets: { reveal: (project, name) => secretOf(db, encryption, project, name) },
+    outgoing: createOutgoing({ allowed: (project) => allowedOutgoing(db, project) }),
   };
 }

@@ -1,4 +1,9 @@
+import type { SnapshotTool } from '@troupe/protocol';
+import type { ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
+
+/** From a tool as a snapshot has it, with what is set for it, to what executes it. */
+export type Provider = (tool: SnapshotTool) => ToolExecute | undefined;
 
 /** For what tools name and nobody may see. */
 export interface SecretValues {

@@ -73,3 +73,16 @@ export async function hasModel(on: Rows, project: string, model: string): Promis
     .executeTakeFirst();
   return row !== undefined;
 }
+
+/** What the tools of a project may reach beyond the internet. */
+export async function allowedOutgoing(db: Database, project: string): Promise<string[]> {
+  const rows = await db.run<{ allow: string[] }>(
+    {
+      name: 'allowed_outgoing',
+      text: `select outgoing -> 'allow' as allow from troupe.projects where id = $1`,
+      values: [project],
+    },
+    db.pool,
+  );
+  return rows[0]?.allow ?? [];
+}

@@ -1,8 +1,7 @@
-import type { ToolExecute } from '../../kernel/ports.ts';
-import type { ToolParts } from '../ports.ts';
+import type { Provider, ToolParts } from '../ports.ts';
 import { currentTime } from './current-time.ts';
 
 /** The tools of capabilities, by the name that snapshots give them. */
-export function builtinTools({ now = () => new Date() }: Partial<ToolParts>): Map<string, ToolExecute> {
-  return new Map([['current_time', currentTime(now)]]);
+export function builtinTools({ now = () => new Date() }: Partial<ToolParts>): Map<string, Provider> {
+  return new Map<string, Provider>([['current_time', () => currentTime(now)]]);
 }
