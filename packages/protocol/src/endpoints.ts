@@ -2,6 +2,7 @@ import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import type { Endpoint } from './endpoint.ts';
+import { inboxEndpoints } from './inbox.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
@@ -11,6 +12,7 @@ export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
+  inbox: inboxEndpoints,
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,

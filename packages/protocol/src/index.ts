@@ -11,6 +11,7 @@ export * from './endpoint.ts';
 export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export * from './inbox.ts';
 export * from './json.ts';
 export * from './messages.ts';
 export * from './models.ts';

@@ -25,6 +25,8 @@ export const toolCall = z.object({
   step: z.number().int(),
   tool: z.string(),
   arguments: z.json(),
+  /** What an approval is bound to. */
+  argumentsHash: z.string(),
   effect: toolEffect,
   status: toolCallStatus,
   waitsFor: waitsFor.nullable(),
@@ -34,5 +36,7 @@ export const toolCall = z.object({
   deadline: timestamp.nullable(),
   createdAt: timestamp,
   settledAt: timestamp.nullable(),
+  /** Who settled it, where somebody outside did: `user:…`, `key:…`, `dev`. */
+  settledBy: z.string().nullable(),
 });
 export type ToolCall = z.infer<typeof toolCall>;

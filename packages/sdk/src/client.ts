@@ -33,6 +33,7 @@ export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
+  readonly inbox: Group<typeof endpoints.inbox>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
@@ -44,6 +45,7 @@ export class Troupe {
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
+    this.inbox = groupOf(transport, endpoints.inbox);
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);

@@ -3,6 +3,7 @@
  * Imports: store, base, protocol. Knows no door, model or tool by name.
  * Start reading: state.ts (what a run can be in), decide.ts (what to do next), loop.ts (who does it), worker.ts (who takes runs).
  */
+
 export { Budgets } from './budget.ts';
 export { type Commits, createCommits } from './commits.ts';
 export { decide, initialState } from './decide.ts';
@@ -10,6 +11,7 @@ export type { Context, Door, Meaning, RunView } from './door.ts';
 export { GroupCommit } from './group-commit.ts';
 export { Kernel, type KernelOptions, type Onlooker, type WorkOptions } from './kernel.ts';
 export type { Ended } from './loop.ts';
+export { asJson, DEEPEST } from './plain-json.ts';
 export type * from './ports.ts';
 export { BOUNDARIES, type Boundary, type Probe } from './probe.ts';
 export type { Hints } from './signals.ts';

@@ -160,6 +160,20 @@ export class Kernel {
     return settled;
   }
 
+  /** Several calls of one run, all of them or none. */
+  async settleAll(
+    run: string,
+    settlements: readonly store.CallSettlement[],
+    by: string | null,
+  ): Promise<store.SettledAll> {
+    if (this.#probe) await this.#probe('settle', 'before', [run]);
+    const settled = await patiently(() => store.settleAll(this.#db, run, settlements, by));
+    if (this.#probe) await this.#probe('settle', 'after', [run]);
+    if (settled.ok && settled.queued) this.#hintQueued();
+    if (settled.ok) this.#onlooker?.onTouched(settled.thread);
+    return settled;
+  }
+
   async cancel(
     run: string,
     reason: CancelReason = 'user',

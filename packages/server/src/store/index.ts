@@ -21,6 +21,7 @@ export * from './queries/envelopes.ts';
 export * from './queries/events.ts';
 export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';
+export * from './queries/inbox.ts';
 export * from './queries/jobs.ts';
 export * from './queries/keys.ts';
 export * from './queries/load.ts';

@@ -1,4 +1,5 @@
 import type { Run, RunStep, ToolCall } from '@troupe/protocol';
+import { argumentsHash } from '../../doors/sessions/index.ts';
 import type { RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
 
 export function presentRun({ inputTokens, outputTokens, ...run }: RunRecord): Run {
@@ -25,6 +26,7 @@ export function presentStep({ inputTokens, outputTokens, ...step }: RunStepRecor
 export function presentCall(call: RunCallRecord): ToolCall {
   return {
     ...call,
+    argumentsHash: argumentsHash(call.arguments),
     deadline: call.deadline?.toISOString() ?? null,
     createdAt: call.createdAt.toISOString(),
     settledAt: call.settledAt?.toISOString() ?? null,

@@ -178,6 +178,7 @@ export interface RunCallRecord {
   deadline: Date | null;
   createdAt: Date;
   settledAt: Date | null;
+  settledBy: string | null;
 }
 
 export async function listRunCalls(db: Database, run: string): Promise<RunCallRecord[]> {
@@ -185,7 +186,7 @@ export async function listRunCalls(db: Database, run: string): Promise<RunCallRe
     {
       name: 'list_run_calls',
       text: `select call_id as id, step, tool, args as arguments, effect, status, waits_for as "waitsFor", output, error, attempt, deadline,
-          created_at as "createdAt", settled_at as "settledAt"
+          created_at as "createdAt", settled_at as "settledAt", settled_by as "settledBy"
         from troupe.tool_calls where run_id = $1 order by step, position`,
       values: [run],
     },
