@@ -35,7 +35,10 @@ it.each([
   ['chta Ada', 'there is no command "chta"\n  Did you mean chat?'],
   ['agent list', 'there is no command "agent"\n  Did you mean agents?'],
   ['agents lsit', 'agents does not know "lsit"\n  Did you mean list?'],
-  ['runs fly', 'runs does not know "fly"\n  It knows list, get, cancel, retry.'],
+  [
+    'runs fly',
+    'runs does not know "fly"\n  It knows list, show, get, cancel, retry, messages, events, fork, continue.',
+  ],
   ['runs --statsu failed', 'there is no option --statsu\n  Did you mean --status?'],
   ['chat Ada -5', 'there is no option -5\n  Where it is no option, write -- before it.'],
   ['runs --status fail', /must be queued, .*\n {2}Did you mean failed\?/],

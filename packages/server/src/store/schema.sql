@@ -424,29 +424,6 @@ alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (
 alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
-CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));
-CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
-CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
-CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
-CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
-CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
-CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
-CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
-CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
-CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
-CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
-CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
-CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
-CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
-CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
-CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
-CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
-CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
-CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
-CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
-CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
-
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1708,6 +1685,29 @@ CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
 AS $function$
   select hashtextextended('troupe.worker:' || incarnation::text, 0)
 $function$;
+
+CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));
+CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
+CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
+CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
+CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
+CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
+CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
+CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
+CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
+CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
+CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
+CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
+CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
+CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
+CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
+CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
 
