@@ -843,7 +843,8 @@ begin
   data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
   told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
   -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's work.
-  if is_serial and p_reason <> 'superseded' and exists (select from troupe.threads t where t.id = thread and t.kind = 'session' and coalesce(t.active_run_id, p_run) = p_run) then
+  if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
+      where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run else t.kind = 'run' and r.door = 'session' end) then
     told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
   end if;
   perform troupe.append(thread, p_run, null, told);
@@ -923,7 +924,7 @@ CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread u
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; upto bigint;
+  r troupe.runs; upto bigint; edited bigint := (select min((e.v->>'seq')::bigint) from jsonb_array_elements(p_edits) e(v));
 begin
   lock table troupe.runs in row exclusive mode;
   -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
@@ -952,7 +953,9 @@ begin
   insert into troupe.threads (id, project_id, kind, last_message_seq) values (p_thread, r.project_id, 'run', upto);
   insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
   select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
-    case when m.run_id = p_source then p_run else m.run_id end, m.step, m.metadata, m.created_at
+    case when m.run_id = p_source then p_run else m.run_id end, m.step,
+    -- What a model thought of what stands otherwise now is not its thought any more.
+    case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
@@ -1181,15 +1184,15 @@ CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
  LANGUAGE plpgsql
 AS $function$
 declare
-  raised uuid[]; threads uuid[];
+  raised uuid[]; r record;
 begin
+  select coalesce(array_agg(x.id), '{}') into raised from (select y.id from troupe.runs y
+    where y.status = 'waiting_tool' and y.open_calls = 0 and y.wait_state->>'budget' = p_budget::text order by y.id for no key update) x;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(raised)) order by t.id for no key update;
   update troupe.budgets b set amount = p_amount, updated_at = now() where b.id = p_budget;
-  with back as (
-    update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
-      where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id, r.thread_id)
-  select array_agg(b.id order by b.thread_id, b.id), array_agg(b.thread_id order by b.thread_id, b.id) into raised, threads from back b;
-  for k in 1 .. coalesce(cardinality(raised), 0) loop
-    perform troupe.append(threads[k], raised[k], null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  update troupe.runs x set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now() where x.id = any(raised);
+  for r in select x.id, x.thread_id from troupe.runs x where x.id = any(raised) order by x.thread_id, x.id loop
+    perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
   end loop;
   return query select unnest(raised);
 end $function$;

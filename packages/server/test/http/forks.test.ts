@@ -6,7 +6,7 @@ import {
   type Session,
 } from '@troupe/protocol';
 import { newId } from '@troupe/server';
-import { violations } from '@troupe/testing';
+import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SessionStage } from './session-stage.ts';
 
@@ -202,6 +202,12 @@ it('goes on from a fork as a session, with all that was said', async () => {
   const path = `/v1/runs/${forked.id}/continue`;
   const continued = await stage.done<Session>('POST', path, { title: 'Green' });
   expect(continued).toMatchObject({ title: 'Green', status: 'pending', entityId: session.entityId });
+  const noted = await stage.db.pool.query('select action, data from troupe.audit_log where target = $1', [
+    continued.id,
+  ]);
+  expect(noted.rows).toEqual([
+    { action: 'session.continued', data: { from: forked.id, entityId: session.entityId } },
+  ]);
   await stage.say(continued, 'sure?');
   await stage.becomes(continued, 'pending');
   const lines = await stage.lines(continued);
@@ -279,4 +285,71 @@ it('numbers in an address are decimal digits and nothing else', async () => {
     expect([version, ...(await stage.refused('GET', version))]).toEqual([version, 404, 'not_found']);
   }
   expect((await stage.ask('GET', '/v1/agents?limit=5')).status).toBe(200);
+});
+
+it('asks a fork what its run was asked, and nothing that came to others meanwhile', async () => {
+  const seen: string[][] = [];
+  const own = await SessionStage.open({
+    script: ({ messages, step }) => {
+      seen.push(
+        messages.map((message) => `${message.role} ${'text' in message ? message.text.slice(0, 9) : ''}`),
+      );
+      return step === 1 && seen.length === 1
+        ? { calls: [{ name: 'look', arguments: {} }] }
+        : { text: 'Done' };
+    },
+    // Fills the window of the smallest model by itself.
+    tools: { look: () => 'x'.repeat(200_000) },
+    toolList: [{ name: 'look', effect: 'pure' }],
+    contextTokens: 8_192,
+  });
+  try {
+    const talk = await own.create();
+    const asked = (await own.say(talk, 'question A')).run!.id;
+    await own.say(talk, 'question B');
+    await own.becomes(talk, 'pending');
+    for (const step of [0, 1]) {
+      const forked = await own.done<Run>('POST', `/v1/runs/${asked}/fork`, { step });
+      await own.kernel.ended(forked.id);
+      expect(seen.at(-1)![0]).toBe('user question ');
+      expect(seen.at(-1)!.filter((line) => line.startsWith('user'))).toHaveLength(1);
+    }
+  } finally {
+    await own.close();
+  }
+});
+
+it('leaves behind what a model thought of what was edited', async () => {
+  const thought = { 'troupe:reasoning': { provider: 'x', model: 'y', parts: [] } };
+  await stage.db.pool.query(`update troupe.messages set metadata = $2 where thread_id = $1 and seq = 2`, [
+    session.threadId,
+    thought,
+  ]);
+  const kept = async (edits: object[]) => {
+    const { id } = await fork(first, { step: 1, edits });
+    await stage.kernel.ended(id);
+    const { rows } = await stage.db.pool.query(
+      `select metadata from troupe.messages where seq = 2 and thread_id = (select thread_id from troupe.runs where id = $1)`,
+      [id],
+    );
+    return rows[0].metadata;
+  };
+  expect(await kept([{ sequence: 3, content: { result: 'green', error: null } }])).toEqual(thought);
+  expect(await kept([{ sequence: 1, content: { text: 'look down' } }])).toEqual({});
+});
+
+it('tells of a fork that is canceled as of a session', async () => {
+  const talk = await stage.create();
+  const asked = (await stage.say(talk, 'stall')).run!.id;
+  const forked = await fork(asked, { step: 0 });
+  await until('the fork is at work', async () =>
+    (await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${forked.id}/events`)).data.some(
+      ({ type }) => type === 'session.started',
+    ),
+  );
+  for (const run of [forked.id, asked]) {
+    await stage.done('POST', `/v1/runs/${run}/cancel`);
+    const { data } = await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${run}/events`);
+    expect(data.slice(-2).map(({ type }) => type)).toEqual(['session.canceled', 'run.canceled']);
+  }
 });

@@ -7,6 +7,7 @@ import {
   listRuns,
   retryRun,
 } from '../../doors/sessions/index.ts';
+import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentCall, presentRun, presentStep } from '../present/run.ts';
@@ -32,6 +33,6 @@ export function runRoutes(endpoints: Endpoints): void {
     presentRun(await forkRun(services, caller, params.runId, body)),
   );
   endpoints.serve(runEndpoints.continue, async ({ services, caller, params, body }) =>
-    presentSession(await continueRun(services, caller, params.runId, body)),
+    presentSession(await continueRun(services, caller, params.runId, body, authorOf(caller))),
   );
 }

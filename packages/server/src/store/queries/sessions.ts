@@ -211,6 +211,7 @@ export async function continueRun(
   db: Database,
   run: string,
   target: { id: string; thread: string; title: string | null; entity: string; runKey: string },
+  author: Pick<Author, 'kind' | 'id'>,
 ): Promise<boolean> {
   const rows = await db.run<{ id: string }>(
     {
@@ -223,10 +224,21 @@ export async function continueRun(
         copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
           select $3, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step,
             case when m.seq = s.trigger_seq then coalesce(m.metadata, '{}') || jsonb_build_object($6::text, s.id) else m.metadata end, m.created_at
-          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto),
+        noted as (insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+          select s.project_id, $7, $8, 'session.continued', $2::uuid::text, jsonb_build_object('from', s.id, 'entityId', $5::uuid) from source s)
         insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title)
           select $2, s.project_id, s.agent_id, $3, $5, $4 from source s returning id`,
-      values: [run, target.id, target.thread, target.title, target.entity, target.runKey],
+      values: [
+        run,
+        target.id,
+        target.thread,
+        target.title,
+        target.entity,
+        target.runKey,
+        author.kind,
+        author.id,
+      ],
     },
     db.pool,
   );
