@@ -29,18 +29,35 @@ export const agentLimits = z.strictObject({
 
 /** Everything about an agent that a person edits; one version is one of these. */
 export const agentDefinition = z.strictObject({
-  name,
+  name: name.describe('One agent of a project has it, whatever the case.'),
   description: z.string().max(10_000).nullable().default(null),
-  systemPrompt: z.string().max(1_000_000).default(''),
-  defaultModelId: id.nullable().default(null),
-  /** Tried in this order after the first, where that one fails. */
-  fallbackModelIds: z.array(id).max(8).default([]),
+  systemPrompt: z
+    .string()
+    .max(1_000_000)
+    .describe('What the model is told before the conversation; capabilities add to it.')
+    .default(''),
+  defaultModelId: id
+    .nullable()
+    .describe('Its model, unless a message or a session names another. Null: the default of the project.')
+    .default(null),
+  fallbackModelIds: z
+    .array(id)
+    .max(8)
+    .describe('Tried in this order where the first model fails.')
+    .default([]),
   tags: tags.default([]),
-  /** Applied in this order. */
-  capabilities: z.array(agentCapability).max(250).default([]),
-  limits: agentLimits.default({}),
-  /** What becomes of a call that must run only once and whose outcome a crash left unknown. */
-  inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  capabilities: z
+    .array(agentCapability)
+    .max(250)
+    .describe('Prompts and tools that it carries, applied in this order.')
+    .default([]),
+  limits: agentLimits.describe('Those that are not set are the ones of the platform.').default({}),
+  inDoubt: z
+    .enum(['tell', 'wait'])
+    .describe(
+      'What becomes of a call that must run only once and whose outcome a crash left unknown: `tell` the model, or `wait` for a person.',
+    )
+    .default('tell'),
   metadata: metadata.default({}),
 });
 export type AgentDefinition = z.infer<typeof agentDefinition>;
@@ -48,10 +65,11 @@ export type AgentDefinition = z.infer<typeof agentDefinition>;
 export const agent = z.object({
   ...agentDefinition.shape,
   id,
-  /** The entity that speaks for it. */
-  entityId: id,
-  version: z.number().int().positive(),
-  status: z.enum(['active', 'archived']),
+  entityId: id.describe('The entity that speaks for it.'),
+  version: z.number().int().positive().describe('Goes up by one with every change of the definition.'),
+  status: z
+    .enum(['active', 'archived'])
+    .describe('An archived agent takes no new work; its sessions stay readable.'),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -69,8 +87,11 @@ export const agentPatch = z.strictObject({
   inDoubt: z.enum(['tell', 'wait']).optional(),
   metadata: metadata.optional(),
   status: z.enum(['active', 'archived']).optional(),
-  /** Why: for the list of versions, and where the status changes, for the audit log. */
-  notes: z.string().max(2000).optional(),
+  notes: z
+    .string()
+    .max(2000)
+    .describe('Why: for the list of versions, and where the status changes, for the audit log.')
+    .optional(),
 });
 export type AgentPatch = z.infer<typeof agentPatch>;
 
@@ -79,9 +100,11 @@ const versionNumber = wholeNumber.positive().max(2_147_483_647);
 export const agentVersion = z.object({
   agentId: id,
   version: z.number().int().positive(),
-  checksum: z.string(),
-  notes: z.string().nullable(),
-  definition: agentDefinition,
+  checksum: z
+    .string()
+    .describe('Of what the version compiled to: equal where nothing that a run gets has changed.'),
+  notes: z.string().nullable().describe('Why it was made.'),
+  definition: agentDefinition.describe('The agent as it was.'),
   createdAt: timestamp,
 });
 export type AgentVersion = z.infer<typeof agentVersion>;

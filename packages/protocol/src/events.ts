@@ -16,36 +16,51 @@ export const eventTypes = [
 
 export const event = z.object({
   id,
-  sequence: z.number().int().positive(),
-  type: z.string(),
+  sequence: z
+    .number()
+    .int()
+    .positive()
+    .describe('Its number in the thread, without gaps: what Last-Event-ID and `after` mean.'),
+  type: z
+    .string()
+    .describe('Such as `run.completed`. There may be new ones: pass over those that you do not know.'),
   threadId: id,
-  sessionId: id.optional(),
-  runId: id.optional(),
-  step: z.number().int().optional(),
-  /** `message.created` carries `messageId`, `role` and `sequence`; read the message for the rest. */
-  data: jsonObject,
+  sessionId: id.describe('Absent in a thread that is no session.').optional(),
+  runId: id.describe('The run it is of.').optional(),
+  step: z.number().int().describe('The step of that run.').optional(),
+  data: jsonObject.describe(
+    'What happened, by type. `message.created` carries `messageId`, `role` and `sequence`; read the message for the rest.',
+  ),
   createdAt: timestamp,
 });
 export type Event = z.infer<typeof event>;
 
 /** Live frames without an id: what a model is writing right now. Never stored. */
 export const delta = z.object({
-  type: z.enum(['message.delta', 'step.generating', 'tool.delta']),
+  type: z
+    .enum(['message.delta', 'step.generating', 'tool.delta'])
+    .describe(
+      '`message.delta`: the answer. `step.generating`: what the model thinks. `tool.delta`: the arguments of a call.',
+    ),
   runId: id,
   step: z.number().int(),
-  /** Where in the text of this step this piece begins; a piece that begins at 0 replaces all before it. */
-  offset: z.number().int().nonnegative(),
-  text: z.string(),
-  callId: z.string().optional(),
-  name: z.string().optional(),
+  offset: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe(
+      'Where in the text of this step this piece begins; a piece that begins at 0 replaces all before it.',
+    ),
+  text: z.string().describe('The piece.'),
+  callId: z.string().describe('The call that is being written, for `tool.delta`.').optional(),
+  name: z.string().describe('The tool of that call.').optional(),
 });
 export type Delta = z.infer<typeof delta>;
 
 /** The first frame of every stream. */
 export const connected = z.object({
-  lastSequence: z.number().int().nonnegative(),
-  /** Runs at work or waiting here. */
-  runs: z.array(z.object({ id, status: z.string() })),
+  lastSequence: z.number().int().nonnegative().describe('The last event that there is.'),
+  runs: z.array(z.object({ id, status: z.string() })).describe('Runs at work or waiting here.'),
   /** Calls that wait for somebody outside to settle them. */
   calls: z.array(
     z.object({ id: z.string(), runId: id, tool: z.string(), waitsFor, deadline: timestamp.nullable() }),
@@ -54,7 +69,9 @@ export const connected = z.object({
 export type Connected = z.infer<typeof connected>;
 
 /** The last frame where the server stops or the reader may read no longer; the stream ends after it. */
-export const disconnecting = z.object({ retryMs: z.number().int().nonnegative() });
+export const disconnecting = z.object({
+  retryMs: z.number().int().nonnegative().describe('Come back after so many milliseconds.'),
+});
 export type Disconnecting = z.infer<typeof disconnecting>;
 
 /** What a stream sends, by the word after `event:`. */
@@ -86,14 +103,12 @@ export const eventFrames = [
 ] as const;
 
 export const eventQuery = z.strictObject({
-  /** Everything after this sequence. */
-  after: inAddress(wholeNumber.nonnegative()).optional(),
-  /** Only these types, separated by commas; `run.*` means all that begin so. */
+  after: inAddress(wholeNumber.nonnegative()).describe('Everything after this sequence.').optional(),
   types: z
     .string()
     .max(1000)
     .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/)
+    .describe('Only these types, separated by commas; `run.*` means all that begin so.')
     .optional(),
-  /** For a list: how many. */
-  limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
+  limit: inAddress(wholeNumber.min(1).max(1000)).describe('For a list: how many.').prefault(200),
 });

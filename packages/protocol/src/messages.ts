@@ -62,14 +62,14 @@ export type EditedContent = z.infer<typeof editedContent>;
 
 const fields = {
   id,
-  /** Null in a thread that is no session's, such as a fork's. */
-  sessionId: id.nullable(),
-  sequence: z.number().int().positive(),
-  toolCallId: z.string().nullable(),
-  /** Who said it: a person, or the entity of the agent. Nobody says what a tool answers. */
-  senderId: id.nullable(),
-  runId: id.nullable(),
-  step: z.number().int().nullable(),
+  sessionId: id.nullable().describe('Null in a thread that is no session, such as that of a fork.'),
+  sequence: z.number().int().positive().describe('Its number in the thread, without gaps.'),
+  toolCallId: z.string().nullable().describe('The call, for the roles `tool_call` and `tool_result`.'),
+  senderId: id
+    .nullable()
+    .describe('Who said it: a person, or the entity of the agent. Nobody says what a tool answers.'),
+  runId: id.nullable().describe('The run that said it, or that answers it.'),
+  step: z.number().int().nullable().describe('The step of that run.'),
   metadata,
   createdAt: timestamp,
 };
@@ -86,7 +86,9 @@ export const message = z.discriminatedUnion('role', [
 export type Message = z.infer<typeof message>;
 
 export const messageQuery = z.strictObject({
-  after: inAddress(wholeNumber.nonnegative()).optional(),
-  before: inAddress(wholeNumber.positive()).optional(),
+  after: inAddress(wholeNumber.nonnegative()).describe('Those after this sequence.').optional(),
+  before: inAddress(wholeNumber.positive())
+    .describe('Those before this sequence, the last of them.')
+    .optional(),
   limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
 });

@@ -16,44 +16,62 @@ const title = z.string().trim().min(1).max(200).regex(oneLine);
 export const session = z.object({
   id,
   agentId: id,
-  /** Who it belongs to. */
-  entityId: id,
-  threadId: id,
-  title: title.nullable(),
+  entityId: id.describe('Who it belongs to.'),
+  threadId: id.describe('Where its messages and events are numbered.'),
+  title: title
+    .nullable()
+    .describe('Null until there is a message: then its first sentence, unless one was given.'),
   tags,
-  /** Null: the agent's. */
-  modelId: id.nullable(),
-  status: sessionStatus,
-  policy: busyPolicy,
+  modelId: id
+    .nullable()
+    .describe('The model of its answers, unless a message names another. Null: the one of the agent.'),
+  status: sessionStatus.describe(
+    '`pending`: ready for a message. `running`: a run is at work. `waiting`: a run waits for somebody outside. `failed`: the last run failed; retry or fork.',
+  ),
+  policy: busyPolicy.describe(
+    'What becomes of a message that comes while it is at work, unless the message says otherwise.',
+  ),
   metadata,
   createdAt: timestamp,
   updatedAt: timestamp,
-  startedAt: timestamp.nullable(),
-  finishedAt: timestamp.nullable(),
+  startedAt: timestamp.nullable().describe('When its first run began.'),
+  finishedAt: timestamp.nullable().describe('Where it failed: when.'),
 });
 export type Session = z.infer<typeof session>;
 
 export const newSession = z.strictObject({
-  title: title.nullable().default(null),
+  title: title.nullable().describe('Null: made of the first message.').default(null),
   tags: tags.default([]),
-  modelId: id.nullable().default(null),
-  policy: busyPolicy.default('queue'),
+  modelId: id.nullable().describe('Null: the model of the agent.').default(null),
+  policy: busyPolicy
+    .describe(
+      'What becomes of a message to the session while it is at work: `queue` answers it next, `steer` shows it to the run at work, `interrupt` stops that run first, `reject` refuses it.',
+    )
+    .default('queue'),
   metadata: metadata.default({}),
-  /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
-  user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
+  user: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(oneLine)
+    .refine(isFree, 'is reserved')
+    .describe('Who it belongs to, by their name in the system of the caller; only a secret key may say so.')
+    .optional(),
 });
 
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
 export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const newMessage = z.strictObject({
-  /** Chosen by the caller, so that sending it again stores it once. */
-  id: id.optional(),
+  id: id.describe('Chosen by the caller, so that sending it again stores it once.').optional(),
   content: saidContent,
-  /** Default: the session's. */
-  policy: busyPolicy.optional(),
-  modelId: id.optional(),
-  reasoningEffort: reasoningEffort.optional(),
+  policy: busyPolicy
+    .describe('What becomes of it where the session is at work. Default: the policy of the session.')
+    .optional(),
+  modelId: id.describe('The model of this answer alone.').optional(),
+  reasoningEffort: reasoningEffort
+    .describe('How much the model is to think before this answer; left out, the provider decides.')
+    .optional(),
   metadata: metadata.default({}),
 });
 

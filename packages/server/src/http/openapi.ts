@@ -148,6 +148,7 @@ function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): Document[] 
     name,
     in: where,
     required: where === 'path' || (described.required?.includes(name) ?? false),
+    ...(property.description ? { description: property.description } : {}),
     schema: property,
   }));
 }

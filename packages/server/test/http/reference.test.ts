@@ -139,3 +139,45 @@ it('the page names every endpoint and asks nothing of other hosts', () => {
   expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   expect(page).not.toMatch(/<script/);
 });
+
+it('says of every field that is not plain what it means, in the document and on the page', () => {
+  type Schema = { properties?: Record<string, Schema & { description?: string }>; items?: Schema };
+  const shown = (path: string, method: string) => document.paths[path]![method]!;
+  const answer = (path: string, method = 'get') =>
+    Object.entries(shown(path, method).responses).find(([code]) => code.startsWith('2'))![1].content![
+      'application/json'
+    ]!.schema as Schema;
+  const body = (path: string, method = 'post') =>
+    shown(path, method).requestBody!.content!['application/json']!.schema as Schema;
+  const session = '/v1/agents/{agentId}/sessions';
+  const run = answer('/v1/runs/{runId}').properties!;
+  const agent = body('/v1/agents').properties!;
+  const described: [Schema, string[]][] = [
+    [
+      answer('/v1/runs/{runId}'),
+      ['step', 'attempt', 'takeovers', 'usage', 'cost', 'cancelReason', 'forkedFrom'],
+    ],
+    [run.steps!.items!, ['attempt', 'cost', 'finishReason']],
+    [run.calls!.items!, ['effect', 'status', 'waitsFor', 'attempt', 'deadline']],
+    [body('/v1/agents'), ['inDoubt', 'limits', 'defaultModelId', 'fallbackModelIds', 'capabilities']],
+    [agent.limits!, Object.keys(agent.limits!.properties!)],
+    [answer('/v1/agents/{agentId}/preview').properties!.limits!, ['steps', 'wallMs', 'historyMessages']],
+    [body(session), ['title', 'modelId', 'policy', 'user']],
+    [answer(`${session}/{sessionId}`), ['status', 'policy', 'modelId', 'entityId']],
+    [body(`${session}/{sessionId}/messages`), ['id', 'policy', 'modelId', 'reasoningEffort']],
+    [body('/v1/providers'), ['baseUrl', 'apiKey']],
+    [body('/v1/providers/{providerId}/models'), ['inputPrice', 'outputPrice', 'contextTokens', 'isDefault']],
+    [document.components.schemas.Event as Schema, ['sequence', 'type', 'data']],
+    [document.components.schemas.Delta as Schema, ['type', 'offset']],
+  ];
+  for (const [schema, names] of described) {
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names)
+      expect([name, schema.properties![name]?.description]).toEqual([name, expect.any(String)]);
+  }
+  const types = shown(`${session}/{sessionId}/events`, 'get').parameters.find(({ name }) => name === 'types');
+  expect(types).toHaveProperty('description', expect.stringContaining('run.*'));
+  expect(docsPage(allEndpoints(), { version: '1.2.3' })).toContain(
+    '// How often another worker went on with it',
+  );
+});
