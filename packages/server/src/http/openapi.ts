@@ -65,7 +65,9 @@ function operationOf(endpoint: Endpoint): Document {
       ? {
           requestBody: {
             required: true,
-            content: Object.fromEntries(content.map((type) => [type, { schema: schemaOf(body, 'input') }])),
+            content: Object.fromEntries(
+              content.map((type) => [type, { schema: schemaOf(bodyAs(endpoint, type), 'input') }]),
+            ),
           },
         }
       : {}),
@@ -93,6 +95,11 @@ function operationOf(endpoint: Endpoint): Document {
       },
     },
   };
+}
+
+/** A file may come in several notations, and JSON is no text to who writes it. */
+function bodyAs({ body, bodyAsJson }: Endpoint, type: string): z.ZodType {
+  return type === 'application/json' && bodyAsJson ? bodyAsJson : body!;
 }
 
 const ANY_JSON = { description: 'Any JSON.' };
