@@ -1,5 +1,6 @@
 import { commonProblems, type Endpoint, type FrameKind, problem } from '@troupe/protocol';
 import type { z } from 'zod';
+import { mayBeLeftOut } from './request.ts';
 import { schemaOf } from './schema-of.ts';
 
 type Document = Record<string, unknown>;
@@ -64,7 +65,7 @@ function operationOf(endpoint: Endpoint): Document {
     ...(body
       ? {
           requestBody: {
-            required: true,
+            required: !mayBeLeftOut(body),
             content: Object.fromEntries(
               content.map((type) => [type, { schema: schemaOf(bodyAs(endpoint, type), 'input') }]),
             ),
