@@ -238,6 +238,7 @@ create table troupe.projects (
   updated_at timestamp with time zone not null default now(),
   tokens jsonb,
   default_model_id uuid,
+  environment_kinds text[] not null default '{}'::text[],
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );

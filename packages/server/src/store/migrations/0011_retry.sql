@@ -1,5 +1,6 @@
 -- breaking: false
--- A run that is taken up again can go on with what is current: a model that failed it can be changed.
+-- A run that is taken up again can go on with what is current: a model that failed it can be changed. And a key in the
+-- environment brings a provider and a model.
 
 -- As before (0010); `p_with` holds the snapshot to go on with and what of it stands in the run: snapshot, wallMs, historyLimit, and the
 -- model that was chosen for it, where one was. Without it the run keeps what it began with.
@@ -29,3 +30,6 @@ begin
   perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
 end $$;
+
+-- For which kinds of provider the environment's key has brought rows into this project, once: what a person deletes of them stays deleted.
+alter table troupe.projects add column environment_kinds text[] not null default '{}';
