@@ -270,6 +270,7 @@ export const agentEndpoints = {
     scope: 'agents:write',
     body: z.string().min(1).max(3_000_000),
     bodyTypes: ['text/markdown', 'text/plain', 'application/yaml', 'application/json'],
+    bodyAsJson: agentDefinition,
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,

@@ -27,8 +27,15 @@ export const contentPart = z.discriminatedUnion('type', [
 ]);
 export type ContentPart = z.infer<typeof contentPart>;
 
-/** The text is always there; parts are what a model sees instead, where a message is more than text. */
-export const textContent = z.object({ text: z.string(), parts: z.array(contentPart).optional() });
+const textMeaning =
+  'What is said. A model reads it before the parts, unless the text parts together say the same (spaces and line breaks aside): then it reads it once, as the parts have it.';
+const partsMeaning = 'Pictures, and text between them, in their order. A model reads them after the text.';
+
+/** The text is always there; parts come to it, where a message is more than text. */
+export const textContent = z.object({
+  text: z.string().describe(textMeaning),
+  parts: z.array(contentPart).optional().describe(partsMeaning),
+});
 export const toolCallContent = z.object({ id: z.string(), name: z.string(), arguments: json });
 export const toolResultContent = z.object({
   result: json.nullable(),
@@ -38,9 +45,12 @@ export type TextContent = z.infer<typeof textContent>;
 export type ToolCallContent = { id: string; name: string; arguments: Json };
 export type ToolResultContent = z.infer<typeof toolResultContent>;
 
-/** What somebody says: text, or parts where there is none. */
+/** What somebody says: text, parts or both. The text may be empty where there are parts. */
 export const saidContent = z
-  .strictObject({ text: z.string().max(1_000_000), parts: z.array(contentPart).max(32).optional() })
+  .strictObject({
+    text: z.string().max(1_000_000).describe(textMeaning),
+    parts: z.array(contentPart).max(32).optional().describe(partsMeaning),
+  })
   .refine(({ text, parts }) => text.trim() !== '' || (parts?.length ?? 0) > 0, 'says nothing');
 
 /** What a message of this role may be changed to. */

@@ -3,7 +3,7 @@ import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
-import { newSession, session } from './sessions.ts';
+import { newSession, retry, retryMeaning, session } from './sessions.ts';
 import { toolCall } from './tool-calls.ts';
 
 export const runStatus = z.enum([
@@ -33,6 +33,14 @@ export const usage = z.object({
 });
 export type Usage = z.infer<typeof usage>;
 
+/** Stored in millionths, so that sums are exact; on the wire in units, as prices are. */
+const cost = z
+  .number()
+  .nonnegative()
+  .describe(
+    "What it cost, in units of the currency that the models' prices are in (which are per million tokens), to six places.",
+  );
+
 export const run = z.object({
   id,
   agentId: id.nullable().describe('The agent that works; null where it is gone.'),
@@ -59,9 +67,7 @@ export const run = z.object({
       'For a fork: the run it was made of, and after which of its steps. What came before has the same sequences in both.',
     ),
   usage: usage.describe('Tokens of all its steps.'),
-  cost: z
-    .number()
-    .describe('Of all its steps, in millionths of a currency unit, by the prices of the models.'),
+  cost,
   outcome: z.json().describe('What it ended with, where that is more than its messages.'),
   error: runError.nullable().describe('Why it failed.'),
   cancelReason: cancelReason
@@ -85,7 +91,7 @@ export const runStep = z.object({
   firstTokenAt: timestamp.nullable().describe('When the first piece of the answer came.'),
   finishedAt: timestamp,
   usage,
-  cost: z.number().describe('In millionths of a currency unit.'),
+  cost,
   finishReason: z
     .string()
     .describe('Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`.'),
@@ -137,12 +143,14 @@ export const runEndpoints = {
     path: '/v1/runs/{runId}/retry',
     tag: 'runs',
     summary: 'Take a failed run up again',
+    description: retryMeaning,
     scope: 'runs:write',
     user: true,
     params: runParams,
+    body: retry,
     status: 200,
     response: run,
-    problems: ['not_failed'],
+    problems: ['not_failed', 'model_not_found'],
   }),
   fork: endpoint({
     method: 'POST',

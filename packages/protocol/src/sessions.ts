@@ -85,6 +85,15 @@ const agentParams = z.object({ agentId: id });
 const sessionParams = z.object({ agentId: id, sessionId: id });
 const base = '/v1/agents/{agentId}/sessions';
 
+/** How a run is taken up again; may be left out. */
+export const retry = z
+  .strictObject({
+    modelId: id.optional().describe('Another model for this run, now and whenever it is taken up again.'),
+  })
+  .prefault({});
+export const retryMeaning =
+  'The steps already taken stay. What follows runs with what a new message would run with now: the agent as it is, and the model that is named here, else by the message (as long as there is such a model and it is not disabled), else by the session, the agent or the project.';
+
 export const sessionEndpoints = {
   create: endpoint({
     method: 'POST',
@@ -171,12 +180,14 @@ export const sessionEndpoints = {
     path: `${base}/{sessionId}/retry`,
     tag: 'sessions',
     summary: 'Take the failed run up again',
+    description: retryMeaning,
     scope: 'sessions:write',
     user: true,
     params: sessionParams,
+    body: retry,
     status: 200,
     response: session,
-    problems: ['not_failed'],
+    problems: ['not_failed', 'model_not_found'],
   }),
   fork: endpoint({
     method: 'POST',

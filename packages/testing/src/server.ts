@@ -10,6 +10,7 @@ import {
   Encryption,
   Kernel,
   listen,
+  type Models,
   type Script,
   Stream,
   sessionsDoor,
@@ -23,6 +24,8 @@ export interface ServerOptions {
   script?: Script;
   /** `open`, the default: no key is needed, as with `dev` on this machine. */
   mode?: 'open' | 'closed';
+  /** Instead of one model for all. */
+  models?: (db: Database) => Models;
   heartbeatMs?: number;
   metricsToken?: string;
 }
@@ -33,6 +36,7 @@ export type TestServer = Awaited<ReturnType<typeof openServer>>;
 export async function openServer({
   postgresUrl,
   script,
+  models: makeModels,
   mode = 'open',
   heartbeatMs,
   metricsToken,
@@ -42,7 +46,7 @@ export async function openServer({
   const kernel = new Kernel({ db, logger: silentLogger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const models = createModels({ demo: script ? scripted.provider : () => demo });
+  const models = makeModels?.(db) ?? createModels({ demo: script ? scripted.provider : () => demo });
   await kernel.work({ doors: [sessionsDoor], models, tools: createTools(), graceMs: 500 });
   const access = new Access({
     db,

@@ -182,8 +182,9 @@ export class Kernel {
     return absorbed;
   }
 
-  async retry(run: string): Promise<store.Retried> {
-    const retried = await patiently(() => store.retry(this.#db, run));
+  /** Takes a run up again after its last step; without `current`, with the snapshot that it has. */
+  async retry(run: string, current: store.RetryWith | null = null): Promise<store.Retried> {
+    const retried = await patiently(() => store.retry(this.#db, run, current));
     if (retried.ok && retried.ready) this.#hintQueued();
     if (retried.ok) this.#onlooker?.onTouched(retried.thread);
     return retried;

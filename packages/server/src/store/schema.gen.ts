@@ -182,6 +182,7 @@ export interface Projects {
   updated_at: Timestamp<undefined>;
   tokens: JsonColumn<null | undefined>;
   default_model_id: string | null;
+  environment_kinds: Generated<string[]>;
 }
 
 export interface RunHeads {

@@ -238,6 +238,7 @@ create table troupe.projects (
   updated_at timestamp with time zone not null default now(),
   tokens jsonb,
   default_model_id uuid,
+  environment_kinds text[] not null default '{}'::text[],
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
@@ -1257,7 +1258,7 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.retry(p_run uuid)
+CREATE OR REPLACE FUNCTION troupe.retry(p_run uuid, p_with jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
@@ -1274,7 +1275,11 @@ begin
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
   update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
-    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now() where x.id = p_run;
+    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now(),
+    snapshot_id = coalesce((p_with->>'snapshot')::uuid, x.snapshot_id), wall_ms = coalesce((p_with->>'wallMs')::bigint, x.wall_ms),
+    history_limit = coalesce((p_with->>'historyLimit')::int, x.history_limit),
+    metadata = x.metadata || case when p_with ? 'modelId' then jsonb_build_object('modelId', p_with->'modelId') else '{}' end
+  where x.id = p_run;
   if r.serial and is_ready then
     update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
   end if;

@@ -38,6 +38,16 @@ it('every endpoint is in the document, once, with all parameters of its path', (
   }
 });
 
+it('a file that is imported as JSON is the definition of an agent, and text otherwise', () => {
+  const { content } = document.paths['/v1/agents/import']!.post!.requestBody!;
+  const asJson = content!['application/json']!.schema;
+  expect(asJson).toEqual(
+    document.paths['/v1/agents']!.post!.requestBody!.content!['application/json']!.schema,
+  );
+  expect(asJson).toMatchObject({ type: 'object', required: ['name'] });
+  expect(content!['text/markdown']!.schema).toMatchObject({ type: 'string' });
+});
+
 it('everything that the document refers to is in it, and nothing is there for nothing', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
   const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);

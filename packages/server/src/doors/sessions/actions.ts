@@ -2,6 +2,7 @@ import { type BusyPolicy, type JsonObject, RESERVED, type SessionStatus } from '
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { takeUpAgain } from './retry.ts';
 import { titleFrom } from './title.ts';
 
 /** Whoever acts: a project, and the person where it is one. */
@@ -130,14 +131,19 @@ async function stopRuns({ db, kernel }: Parts, thread: string, by: string | null
   for (const run of await store.openRuns(db, thread)) await kernel.cancel(run, 'user', by);
 }
 
+export interface Retry {
+  modelId?: string | undefined;
+}
+
 export async function retrySession(
   parts: Parts,
   who: Who,
   address: SessionAddress,
+  { modelId }: Retry = {},
 ): Promise<store.SessionRow> {
   const session = await getSession(parts, who, address);
   const run = await store.failedRun(parts.db, session.threadId);
-  const retried = run ? await parts.kernel.retry(run) : null;
+  const retried = run ? await takeUpAgain(parts, who, run, modelId) : null;
   if (!retried?.ok) {
     throw new Refusal(
       'conflict',

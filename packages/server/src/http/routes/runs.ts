@@ -26,8 +26,8 @@ export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.cancel, async ({ services, caller, params }) =>
     presentRun(await cancelRun(services, caller, params.runId)),
   );
-  endpoints.serve(runEndpoints.retry, async ({ services, caller, params }) =>
-    presentRun(await retryRun(services, caller, params.runId)),
+  endpoints.serve(runEndpoints.retry, async ({ services, caller, params, body }) =>
+    presentRun(await retryRun(services, caller, params.runId, body)),
   );
   endpoints.serve(runEndpoints.fork, async ({ services, caller, params, body }) =>
     presentRun(await forkRun(services, caller, params.runId, body)),

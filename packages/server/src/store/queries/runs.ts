@@ -77,6 +77,28 @@ export async function findRun(
   return rows[0] ?? null;
 }
 
+export interface RunChoice {
+  agentId: string | null;
+  /** What the message named, or whoever took the run up again. */
+  modelId: string | null;
+  /** What its session names. */
+  sessionModelId: string | null;
+}
+
+/** Who chose which model for a run. */
+export async function choiceOf(db: Database, run: string): Promise<RunChoice | null> {
+  const rows = await db.run<RunChoice>(
+    {
+      name: 'choice_of',
+      text: `select r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId"
+        from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.id = $1`,
+      values: [run],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
 export interface TakenOver {
   sequence: number;
   role: MessageRole;
