@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDemo, createProviders, newId } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
@@ -15,7 +17,6 @@ import { work } from '../../src/process/work.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { chat } from '../models/wire/formats.ts';
 import { stream, WireServer } from '../models/wire/server.ts';
-import { freePort } from '../process/stage.ts';
 import { Client } from '../stream/client.ts';
 
 // `serve` and `work` as they are composed for production, a key, a provider of models over HTTP: what does a turn cost?
@@ -82,6 +83,15 @@ function nameOf(statement: Named | string): string {
   const { from: _, ...said } = JSON.parse(String(values![1])) as Record<string, unknown>;
   // Once a second, for as long as somebody reads.
   return Object.keys(said).join() === 'watch' ? 'watch' : `notify ${Object.keys(said).join('+')}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const free = (server.address() as AddressInfo).port;
+  server.close();
+  await once(server, 'close');
+  return free;
 }
 
 beforeAll(async () => {
