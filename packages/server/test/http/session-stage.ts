@@ -27,6 +27,8 @@ import { createApp, type HttpServer, listen, type Services } from '../../src/htt
 export interface SessionStageOptions {
   /** Instead of the demo model. */
   script?: Script;
+  /** Stands between the demo model and whoever asks it. */
+  demo?: (demo: ReturnType<typeof createDemo>) => ReturnType<typeof createDemo>;
   tools?: Record<string, ToolExecute>;
   toolList?: Partial<SnapshotTool>[];
   limits?: Partial<SnapshotLimits>;
@@ -77,7 +79,7 @@ export class SessionStage {
     const working = options.apart ? open('work') : serving;
     const cast = await buildCast(serving.db);
     const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
-    const demo = createDemo();
+    const demo = (options.demo ?? ((model) => model))(createDemo());
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
     const tools = codeTools(options.tools ?? {});
     const { graceMs } = options;

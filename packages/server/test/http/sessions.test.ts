@@ -1,4 +1,4 @@
-import type { Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
+import type { Event, Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
 import { message, run as runSchema, session as sessionSchema } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
@@ -14,10 +14,31 @@ afterEach(async () => {
 
 describe('a conversation', () => {
   it('answers how much 2+2 is: messages, statuses and events in their order', async () => {
-    stage = await SessionStage.open();
+    const asked = gate();
+    const [speaking, spoken] = [gate(), gate()];
+    // It is held where it is asked, and again in the middle of its answer: there one can look.
+    stage = await SessionStage.open({
+      demo: (demo) => ({
+        ...demo,
+        generate: async (request, io) => {
+          await asked.promise;
+          const answer = await demo.generate(request, io);
+          speaking.resolve();
+          await spoken.promise;
+          return answer;
+        },
+      }),
+    });
     const created = await stage.create();
+    const told = async () => {
+      const { data } = await stage.done<{ data: Event[] }>('GET', `${stage.sessions}/${created.id}/events`);
+      return data.map(({ sequence, type, runId }) => [sequence, type, runId ?? null]);
+    };
     expect(sessionSchema.parse(created)).toEqual(created);
     expect(created).toMatchObject({ status: 'pending', title: null, startedAt: null, finishedAt: null });
+    expect(await stage.get(created)).toEqual(created);
+    expect([await stage.messages(created), await told()]).toEqual([[], []]);
+
     const posted = await stage.say(created, 'How much is 2+2?');
     expect(posted).toMatchObject({
       sessionId: created.id,
@@ -28,6 +49,28 @@ describe('a conversation', () => {
       metadata: {},
       run: { outcome: 'started' },
     });
+    const run = posted.run!.id;
+    const begun = [
+      [1, 'message.created', run],
+      [2, 'run.queued', run],
+      [3, 'run.started', run],
+      [4, 'session.started', run],
+      [5, 'step.started', run],
+    ];
+    const running = { status: 'running', startedAt: expect.any(String), finishedAt: null };
+    await until('the step is told of', async () => (await told()).length >= begun.length);
+    for (const [open, reached] of [
+      [asked, speaking.promise],
+      [spoken, null],
+    ] as const) {
+      // Before the model speaks and while it does: the session runs, and there is no answer yet.
+      expect(await stage.get(created)).toMatchObject(running);
+      expect((await stage.messages(created)).map(({ role }) => role)).toEqual(['user']);
+      expect(await told()).toEqual(begun);
+      open.resolve();
+      await reached;
+    }
+
     const after = await stage.becomes(created, 'pending');
     expect(after).toMatchObject({
       title: 'How much is 2+2?',
@@ -41,17 +84,13 @@ describe('a conversation', () => {
       [2, 'assistant'],
     ]);
     expect((messages[1]!.content as { text: string }).text).toContain('4');
-    expect(messages.map(({ runId }) => runId)).toEqual([posted.run!.id, posted.run!.id]);
-    expect(await stage.events(created)).toEqual([
-      'message.created',
-      'run.queued',
-      'run.started',
-      'session.started',
-      'step.started',
-      'step.generated',
-      'message.created',
-      'session.completed',
-      'run.completed',
+    expect(messages.map(({ runId }) => runId)).toEqual([run, run]);
+    expect(await told()).toEqual([
+      ...begun,
+      [6, 'step.generated', run],
+      [7, 'message.created', run],
+      [8, 'session.completed', run],
+      [9, 'run.completed', run],
     ]);
     // And again: the session goes round.
     await stage.say(created, 'How much is 3*5?');
