@@ -41,6 +41,7 @@ export const run = z.object({
   status: runStatus,
   step: z.number().int(),
   attempt: z.number().int(),
+  /** How often another worker had to take it over in all, since the one that had it was gone or hung. */
   takeovers: z.number().int(),
   triggerType: z.string(),
   triggerMessageId: id.nullable(),
@@ -156,7 +157,7 @@ export const runEndpoints = {
     summary:
       'A new session that begins with the messages up to the end of a run, to go on talking from there',
     description:
-      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of.',
+      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of. From that session it also takes `modelId`, `policy`, `tags` and `metadata`, and the title where none is given.',
     scope: 'sessions:write',
     params: runParams,
     body: newSession.pick({ title: true, user: true }),

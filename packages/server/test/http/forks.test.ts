@@ -16,6 +16,8 @@ let stage: SessionStage;
 let session: Session;
 let first: string;
 let second: string;
+let modelId: string;
+const SET_UP = { title: 'Colours', tags: ['sky'], policy: 'steer', metadata: { from: 'here' } };
 
 interface Messages {
   data: {
@@ -41,7 +43,8 @@ beforeAll(async () => {
     tools: { look: () => 'blue' },
     toolList: [{ name: 'look', effect: 'pure' }],
   });
-  session = await stage.create();
+  modelId = await stage.createModel();
+  session = await stage.create({ ...SET_UP, modelId });
   first = (await stage.say(session, 'look up')).run!.id;
   await stage.becomes(session, 'pending');
   second = (await stage.say(session, 'and now?')).run!.id;
@@ -201,7 +204,13 @@ it('goes on from a fork as a session, with all that was said', async () => {
   await stage.kernel.ended(forked.id);
   const path = `/v1/runs/${forked.id}/continue`;
   const continued = await stage.done<Session>('POST', path, { title: 'Green' });
-  expect(continued).toMatchObject({ title: 'Green', status: 'pending', entityId: session.entityId });
+  expect(continued).toMatchObject({
+    ...SET_UP,
+    modelId,
+    title: 'Green',
+    status: 'pending',
+    entityId: session.entityId,
+  });
   const noted = await stage.db.pool.query('select action, data from troupe.audit_log where target = $1', [
     continued.id,
   ]);
@@ -220,11 +229,25 @@ it('goes on from a fork as a session, with all that was said', async () => {
   expect(rolesOf(await messagesOf(forked.id))).toEqual(TURN);
   const ofAnother = await stage.done<Session>('POST', path, { user: 'somebody-else' });
   expect(ofAnother.entityId).not.toBe(session.entityId);
-  // A fork of a fork belongs to the same person.
+  expect(ofAnother).toMatchObject({ ...SET_UP, modelId });
+  // A fork of a fork belongs to the same person, and is set up in the same way.
   const twice = await fork(forked.id, { step: 1 });
   await stage.kernel.ended(twice.id);
-  const { entityId } = await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {});
-  expect(entityId).toBe(session.entityId);
+  expect(await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {})).toMatchObject({
+    ...SET_UP,
+    modelId,
+    entityId: session.entityId,
+  });
+  // Where the session is gone, it is a session like any new one.
+  const gone = await stage.create(SET_UP);
+  const { run } = await stage.say(gone, 'and now?');
+  await stage.becomes(gone, 'pending');
+  const left = await fork(run!.id, { step: 0 });
+  await stage.kernel.ended(left.id);
+  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
+  expect(await stage.done<Session>('POST', `/v1/runs/${left.id}/continue`, {})).toMatchObject({
+    ...{ title: 'and now?', tags: [], policy: 'queue', metadata: {}, modelId: null },
+  });
 });
 
 it('a run that is at work, an archived agent and a run that is not there are refused', async () => {
