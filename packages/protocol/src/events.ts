@@ -85,14 +85,40 @@ export const eventFrames = [
   },
 ] as const;
 
+/** What can be asked for. */
+const known: readonly string[] = [...eventTypes, ...delta.shape.type.options];
+
+function isKnownType(word: string): boolean {
+  if (!word.endsWith('*')) return known.includes(word);
+  return known.some((type) => type.startsWith(word.slice(0, -1)));
+}
+
+/** Those of the same noun; where there is no such noun, the nouns. */
+function knownNear(word: string): string {
+  const noun = word.split('.', 1)[0]!.replace('*', '');
+  const near = known.filter((type) => type.startsWith(`${noun}.`));
+  const nouns = new Set(known.map((type) => `${type.split('.', 1)[0]}.*`));
+  return `there are ${[...(near.length > 0 ? near : nouns)].join(', ')}`;
+}
+
 export const eventQuery = z.strictObject({
   /** Everything after this sequence. */
   after: inAddress(wholeNumber.nonnegative()).optional(),
-  /** Only these types, separated by commas; `run.*` means all that begin so. */
   types: z
     .string()
     .max(1000)
-    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/)
+    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/, 'must be types of events, separated by commas')
+    .superRefine((given, context) => {
+      for (const word of given.split(',')) {
+        const message = isKnownType(word)
+          ? null
+          : `has "${word}", which is no type of event: ${knownNear(word)}`;
+        if (message) context.addIssue({ code: 'custom', message });
+      }
+    })
+    .describe(
+      'Only these types, separated by commas; `run.*` means all that begin with `run.`. A type that there is not is refused.',
+    )
     .optional(),
   /** For a list: how many. */
   limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),

@@ -121,6 +121,22 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
   expect(data.map(({ type }) => type)).toContain('run.completed');
   expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
   expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
+  expect((await events(second, '?types=run.started,message.delta,tool*')).data).toHaveLength(1);
+  const misnamed = async (types: string) => {
+    const of = [`/v1/runs/${second}`, `${stage.sessions}/${session.id}`];
+    const answers = await Promise.all(
+      of.map((path) => stage.ask<Problem>('GET', `${path}/events?types=${types}`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([422, 422]);
+    return answers[0]!.body.issues;
+  };
+  expect(await misnamed('run.*,run.finished')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"run.finished".*run\.completed, run\.failed/) },
+  ]);
+  expect(await misnamed('runs.*')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"runs\.\*".*run\.\*/) },
+  ]);
+  expect(await misnamed('r*n.started')).toHaveLength(1);
 });
 
 it('who said it is the person, or the agent as an entity, in forks and copies too', async () => {
