@@ -49,6 +49,8 @@ export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 export const newMessage = z.strictObject({
   /** Chosen by the caller, so that sending it again stores it once. */
   id: id.optional(),
+  /** Nobody else can speak here; for callers that say so with every message. */
+  role: z.literal('user').optional(),
   content: saidContent,
   /** Default: the session's. */
   policy: busyPolicy.optional(),
@@ -57,9 +59,12 @@ export const newMessage = z.strictObject({
   metadata: metadata.default({}),
 });
 
+/** `queued`: it waits until the runs before it have ended. `duplicate`: it was there already, and nothing was done. */
+export const postOutcome = z.enum(['started', 'queued', 'steered', 'interrupted', 'duplicate']);
+
 /** The message as it is stored, and the run that answers it. */
 export const postedMessage = userMessage.extend({
-  run: z.object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) }).nullable(),
+  run: z.object({ id, outcome: postOutcome }).nullable(),
 });
 export type PostedMessage = z.infer<typeof postedMessage>;
 
@@ -112,16 +117,18 @@ export const sessionEndpoints = {
     method: 'PATCH',
     path: `${base}/{sessionId}`,
     tag: 'sessions',
-    summary: 'Change a session; null clears',
+    summary: 'Change a session; fields that are left out stay, null clears',
+    description:
+      'Null makes `tags` and `metadata` empty, takes the title away, and leaves the model to the agent.',
     scope: 'sessions:write',
     user: true,
     params: sessionParams,
     body: z.strictObject({
       title: title.nullable().optional(),
-      tags: tags.optional(),
+      tags: tags.nullable().optional(),
       modelId: id.nullable().optional(),
       policy: busyPolicy.optional(),
-      metadata: metadata.optional(),
+      metadata: metadata.nullable().optional(),
     }),
     status: 200,
     response: session,

@@ -121,7 +121,7 @@ describe('a conversation', () => {
     const listed = new Map((await stage.messages(session)).map(({ id, createdAt }) => [id, createdAt]));
     expect(posted.map(({ createdAt }) => createdAt)).toEqual(posted.map(({ id }) => listed.get(id)));
     expect(posted.map(({ run }) => run!.outcome)).toEqual([
-      ...['started', 'started', 'steered', 'interrupted', 'started'],
+      ...['started', 'queued', 'steered', 'interrupted', 'started'],
     ]);
     const { createdAt } = await stage.say(session, 'first', { id: posted[0]!.id });
     expect(createdAt).toBe(posted[0]!.createdAt);
@@ -190,6 +190,17 @@ describe('a message', () => {
     expect((await stage.messages(session)).filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
+  it('may say that a user says it, and nobody else', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create();
+    expect(await stage.say(session, 'Hello', { role: 'user' })).toMatchObject({ role: 'user', sequence: 1 });
+    const path = `${stage.sessions}/${session.id}/messages`;
+    for (const role of ['assistant', 'system', null])
+      expect((await stage.ask('POST', path, { role, content: { text: 'Hi' } })).status).toBe(422);
+    await stage.becomes(session, 'pending');
+    expect(await stage.messages(session)).toHaveLength(2);
+  });
+
   it('names the session in whole characters', async () => {
     stage = await SessionStage.open();
     const session = await stage.create();
@@ -218,6 +229,12 @@ describe('a session', () => {
       modelId: null,
       policy: 'queue',
     });
+    await stage.done('PATCH', path, { metadata: { b: 2 } });
+    expect(await stage.done('PATCH', path, { tags: null, metadata: null })).toMatchObject({
+      ...{ title: null, tags: [], metadata: {}, policy: 'queue' },
+    });
+    expect(await stage.refused('PATCH', path, { policy: null })).toEqual([422, 'invalid_request']);
+    await stage.done('PATCH', path, { tags: ['b', 'c'] });
     expect(await stage.refused('PATCH', path, { status: 'failed' })).toEqual([422, 'invalid_request']);
     expect(await stage.refused('PATCH', path, { title: 'a\u0000b' })).toEqual([422, 'invalid_request']);
     expect(await stage.refused('PATCH', path, { modelId: newId() })).toEqual([422, 'model_not_found']);

@@ -107,7 +107,7 @@ export async function postMessage(
       step: null,
       createdAt: done.createdAt!,
     },
-    run: { id: done.run!, outcome: done.outcome },
+    run: { id: done.run!, outcome: done.outcome === 'started' && !done.ready ? 'queued' : done.outcome },
   };
 }
 

@@ -158,7 +158,9 @@ export async function createSession(db: Database, project: string, session: NewS
 }
 
 type Changeable = Pick<NewSession, 'title' | 'tags' | 'modelId' | 'policy' | 'metadata'>;
-export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | undefined };
+export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | null | undefined } & {
+  policy?: BusyPolicy | undefined;
+};
 
 /** What is not given stays; null clears. */
 export async function updateSession(db: Database, id: string, changes: SessionChanges): Promise<void> {
@@ -166,10 +168,10 @@ export async function updateSession(db: Database, id: string, changes: SessionCh
     .updateTable('sessions')
     .set({
       ...(changes.title !== undefined ? { title: changes.title } : {}),
-      ...(changes.tags !== undefined ? { tags: changes.tags } : {}),
+      ...(changes.tags !== undefined ? { tags: changes.tags ?? [] } : {}),
       ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
       ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
-      ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata) } : {}),
+      ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata ?? {}) } : {}),
       updated_at: new Date(),
     })
     .where('id', '=', id)
