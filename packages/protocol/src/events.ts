@@ -22,8 +22,9 @@ export const event = z.object({
   sessionId: id.optional(),
   runId: id.optional(),
   step: z.number().int().optional(),
-  /** `message.created` carries `messageId`, `role` and `sequence`; read the message for the rest. */
-  data: jsonObject,
+  data: jsonObject.describe(
+    'An event that comes with a message carries its `messageId` and its `sequence` among the messages; read the message for the rest. These are `message.created`, with the `role`; `tool.started` and `tool.waiting`, for the call; `tool.completed` and `tool.failed`, for the result. Messages of calls and results have no `message.created`. The `id` of `tool.*` is that of the call. `tool.started` with `again` and `tool.approved` come without a message: the call has its own already.',
+  ),
   createdAt: timestamp,
 });
 export type Event = z.infer<typeof event>;

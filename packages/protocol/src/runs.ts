@@ -119,6 +119,8 @@ export const runEndpoints = {
     path: '/v1/runs/{runId}/retry',
     tag: 'runs',
     summary: 'Take a failed run up again',
+    description:
+      'Any run that failed or was canceled, also where its session has gone on since: it waits for its turn, and answers the message that it was started by.',
     scope: 'runs:write',
     user: true,
     params: runParams,

@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { id, isFree, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
-import { message, messageQuery, saidContent, userMessage } from './messages.ts';
-
-/** What becomes of a message to a session that is at work. */
-export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
-export type BusyPolicy = z.infer<typeof busyPolicy>;
+import { busyPolicy, message, messageQuery, reasoningEffort, saidContent, userMessage } from './messages.ts';
 
 export const sessionStatus = z.enum(['pending', 'running', 'waiting', 'failed']);
 export type SessionStatus = z.infer<typeof sessionStatus>;
@@ -26,8 +22,13 @@ export const session = z.object({
   status: sessionStatus,
   policy: busyPolicy,
   metadata,
+  /** Why it is `failed`, and the run that failed; null where it is not. */
+  error: z.object({ code: z.string(), message: z.string(), runId: id }).nullable(),
   createdAt: timestamp,
+  /** When one of its own fields was changed last. */
   updatedAt: timestamp,
+  /** When anything happened in it last: a message, or a change of a run. */
+  lastActivityAt: timestamp,
   startedAt: timestamp.nullable(),
   finishedAt: timestamp.nullable(),
 });
@@ -42,9 +43,6 @@ export const newSession = z.strictObject({
   /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
   user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
 });
-
-export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
-export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const newMessage = z.strictObject({
   /** Chosen by the caller, so that sending it again stores it once. */
@@ -160,6 +158,8 @@ export const sessionEndpoints = {
     path: `${base}/{sessionId}/retry`,
     tag: 'sessions',
     summary: 'Take the failed run up again',
+    description:
+      'For a session that is `failed`. A run that failed while others waited behind it does not fail the session, and its message stays without an answer: take that one up with `POST /v1/runs/{runId}/retry`.',
     scope: 'sessions:write',
     user: true,
     params: sessionParams,

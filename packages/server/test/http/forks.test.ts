@@ -122,6 +122,13 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
   expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
   expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
   expect((await events(second, '?types=run.started,message.delta,tool*')).data).toHaveLength(1);
+  // Calls and results are told with their messages.
+  const tools = (await events(first, '?types=tool.*')).data as unknown as { type: string; data: object }[];
+  const [, call, result] = (await messagesOf(first)).data as unknown as { id: string }[];
+  expect(tools.map(({ type, data: told }) => [type, told])).toEqual([
+    ['tool.started', expect.objectContaining({ sequence: 2, messageId: call!.id })],
+    ['tool.completed', expect.objectContaining({ sequence: 3, messageId: result!.id })],
+  ]);
   const misnamed = async (types: string) => {
     const of = [`/v1/runs/${second}`, `${stage.sessions}/${session.id}`];
     const answers = await Promise.all(
