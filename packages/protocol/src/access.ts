@@ -134,7 +134,7 @@ export const accessEndpoints = {
     }),
     status: 200,
     response: project,
-    problems: ['name_taken', 'name_fixed', 'model_not_found', 'secret_not_found'],
+    problems: ['name_taken', 'name_fixed', 'model_not_found', 'secret_not_found', 'secret_too_short'],
   }),
   createKey: endpoint({
     method: 'POST',
@@ -186,7 +186,7 @@ export const accessEndpoints = {
     body: z.strictObject({ value: z.string().min(1).max(65_536) }),
     status: 200,
     response: secret,
-    problems: ['no_encryption_key'],
+    problems: ['no_encryption_key', 'secret_too_short'],
   }),
   deleteSecret: endpoint({
     method: 'DELETE',

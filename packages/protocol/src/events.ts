@@ -29,7 +29,7 @@ export const event = z.object({
   runId: id.describe('The run it is of.').optional(),
   step: z.number().int().describe('The step of that run.').optional(),
   data: jsonObject.describe(
-    'What happened, by type. `message.created` carries `messageId`, `role` and `sequence`; read the message for the rest.',
+    'An event that comes with a message carries its `messageId` and its `sequence` among the messages; read the message for the rest. These are `message.created`, with the `role`; `tool.started` and `tool.waiting`, for the call; `tool.completed` and `tool.failed`, for the result. Messages of calls and results have no `message.created`. The `id` of `tool.*` is that of the call. `tool.started` with `again` and `tool.approved` come without a message: the call has its own already.',
   ),
   createdAt: timestamp,
 });
@@ -102,13 +102,39 @@ export const eventFrames = [
   },
 ] as const;
 
+/** What can be asked for. */
+const known: readonly string[] = [...eventTypes, ...delta.shape.type.options];
+
+function isKnownType(word: string): boolean {
+  if (!word.endsWith('*')) return known.includes(word);
+  return known.some((type) => type.startsWith(word.slice(0, -1)));
+}
+
+/** Those of the same noun; where there is no such noun, the nouns. */
+function knownNear(word: string): string {
+  const noun = word.split('.', 1)[0]!.replace('*', '');
+  const near = known.filter((type) => type.startsWith(`${noun}.`));
+  const nouns = new Set(known.map((type) => `${type.split('.', 1)[0]}.*`));
+  return `there are ${[...(near.length > 0 ? near : nouns)].join(', ')}`;
+}
+
 export const eventQuery = z.strictObject({
   after: inAddress(wholeNumber.nonnegative()).describe('Everything after this sequence.').optional(),
   types: z
     .string()
     .max(1000)
-    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/)
-    .describe('Only these types, separated by commas; `run.*` means all that begin so.')
+    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/, 'must be types of events, separated by commas')
+    .superRefine((given, context) => {
+      for (const word of given.split(',')) {
+        const message = isKnownType(word)
+          ? null
+          : `has "${word}", which is no type of event: ${knownNear(word)}`;
+        if (message) context.addIssue({ code: 'custom', message });
+      }
+    })
+    .describe(
+      'Only these types, separated by commas; `run.*` means all that begin with `run.`. A type that there is not is refused.',
+    )
     .optional(),
   limit: inAddress(wholeNumber.min(1).max(1000)).describe('For a list: how many.').prefault(200),
 });

@@ -5,6 +5,21 @@ import { type Json, json } from './json.ts';
 export const messageRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result', 'system']);
 export type MessageRole = z.infer<typeof messageRole>;
 
+/** What becomes of a message to a session that is at work. */
+export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
+export type BusyPolicy = z.infer<typeof busyPolicy>;
+
+export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
+
+/** What a message was posted with. Null: nothing was said, and it is as the session or the agent has it. */
+export const askedWith = z.object({
+  modelId: id.nullable(),
+  reasoningEffort: reasoningEffort.nullable(),
+  policy: busyPolicy.nullable(),
+});
+export type AskedWith = z.infer<typeof askedWith>;
+
 const imagePart = z
   .strictObject({
     type: z.literal('image'),
@@ -85,11 +100,17 @@ const fields = {
 };
 
 /** What a person said. */
-export const userMessage = z.object({ ...fields, role: z.literal('user'), content: textContent });
+export const userMessage = z.object({
+  ...fields,
+  role: z.literal('user'),
+  content: textContent,
+  ...askedWith.shape,
+});
 
 /** What the content is depends on the role. */
 export const message = z.discriminatedUnion('role', [
-  z.object({ ...fields, role: messageRole.extract(['user', 'assistant', 'system']), content: textContent }),
+  userMessage,
+  z.object({ ...fields, role: messageRole.extract(['assistant', 'system']), content: textContent }),
   z.object({ ...fields, role: z.literal('tool_call'), content: toolCallContent }),
   z.object({ ...fields, role: z.literal('tool_result'), content: toolResultContent }),
 ]);

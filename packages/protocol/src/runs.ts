@@ -57,7 +57,9 @@ export const run = z.object({
   takeovers: z
     .number()
     .int()
-    .describe('How often another worker went on with it, because the one before was gone.'),
+    .describe(
+      'How often another worker had to take it over in all, since the one that had it was gone or hung.',
+    ),
   triggerType: z.string().describe('What began it, such as `message`.'),
   triggerMessageId: id.nullable().describe('The message that it answers.'),
   forkedFrom: z
@@ -143,7 +145,7 @@ export const runEndpoints = {
     path: '/v1/runs/{runId}/retry',
     tag: 'runs',
     summary: 'Take a failed run up again',
-    description: retryMeaning,
+    description: `Any run that failed or was canceled, also where its session has gone on since: it waits for its turn, and answers the message that it was started by. ${retryMeaning}`,
     scope: 'runs:write',
     user: true,
     params: runParams,
@@ -183,7 +185,7 @@ export const runEndpoints = {
     summary:
       'A new session that begins with the messages up to the end of a run, to go on talking from there',
     description:
-      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of.',
+      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of. From that session it also takes `modelId`, `policy`, `tags` and `metadata`, and the title where none is given.',
     scope: 'sessions:write',
     params: runParams,
     body: newSession.pick({ title: true, user: true }),

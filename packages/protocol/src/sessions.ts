@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { id, isFree, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
-import { message, messageQuery, saidContent, userMessage } from './messages.ts';
-
-/** What becomes of a message to a session that is at work. */
-export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
-export type BusyPolicy = z.infer<typeof busyPolicy>;
+import { busyPolicy, message, messageQuery, reasoningEffort, saidContent, userMessage } from './messages.ts';
 
 export const sessionStatus = z.enum(['pending', 'running', 'waiting', 'failed']);
 export type SessionStatus = z.infer<typeof sessionStatus>;
@@ -32,8 +28,13 @@ export const session = z.object({
     'What becomes of a message that comes while it is at work, unless the message says otherwise.',
   ),
   metadata,
+  error: z
+    .object({ code: z.string(), message: z.string(), runId: id })
+    .nullable()
+    .describe('Why it is `failed`, and the run that failed; null where it is not.'),
   createdAt: timestamp,
-  updatedAt: timestamp,
+  updatedAt: timestamp.describe('When one of its own fields was changed last.'),
+  lastActivityAt: timestamp.describe('When anything happened in it last: a message, or a change of a run.'),
   startedAt: timestamp.nullable().describe('When its first run began.'),
   finishedAt: timestamp.nullable().describe('Where it failed: when.'),
 });
@@ -59,11 +60,12 @@ export const newSession = z.strictObject({
     .optional(),
 });
 
-export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
-export type ReasoningEffort = z.infer<typeof reasoningEffort>;
-
 export const newMessage = z.strictObject({
   id: id.describe('Chosen by the caller, so that sending it again stores it once.').optional(),
+  role: z
+    .literal('user')
+    .describe('Nobody else can speak here; for callers that say so with every message.')
+    .optional(),
   content: saidContent,
   policy: busyPolicy
     .describe('What becomes of it where the session is at work. Default: the policy of the session.')
@@ -75,9 +77,12 @@ export const newMessage = z.strictObject({
   metadata: metadata.default({}),
 });
 
+/** `queued`: it waits until the runs before it have ended. `duplicate`: it was there already, and nothing was done. */
+export const postOutcome = z.enum(['started', 'queued', 'steered', 'interrupted', 'duplicate']);
+
 /** The message as it is stored, and the run that answers it. */
 export const postedMessage = userMessage.extend({
-  run: z.object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) }).nullable(),
+  run: z.object({ id, outcome: postOutcome }).nullable(),
 });
 export type PostedMessage = z.infer<typeof postedMessage>;
 
@@ -139,16 +144,18 @@ export const sessionEndpoints = {
     method: 'PATCH',
     path: `${base}/{sessionId}`,
     tag: 'sessions',
-    summary: 'Change a session; null clears',
+    summary: 'Change a session; fields that are left out stay, null clears',
+    description:
+      'Null makes `tags` and `metadata` empty, takes the title away, and leaves the model to the agent.',
     scope: 'sessions:write',
     user: true,
     params: sessionParams,
     body: z.strictObject({
       title: title.nullable().optional(),
-      tags: tags.optional(),
+      tags: tags.nullable().optional(),
       modelId: id.nullable().optional(),
       policy: busyPolicy.optional(),
-      metadata: metadata.optional(),
+      metadata: metadata.nullable().optional(),
     }),
     status: 200,
     response: session,
@@ -180,7 +187,7 @@ export const sessionEndpoints = {
     path: `${base}/{sessionId}/retry`,
     tag: 'sessions',
     summary: 'Take the failed run up again',
-    description: retryMeaning,
+    description: `For a session that is \`failed\`. A run that failed while others waited behind it does not fail the session, and its message stays without an answer: take that one up with \`POST /v1/runs/{runId}/retry\`. ${retryMeaning}`,
     scope: 'sessions:write',
     user: true,
     params: sessionParams,

@@ -264,6 +264,7 @@ export interface Runs {
   completed_at: Timestamp<null | undefined>;
   canceled_at: Timestamp<null | undefined>;
   updated_at: Timestamp<undefined>;
+  takeovers_in_all: Generated<number>;
 }
 
 export interface Secrets {

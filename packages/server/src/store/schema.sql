@@ -324,6 +324,7 @@ create table troupe.runs (
   completed_at timestamp with time zone,
   canceled_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
+  takeovers_in_all integer not null default 0,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -1220,7 +1221,7 @@ begin
   -- The heads as well: from here on nothing that the worker still sends passes the fence.
   with back as (
     update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
-      takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end
+      takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end, takeovers_in_all = r.takeovers_in_all + 1
     from troupe.run_heads h where h.run_id = r.id and r.worker_id = p_worker and r.status = 'running' returning r.id)
   update troupe.run_heads h set worker_id = null from back where h.run_id = back.id;
   get diagnostics n = row_count;

@@ -16,6 +16,8 @@ let stage: SessionStage;
 let session: Session;
 let first: string;
 let second: string;
+let modelId: string;
+const SET_UP = { title: 'Colours', tags: ['sky'], policy: 'steer', metadata: { from: 'here' } };
 
 interface Messages {
   data: {
@@ -41,7 +43,8 @@ beforeAll(async () => {
     tools: { look: () => 'blue' },
     toolList: [{ name: 'look', effect: 'pure' }],
   });
-  session = await stage.create();
+  modelId = await stage.createModel();
+  session = await stage.create({ ...SET_UP, modelId });
   first = (await stage.say(session, 'look up')).run!.id;
   await stage.becomes(session, 'pending');
   second = (await stage.say(session, 'and now?')).run!.id;
@@ -118,6 +121,29 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
   expect(data.map(({ type }) => type)).toContain('run.completed');
   expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
   expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
+  expect((await events(second, '?types=run.started,message.delta,tool*')).data).toHaveLength(1);
+  // Calls and results are told with their messages.
+  const tools = (await events(first, '?types=tool.*')).data as unknown as { type: string; data: object }[];
+  const [, call, result] = (await messagesOf(first)).data as unknown as { id: string }[];
+  expect(tools.map(({ type, data: told }) => [type, told])).toEqual([
+    ['tool.started', expect.objectContaining({ sequence: 2, messageId: call!.id })],
+    ['tool.completed', expect.objectContaining({ sequence: 3, messageId: result!.id })],
+  ]);
+  const misnamed = async (types: string) => {
+    const of = [`/v1/runs/${second}`, `${stage.sessions}/${session.id}`];
+    const answers = await Promise.all(
+      of.map((path) => stage.ask<Problem>('GET', `${path}/events?types=${types}`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([422, 422]);
+    return answers[0]!.body.issues;
+  };
+  expect(await misnamed('run.*,run.finished')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"run.finished".*run\.completed, run\.failed/) },
+  ]);
+  expect(await misnamed('runs.*')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"runs\.\*".*run\.\*/) },
+  ]);
+  expect(await misnamed('r*n.started')).toHaveLength(1);
 });
 
 it('who said it is the person, or the agent as an entity, in forks and copies too', async () => {
@@ -201,7 +227,13 @@ it('goes on from a fork as a session, with all that was said', async () => {
   await stage.kernel.ended(forked.id);
   const path = `/v1/runs/${forked.id}/continue`;
   const continued = await stage.done<Session>('POST', path, { title: 'Green' });
-  expect(continued).toMatchObject({ title: 'Green', status: 'pending', entityId: session.entityId });
+  expect(continued).toMatchObject({
+    ...SET_UP,
+    modelId,
+    title: 'Green',
+    status: 'pending',
+    entityId: session.entityId,
+  });
   const noted = await stage.db.pool.query('select action, data from troupe.audit_log where target = $1', [
     continued.id,
   ]);
@@ -220,11 +252,25 @@ it('goes on from a fork as a session, with all that was said', async () => {
   expect(rolesOf(await messagesOf(forked.id))).toEqual(TURN);
   const ofAnother = await stage.done<Session>('POST', path, { user: 'somebody-else' });
   expect(ofAnother.entityId).not.toBe(session.entityId);
-  // A fork of a fork belongs to the same person.
+  expect(ofAnother).toMatchObject({ ...SET_UP, modelId });
+  // A fork of a fork belongs to the same person, and is set up in the same way.
   const twice = await fork(forked.id, { step: 1 });
   await stage.kernel.ended(twice.id);
-  const { entityId } = await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {});
-  expect(entityId).toBe(session.entityId);
+  expect(await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {})).toMatchObject({
+    ...SET_UP,
+    modelId,
+    entityId: session.entityId,
+  });
+  // Where the session is gone, it is a session like any new one.
+  const gone = await stage.create(SET_UP);
+  const { run } = await stage.say(gone, 'and now?');
+  await stage.becomes(gone, 'pending');
+  const left = await fork(run!.id, { step: 0 });
+  await stage.kernel.ended(left.id);
+  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
+  expect(await stage.done<Session>('POST', `/v1/runs/${left.id}/continue`, {})).toMatchObject({
+    ...{ title: 'and now?', tags: [], policy: 'queue', metadata: {}, modelId: null },
+  });
 });
 
 it('a run that is at work, an archived agent and a run that is not there are refused', async () => {

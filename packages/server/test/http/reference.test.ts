@@ -103,6 +103,7 @@ it('the content of a message is described by its role', () => {
     metadata: {},
     createdAt: '2026-01-01T00:00:00.000Z',
   };
+  const asked = { modelId: null, reasoningEffort: 'low', policy: null };
   const contents: Record<string, object> = {
     said: { text: 'x', parts: [{ type: 'text', text: 'x' }] },
     tool_call: { id: 'c', name: 'look', arguments: { at: [1] } },
@@ -111,7 +112,10 @@ it('the content of a message is described by its role', () => {
   const kindOf: Record<string, string> = { user: 'said', assistant: 'said', system: 'said' };
   for (const role of messageRole.options) {
     for (const [kind, content] of Object.entries(contents)) {
-      const given = { data: [{ ...message, role, content }], lastSequence: 1 };
+      const given = {
+        data: [{ ...message, ...(role === 'user' ? asked : {}), role, content }],
+        lastSequence: 1,
+      };
       expect([role, kind, fits(given)]).toEqual([role, kind, kind === (kindOf[role] ?? role)]);
     }
   }

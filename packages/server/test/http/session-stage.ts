@@ -148,6 +148,14 @@ export class SessionStage {
     return [answer.status, answer.body?.code];
   }
 
+  /** A model of the project, by its id. What answers stays the model of this stage. */
+  async createModel(): Promise<string> {
+    const provider = { name: `provider ${newId()}`, kind: 'demo' };
+    const { id } = await this.done<{ id: string }>('POST', '/v1/providers', provider);
+    const model = { modelId: `model ${newId()}` };
+    return (await this.done<{ id: string }>('POST', `/v1/providers/${id}/models`, model)).id;
+  }
+
   create(body: object = {}): Promise<Session> {
     return this.done('POST', this.sessions, body);
   }

@@ -149,6 +149,9 @@ export async function retrySession(
       'conflict',
       'not_failed',
       `The session is ${session.status}; only a failed one can be taken up again.`,
+      {
+        hint: 'A run that failed while others waited behind it is taken up by POST /v1/runs/{runId}/retry; GET /v1/runs?sessionId=…&status=failed lists them.',
+      },
     );
   }
   return getSession(parts, who, address);
