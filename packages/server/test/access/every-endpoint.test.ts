@@ -281,6 +281,18 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST messages id', 'POST', `${at}/${session.id}/messages`, { content, id: message }],
     ['POST fork messageId', 'POST', `${at}/${session.id}/fork`, { messageId: message }],
   ];
+  const failed = await make(at, {});
+  const posted = await ask('POST', `${at}/${failed.id}/messages`, { content });
+  const { run } = JSON.parse(posted.text) as { run: { id: string } };
+  await stage.db.pool.query(
+    `with ended as (update troupe.runs set status = 'failed', error = '{"code":"x","message":"y"}', completed_at = now() where id = $1 returning thread_id)
+      update troupe.threads t set active_run_id = null, failed_run_id = $1 from ended e where t.id = e.thread_id`,
+    [run.id],
+  );
+  refused.push(
+    ['POST retry modelId', 'POST', `${at}/${failed.id}/retry`, { modelId: model }],
+    ['POST retry of a run modelId', 'POST', `/v1/runs/${run.id}/retry`, { modelId: model }],
+  );
   const ids = Object.values(ours).filter((value) => value !== ours.name);
   const before = await stored(stage.cast.project);
   const kept = await stored(project);
@@ -332,8 +344,10 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/agents/{agentId}/sessions/{sessionId}/fork messageId',
     'POST /v1/agents/{agentId}/sessions/{sessionId}/messages id',
     'POST /v1/agents/{agentId}/sessions/{sessionId}/messages modelId',
+    'POST /v1/agents/{agentId}/sessions/{sessionId}/retry modelId',
     // The name that the provider has for it.
     'POST /v1/providers/{providerId}/models modelId',
+    'POST /v1/runs/{runId}/retry modelId',
   ]);
 });
 

@@ -192,6 +192,6 @@ it('says of every field that is not plain what it means, in the document and on 
   const types = shown(`${session}/{sessionId}/events`, 'get').parameters.find(({ name }) => name === 'types');
   expect(types).toHaveProperty('description', expect.stringContaining('run.*'));
   expect(docsPage(allEndpoints(), { version: '1.2.3' })).toContain(
-    '// How often another worker went on with it',
+    '// How often another worker had to take it over',
   );
 });

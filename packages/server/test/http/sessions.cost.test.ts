@@ -212,7 +212,9 @@ it('a turn with one tool call takes at most 10 statements, serve and work togeth
   }
 });
 
-it('at most 20 with somebody who reads it as it is written', async () => {
+// Beyond the turn's own: for each of its five commits a hint and a look at what is new, and what is being written between them.
+// How many of these fall together is a matter of milliseconds.
+it('at most 25 with somebody who reads it as it is written', async () => {
   const path = await openSession();
   const reader = new Client(`http://127.0.0.1:${port}/v1${path}`, {
     headers: { authorization: `Bearer ${key}` },
@@ -222,6 +224,6 @@ it('at most 20 with somebody who reads it as it is written', async () => {
   await reader.sees('run.completed', TURNS + 1);
   reader.close();
   for (const turn of turns) {
-    expect(turn.length, turn.join(', ')).toBeLessThanOrEqual(20);
+    expect(turn.length, turn.join(', ')).toBeLessThanOrEqual(25);
   }
 });
