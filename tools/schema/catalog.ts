@@ -88,12 +88,6 @@ const QUERIES: [Statement['kind'], string][] = [
       order by c.relname collate "C", n.conname collate "C"`,
   ],
   [
-    'index',
-    `select pg_get_indexdef(i.indexrelid) as text from pg_index i join pg_class c on c.oid = i.indexrelid
-      where ${IN_SCHEMA('c.relnamespace')} and not exists (select from pg_constraint n where n.conindid = i.indexrelid and n.contype in ('p', 'u', 'x'))
-      ${BY_NAME('c.relname')}`,
-  ],
-  [
     'view',
     `select format(E'create view %s as\\n%s', c.oid::regclass, rtrim(pg_get_viewdef(c.oid), ';')) as text
       from pg_class c where ${IN_SCHEMA('c.relnamespace')} and c.relkind = 'v' order by c.oid`,
@@ -102,6 +96,13 @@ const QUERIES: [Statement['kind'], string][] = [
     'function',
     `select rtrim(pg_get_functiondef(p.oid), E'\\n') as text from pg_proc p
       where ${IN_SCHEMA('p.pronamespace')} and p.prokind in ('f', 'p') ${BY_NAME('p.oid::regprocedure::text')}`,
+  ],
+  // After the functions, which an index may be made with.
+  [
+    'index',
+    `select pg_get_indexdef(i.indexrelid) as text from pg_index i join pg_class c on c.oid = i.indexrelid
+      where ${IN_SCHEMA('c.relnamespace')} and not exists (select from pg_constraint n where n.conindid = i.indexrelid and n.contype in ('p', 'u', 'x'))
+      ${BY_NAME('c.relname')}`,
   ],
   [
     'trigger',

@@ -5,11 +5,11 @@ import { endpoint, scope } from './endpoint.ts';
 export const apiKey = z.object({
   id,
   name,
-  kind: z.enum(['secret', 'public']),
-  /** The beginning of the key, to tell keys apart. */
-  prefix: z.string(),
-  /** Empty: everything that the kind allows. */
-  scopes: z.array(scope),
+  kind: z
+    .enum(['secret', 'public'])
+    .describe('`secret`: for servers. `public`: for browsers, together with the token of a person.'),
+  prefix: z.string().describe('The beginning of the key, to tell keys apart.'),
+  scopes: z.array(scope).describe('Empty: everything that the kind allows.'),
   expiresAt: timestamp.nullable(),
   lastUsedAt: timestamp.nullable(),
   revokedAt: timestamp.nullable(),
@@ -20,8 +20,8 @@ export type ApiKey = z.infer<typeof apiKey>;
 export const newApiKey = z.strictObject({
   name,
   kind: z.enum(['secret', 'public']).default('secret'),
-  scopes: z.array(scope).max(20).default([]),
-  expiresAt: timestamp.nullable().default(null),
+  scopes: z.array(scope).max(20).describe('Empty: everything that the kind allows.').default([]),
+  expiresAt: timestamp.nullable().describe('Null: never.').default(null),
 });
 
 const keyParams = z.object({ keyId: id });
@@ -134,7 +134,7 @@ export const accessEndpoints = {
     }),
     status: 200,
     response: project,
-    problems: ['name_taken', 'name_fixed', 'model_not_found', 'secret_not_found'],
+    problems: ['name_taken', 'name_fixed', 'model_not_found', 'secret_not_found', 'secret_too_short'],
   }),
   createKey: endpoint({
     method: 'POST',
@@ -186,7 +186,7 @@ export const accessEndpoints = {
     body: z.strictObject({ value: z.string().min(1).max(65_536) }),
     status: 200,
     response: secret,
-    problems: ['no_encryption_key'],
+    problems: ['no_encryption_key', 'secret_too_short'],
   }),
   deleteSecret: endpoint({
     method: 'DELETE',

@@ -34,24 +34,48 @@ export const agentLimits = z.strictObject({
 
 /** Everything about an agent that a person edits; one version is one of these. */
 export const agentDefinition = z.strictObject({
-  name,
+  name: name.describe('One agent of a project has it, whatever the case.'),
   description: z.string().max(10_000).nullable().default(null),
-  systemPrompt: z.string().max(1_000_000).default(''),
-  defaultModelId: id.nullable().default(null),
-  /** Tried in this order after the first, where that one fails. */
-  fallbackModelIds: z.array(id).max(8).default([]),
+  systemPrompt: z
+    .string()
+    .max(1_000_000)
+    .describe('What the model is told before the conversation; capabilities add to it.')
+    .default(''),
+  defaultModelId: id
+    .nullable()
+    .describe('Its model, unless a message or a session names another. Null: the default of the project.')
+    .default(null),
+  fallbackModelIds: z
+    .array(id)
+    .max(8)
+    .describe('Tried in this order where the first model fails.')
+    .default([]),
   tags: tags.default([]),
-  /** Applied in this order. */
-  capabilities: z.array(agentCapability).max(250).default([]),
-  /** Tools of the project that it may call, by their names, after those of its capabilities. */
-  tools: z.array(toolName).max(250).default([]),
-  /** Tools, of whatever origin, that a person must approve every call of; beside those that always need it. */
-  approvals: z.array(toolName).max(500).default([]),
-  /** What its answers must look like; null: free text. */
-  answer: answerFormat.nullable().default(null),
-  limits: agentLimits.default({}),
-  /** What becomes of a call that must run only once and whose outcome a crash left unknown. */
-  inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  capabilities: z
+    .array(agentCapability)
+    .max(250)
+    .describe('Prompts and tools that it carries, applied in this order.')
+    .default([]),
+  tools: z
+    .array(toolName)
+    .max(250)
+    .describe('Tools of the project that it may call, by their names, after those of its capabilities.')
+    .default([]),
+  approvals: z
+    .array(toolName)
+    .max(500)
+    .describe(
+      'Tools, of whatever origin, of which a person must approve every call; beside those that always need it.',
+    )
+    .default([]),
+  answer: answerFormat.nullable().describe('What its answers must look like. Null: free text.').default(null),
+  limits: agentLimits.describe('Those that are not set are the ones of the platform.').default({}),
+  inDoubt: z
+    .enum(['tell', 'wait'])
+    .describe(
+      'What becomes of a call that must run only once and whose outcome a crash left unknown: `tell` the model, or `wait` for a person.',
+    )
+    .default('tell'),
   metadata: metadata.default({}),
 });
 export type AgentDefinition = z.infer<typeof agentDefinition>;
@@ -59,10 +83,11 @@ export type AgentDefinition = z.infer<typeof agentDefinition>;
 export const agent = z.object({
   ...agentDefinition.shape,
   id,
-  /** The entity that speaks for it. */
-  entityId: id,
-  version: z.number().int().positive(),
-  status: z.enum(['active', 'archived']),
+  entityId: id.describe('The entity that speaks for it.'),
+  version: z.number().int().positive().describe('Goes up by one with every change of the definition.'),
+  status: z
+    .enum(['active', 'archived'])
+    .describe('An archived agent takes no new work; its sessions stay readable.'),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -71,20 +96,23 @@ export type Agent = z.infer<typeof agent>;
 export const agentPatch = z.strictObject({
   name: name.optional(),
   description: z.string().max(10_000).nullable().optional(),
-  systemPrompt: z.string().max(1_000_000).optional(),
+  systemPrompt: z.string().max(1_000_000).nullable().optional(),
   defaultModelId: id.nullable().optional(),
-  fallbackModelIds: z.array(id).max(8).optional(),
-  tags: tags.optional(),
-  capabilities: z.array(agentCapability).max(250).optional(),
-  tools: z.array(toolName).max(250).optional(),
-  approvals: z.array(toolName).max(500).optional(),
+  fallbackModelIds: z.array(id).max(8).nullable().optional(),
+  tags: tags.nullable().optional(),
+  capabilities: z.array(agentCapability).max(250).nullable().optional(),
+  tools: z.array(toolName).max(250).nullable().optional(),
+  approvals: z.array(toolName).max(500).nullable().optional(),
   answer: answerFormat.nullable().optional(),
-  limits: agentLimits.optional(),
+  limits: agentLimits.nullable().optional(),
   inDoubt: z.enum(['tell', 'wait']).optional(),
-  metadata: metadata.optional(),
+  metadata: metadata.nullable().optional(),
   status: z.enum(['active', 'archived']).optional(),
-  /** Why: for the list of versions, and where the status changes, for the audit log. */
-  notes: z.string().max(2000).optional(),
+  notes: z
+    .string()
+    .max(2000)
+    .describe('Why: for the list of versions, and where the status changes, for the audit log.')
+    .optional(),
 });
 export type AgentPatch = z.infer<typeof agentPatch>;
 
@@ -93,9 +121,11 @@ const versionNumber = wholeNumber.positive().max(2_147_483_647);
 export const agentVersion = z.object({
   agentId: id,
   version: z.number().int().positive(),
-  checksum: z.string(),
-  notes: z.string().nullable(),
-  definition: agentDefinition,
+  checksum: z
+    .string()
+    .describe('Of what the version compiled to: equal where nothing that a run gets has changed.'),
+  notes: z.string().nullable().describe('Why it was made.'),
+  definition: agentDefinition.describe('The agent as it was.'),
   createdAt: timestamp,
 });
 export type AgentVersion = z.infer<typeof agentVersion>;
@@ -178,7 +208,7 @@ export const agentEndpoints = {
     tag: 'agents',
     summary: 'Change an agent; fields that are left out stay, null clears',
     description:
-      'Any change of the definition is a new version. `status` archives or brings back and makes none; `notes` then stand in the audit log.',
+      'Any change of the definition is a new version. Null clears: a list becomes empty, as do `systemPrompt`, `limits` and `metadata`. `status` archives or brings back and makes none; `notes` then stand in the audit log.',
     scope: 'agents:write',
     params: agentParams,
     body: agentPatch,
@@ -249,9 +279,10 @@ export const agentEndpoints = {
     path: '/v1/agents/{agentId}/rollback',
     tag: 'agents',
     summary: 'Make an earlier version the current one again, as a new version',
+    description: '`notes`: why, for the list of versions. Left out, they name the version.',
     scope: 'agents:write',
     params: agentParams,
-    body: z.strictObject({ version: versionNumber }),
+    body: z.strictObject({ version: versionNumber, notes: agentPatch.shape.notes }),
     status: 200,
     response: agent,
     problems: [...refusals, 'version_not_found'],
@@ -266,6 +297,7 @@ export const agentEndpoints = {
     scope: 'agents:write',
     body: z.string().min(1).max(3_000_000),
     bodyTypes: ['text/markdown', 'text/plain', 'application/yaml', 'application/json'],
+    bodyAsJson: agentDefinition,
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,

@@ -44,6 +44,8 @@ export interface Endpoint {
   body?: z.ZodType;
   /** Where the body is not JSON. */
   bodyTypes?: string[];
+  /** Where it may be JSON all the same: what that has to be. For readers of the reference; the handler parses the text. */
+  bodyAsJson?: z.ZodType;
   /** Where it may be larger than a megabyte. */
   bodyBytes?: number;
   /** The answer holds what must not be kept: a repeat with the same Idempotency-Key is refused, not answered again. */

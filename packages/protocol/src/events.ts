@@ -16,36 +16,51 @@ export const eventTypes = [
 
 export const event = z.object({
   id,
-  sequence: z.number().int().positive(),
-  type: z.string(),
+  sequence: z
+    .number()
+    .int()
+    .positive()
+    .describe('Its number in the thread, without gaps: what Last-Event-ID and `after` mean.'),
+  type: z
+    .string()
+    .describe('Such as `run.completed`. There may be new ones: pass over those that you do not know.'),
   threadId: id,
-  sessionId: id.optional(),
-  runId: id.optional(),
-  step: z.number().int().optional(),
-  /** `message.created` carries `messageId`, `role` and `sequence`; read the message for the rest. */
-  data: jsonObject,
+  sessionId: id.describe('Absent in a thread that is no session.').optional(),
+  runId: id.describe('The run it is of.').optional(),
+  step: z.number().int().describe('The step of that run.').optional(),
+  data: jsonObject.describe(
+    'An event that comes with a message carries its `messageId` and its `sequence` among the messages; read the message for the rest. These are `message.created`, with the `role`; `tool.started` and `tool.waiting`, for the call; `tool.completed` and `tool.failed`, for the result. Messages of calls and results have no `message.created`. The `id` of `tool.*` is that of the call. `tool.started` with `again` and `tool.approved` come without a message: the call has its own already.',
+  ),
   createdAt: timestamp,
 });
 export type Event = z.infer<typeof event>;
 
 /** Live frames without an id: what a model is writing right now. Never stored. */
 export const delta = z.object({
-  type: z.enum(['message.delta', 'step.generating', 'tool.delta']),
+  type: z
+    .enum(['message.delta', 'step.generating', 'tool.delta'])
+    .describe(
+      '`message.delta`: the answer. `step.generating`: what the model thinks. `tool.delta`: the arguments of a call.',
+    ),
   runId: id,
   step: z.number().int(),
-  /** Where in the text of this step this piece begins; a piece that begins at 0 replaces all before it. */
-  offset: z.number().int().nonnegative(),
-  text: z.string(),
-  callId: z.string().optional(),
-  name: z.string().optional(),
+  offset: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe(
+      'Where in the text of this step this piece begins; a piece that begins at 0 replaces all before it.',
+    ),
+  text: z.string().describe('The piece.'),
+  callId: z.string().describe('The call that is being written, for `tool.delta`.').optional(),
+  name: z.string().describe('The tool of that call.').optional(),
 });
 export type Delta = z.infer<typeof delta>;
 
 /** The first frame of every stream. */
 export const connected = z.object({
-  lastSequence: z.number().int().nonnegative(),
-  /** Runs at work or waiting here. */
-  runs: z.array(z.object({ id, status: z.string() })),
+  lastSequence: z.number().int().nonnegative().describe('The last event that there is.'),
+  runs: z.array(z.object({ id, status: z.string() })).describe('Runs at work or waiting here.'),
   /** Calls that wait for somebody outside to settle them. */
   calls: z.array(
     z.object({ id: z.string(), runId: id, tool: z.string(), waitsFor, deadline: timestamp.nullable() }),
@@ -54,7 +69,9 @@ export const connected = z.object({
 export type Connected = z.infer<typeof connected>;
 
 /** The last frame where the server stops or the reader may read no longer; the stream ends after it. */
-export const disconnecting = z.object({ retryMs: z.number().int().nonnegative() });
+export const disconnecting = z.object({
+  retryMs: z.number().int().nonnegative().describe('Come back after so many milliseconds.'),
+});
 export type Disconnecting = z.infer<typeof disconnecting>;
 
 /** What a stream sends, by the word after `event:`. */
@@ -85,15 +102,39 @@ export const eventFrames = [
   },
 ] as const;
 
+/** What can be asked for. */
+const known: readonly string[] = [...eventTypes, ...delta.shape.type.options];
+
+function isKnownType(word: string): boolean {
+  if (!word.endsWith('*')) return known.includes(word);
+  return known.some((type) => type.startsWith(word.slice(0, -1)));
+}
+
+/** Those of the same noun; where there is no such noun, the nouns. */
+function knownNear(word: string): string {
+  const noun = word.split('.', 1)[0]!.replace('*', '');
+  const near = known.filter((type) => type.startsWith(`${noun}.`));
+  const nouns = new Set(known.map((type) => `${type.split('.', 1)[0]}.*`));
+  return `there are ${[...(near.length > 0 ? near : nouns)].join(', ')}`;
+}
+
 export const eventQuery = z.strictObject({
-  /** Everything after this sequence. */
-  after: inAddress(wholeNumber.nonnegative()).optional(),
-  /** Only these types, separated by commas; `run.*` means all that begin so. */
+  after: inAddress(wholeNumber.nonnegative()).describe('Everything after this sequence.').optional(),
   types: z
     .string()
     .max(1000)
-    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/)
+    .regex(/^[a-z_.*]+(,[a-z_.*]+)*$/, 'must be types of events, separated by commas')
+    .superRefine((given, context) => {
+      for (const word of given.split(',')) {
+        const message = isKnownType(word)
+          ? null
+          : `has "${word}", which is no type of event: ${knownNear(word)}`;
+        if (message) context.addIssue({ code: 'custom', message });
+      }
+    })
+    .describe(
+      'Only these types, separated by commas; `run.*` means all that begin with `run.`. A type that there is not is refused.',
+    )
     .optional(),
-  /** For a list: how many. */
-  limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
+  limit: inAddress(wholeNumber.min(1).max(1000)).describe('For a list: how many.').prefault(200),
 });

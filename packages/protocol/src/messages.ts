@@ -5,6 +5,21 @@ import { type Json, json } from './json.ts';
 export const messageRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result', 'system']);
 export type MessageRole = z.infer<typeof messageRole>;
 
+/** What becomes of a message to a session that is at work. */
+export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
+export type BusyPolicy = z.infer<typeof busyPolicy>;
+
+export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
+
+/** What a message was posted with. Null: nothing was said, and it is as the session or the agent has it. */
+export const askedWith = z.object({
+  modelId: id.nullable(),
+  reasoningEffort: reasoningEffort.nullable(),
+  policy: busyPolicy.nullable(),
+});
+export type AskedWith = z.infer<typeof askedWith>;
+
 const imagePart = z
   .strictObject({
     type: z.literal('image'),
@@ -27,8 +42,15 @@ export const contentPart = z.discriminatedUnion('type', [
 ]);
 export type ContentPart = z.infer<typeof contentPart>;
 
-/** The text is always there; parts are what a model sees instead, where a message is more than text. */
-export const textContent = z.object({ text: z.string(), parts: z.array(contentPart).optional() });
+const textMeaning =
+  'What is said. A model reads it before the parts, unless the text parts together say the same (spaces and line breaks aside): then it reads it once, as the parts have it.';
+const partsMeaning = 'Pictures, and text between them, in their order. A model reads them after the text.';
+
+/** The text is always there; parts come to it, where a message is more than text. */
+export const textContent = z.object({
+  text: z.string().describe(textMeaning),
+  parts: z.array(contentPart).optional().describe(partsMeaning),
+});
 export const toolCallContent = z.object({ id: z.string(), name: z.string(), arguments: json });
 export const toolResultContent = z.object({
   result: json.nullable(),
@@ -38,9 +60,12 @@ export type TextContent = z.infer<typeof textContent>;
 export type ToolCallContent = { id: string; name: string; arguments: Json };
 export type ToolResultContent = z.infer<typeof toolResultContent>;
 
-/** What somebody says: text, or parts where there is none. */
+/** What somebody says: text, parts or both. The text may be empty where there are parts. */
 export const saidContent = z
-  .strictObject({ text: z.string().max(1_000_000), parts: z.array(contentPart).max(32).optional() })
+  .strictObject({
+    text: z.string().max(1_000_000).describe(textMeaning),
+    parts: z.array(contentPart).max(32).optional().describe(partsMeaning),
+  })
   .refine(({ text, parts }) => text.trim() !== '' || (parts?.length ?? 0) > 0, 'says nothing');
 
 /** What a message of this role may be changed to. */
@@ -62,31 +87,39 @@ export type EditedContent = z.infer<typeof editedContent>;
 
 const fields = {
   id,
-  /** Null in a thread that is no session's, such as a fork's. */
-  sessionId: id.nullable(),
-  sequence: z.number().int().positive(),
-  toolCallId: z.string().nullable(),
-  /** Who said it: a person, or the entity of the agent. Nobody says what a tool answers. */
-  senderId: id.nullable(),
-  runId: id.nullable(),
-  step: z.number().int().nullable(),
+  sessionId: id.nullable().describe('Null in a thread that is no session, such as that of a fork.'),
+  sequence: z.number().int().positive().describe('Its number in the thread, without gaps.'),
+  toolCallId: z.string().nullable().describe('The call, for the roles `tool_call` and `tool_result`.'),
+  senderId: id
+    .nullable()
+    .describe('Who said it: a person, or the entity of the agent. Nobody says what a tool answers.'),
+  runId: id.nullable().describe('The run that said it, or that answers it.'),
+  step: z.number().int().nullable().describe('The step of that run.'),
   metadata,
   createdAt: timestamp,
 };
 
 /** What a person said. */
-export const userMessage = z.object({ ...fields, role: z.literal('user'), content: textContent });
+export const userMessage = z.object({
+  ...fields,
+  role: z.literal('user'),
+  content: textContent,
+  ...askedWith.shape,
+});
 
 /** What the content is depends on the role. */
 export const message = z.discriminatedUnion('role', [
-  z.object({ ...fields, role: messageRole.extract(['user', 'assistant', 'system']), content: textContent }),
+  userMessage,
+  z.object({ ...fields, role: messageRole.extract(['assistant', 'system']), content: textContent }),
   z.object({ ...fields, role: z.literal('tool_call'), content: toolCallContent }),
   z.object({ ...fields, role: z.literal('tool_result'), content: toolResultContent }),
 ]);
 export type Message = z.infer<typeof message>;
 
 export const messageQuery = z.strictObject({
-  after: inAddress(wholeNumber.nonnegative()).optional(),
-  before: inAddress(wholeNumber.positive()).optional(),
+  after: inAddress(wholeNumber.nonnegative()).describe('Those after this sequence.').optional(),
+  before: inAddress(wholeNumber.positive())
+    .describe('Those before this sequence, the last of them.')
+    .optional(),
   limit: inAddress(wholeNumber.min(1).max(1000)).prefault(200),
 });

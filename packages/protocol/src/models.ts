@@ -9,10 +9,18 @@ export const provider = z.object({
   id,
   kind: providerKind,
   name,
-  baseUrl: z.string().nullable(),
-  /** Whether there is a key: in the row, or in the environment where `baseUrl` is null. It is never shown. */
-  keySet: z.boolean(),
-  status: z.enum(['active', 'disabled']),
+  baseUrl: z
+    .string()
+    .nullable()
+    .describe(
+      'What comes before `/chat/completions` and the like. Null: the address of the provider itself.',
+    ),
+  keySet: z
+    .boolean()
+    .describe(
+      'Whether there is a key: in the row, or in the environment where `baseUrl` is null. It is never shown.',
+    ),
+  status: z.enum(['active', 'disabled']).describe('A disabled one is not called.'),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -31,8 +39,16 @@ const baseUrl = z
 export const newProvider = z.strictObject({
   kind: providerKind,
   name,
-  baseUrl: baseUrl.nullable().default(null),
-  apiKey: z.string().min(1).max(4000).nullable().default(null),
+  baseUrl: baseUrl.nullable().describe('Needed for `openai_compatible`.').default(null),
+  apiKey: z
+    .string()
+    .min(1)
+    .max(4000)
+    .nullable()
+    .describe(
+      'Encrypted at rest and never shown. Null: the one of the environment, where `baseUrl` is null too.',
+    )
+    .default(null),
 });
 export type NewProvider = z.infer<typeof newProvider>;
 
@@ -48,31 +64,45 @@ export type ProviderPatch = z.infer<typeof providerPatch>;
 export const model = z.object({
   id,
   providerId: id,
-  /** What the provider calls it. */
-  modelId: z.string(),
-  displayName: z.string(),
-  inputPrice: z.number().nonnegative(),
-  outputPrice: z.number().nonnegative(),
-  contextTokens: z.number().int().positive().nullable(),
-  maxOutputTokens: z.number().int().positive(),
-  isDefault: z.boolean(),
-  status: z.enum(['active', 'disabled']),
+  modelId: z.string().describe('What the provider calls it.'),
+  displayName: z.string().describe('What people call it.'),
+  inputPrice: z.number().nonnegative().describe('In currency units per million tokens.'),
+  outputPrice: z.number().nonnegative().describe('In currency units per million tokens.'),
+  contextTokens: z
+    .number()
+    .int()
+    .positive()
+    .nullable()
+    .describe('What it reads at once, its answer included. Null: not known, 128,000 are assumed.'),
+  maxOutputTokens: z.number().int().positive().describe('The longest answer that is asked for.'),
+  isDefault: z
+    .boolean()
+    .describe('The model of the project where neither message nor session nor agent names one.'),
+  status: z.enum(['active', 'disabled']).describe('A disabled one is not called.'),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
 export type Model = z.infer<typeof model>;
 
 const modelFields = {
-  displayName: name,
-  inputPrice: z.number().nonnegative().max(1e6),
-  outputPrice: z.number().nonnegative().max(1e6),
-  contextTokens: z.number().int().positive().max(1e9).nullable(),
-  maxOutputTokens: z.number().int().positive().max(1e7),
-  isDefault: z.boolean(),
+  displayName: name.describe('What people call it. Default: what the provider calls it.'),
+  inputPrice: z.number().nonnegative().max(1e6).describe('In currency units per million tokens.'),
+  outputPrice: z.number().nonnegative().max(1e6).describe('In currency units per million tokens.'),
+  contextTokens: z
+    .number()
+    .int()
+    .positive()
+    .max(1e9)
+    .nullable()
+    .describe('What it reads at once, its answer included. Null: not known, 128,000 are assumed.'),
+  maxOutputTokens: z.number().int().positive().max(1e7).describe('The longest answer that is asked for.'),
+  isDefault: z
+    .boolean()
+    .describe('True makes it the model of the project, in the place of the one that was.'),
 };
 
 export const newModel = z.strictObject({
-  modelId: z.string().trim().min(1).max(200),
+  modelId: z.string().trim().min(1).max(200).describe('What the provider calls it.'),
   displayName: modelFields.displayName.optional(),
   inputPrice: modelFields.inputPrice.default(0),
   outputPrice: modelFields.outputPrice.default(0),

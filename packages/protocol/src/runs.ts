@@ -3,7 +3,7 @@ import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
-import { newSession, session } from './sessions.ts';
+import { newSession, retry, retryMeaning, session } from './sessions.ts';
 import { toolCall } from './tool-calls.ts';
 
 export const runStatus = z.enum([
@@ -21,37 +21,62 @@ export const cancelReason = z.enum(['user', 'absorbed', 'timeout', 'budget', 'su
 export type CancelReason = z.infer<typeof cancelReason>;
 
 export const runError = z.object({
-  code: z.string(),
+  code: z.string().describe('For programs; never changes.'),
   message: z.string(),
-  retryable: z.boolean().optional(),
+  retryable: z.boolean().describe('Whether it may go well another time.').optional(),
 });
 export type RunError = z.infer<typeof runError>;
 
 export const usage = z.object({
-  inputTokens: z.number().int().nonnegative(),
-  outputTokens: z.number().int().nonnegative(),
+  inputTokens: z.number().int().nonnegative().describe('Read by the model, cached ones included.'),
+  outputTokens: z.number().int().nonnegative().describe('Written by the model, its thoughts included.'),
 });
 export type Usage = z.infer<typeof usage>;
 
+/** Stored in millionths, so that sums are exact; on the wire in units, as prices are. */
+const cost = z
+  .number()
+  .nonnegative()
+  .describe(
+    "What it cost, in units of the currency that the models' prices are in (which are per million tokens), to six places.",
+  );
+
 export const run = z.object({
   id,
-  agentId: id.nullable(),
-  sessionId: id.nullable(),
+  agentId: id.nullable().describe('The agent that works; null where it is gone.'),
+  sessionId: id.nullable().describe('Null for a run that is of no session, such as a fork.'),
   threadId: id,
-  status: runStatus,
-  step: z.number().int(),
-  attempt: z.number().int(),
-  takeovers: z.number().int(),
-  triggerType: z.string(),
-  triggerMessageId: id.nullable(),
-  /** For a fork: the run it was made of, and after which of its steps. What came before has the same sequences in both. */
-  forkedFrom: z.object({ runId: id, step: z.number().int() }).nullable(),
-  usage,
-  /** In millionths of a currency unit. */
-  cost: z.number(),
-  outcome: z.json(),
-  error: runError.nullable(),
-  cancelReason: cancelReason.nullable(),
+  status: runStatus.describe(
+    '`waiting_tool` and `waiting_reply` hold no process: somebody outside has to act.',
+  ),
+  step: z.number().int().describe('The step it is at: how many model calls were answered.'),
+  attempt: z
+    .number()
+    .int()
+    .describe('Tries of the model in the step it is at that failed so far; 0 once one succeeds.'),
+  takeovers: z
+    .number()
+    .int()
+    .describe(
+      'How often another worker had to take it over in all, since the one that had it was gone or hung.',
+    ),
+  triggerType: z.string().describe('What began it, such as `message`.'),
+  triggerMessageId: id.nullable().describe('The message that it answers.'),
+  forkedFrom: z
+    .object({ runId: id, step: z.number().int() })
+    .nullable()
+    .describe(
+      'For a fork: the run it was made of, and after which of its steps. What came before has the same sequences in both.',
+    ),
+  usage: usage.describe('Tokens of all its steps.'),
+  cost,
+  outcome: z.json().describe('What it ended with, where that is more than its messages.'),
+  error: runError.nullable().describe('Why it failed.'),
+  cancelReason: cancelReason
+    .nullable()
+    .describe(
+      '`user`: somebody canceled it. `absorbed`: another run answers its message too. `timeout`, `budget`: a limit. `superseded`: a message interrupted it.',
+    ),
   createdAt: timestamp,
   startedAt: timestamp.nullable(),
   completedAt: timestamp.nullable(),
@@ -61,15 +86,17 @@ export type Run = z.infer<typeof run>;
 
 export const runStep = z.object({
   step: z.number().int(),
-  provider: z.string(),
-  model: z.string(),
-  attempt: z.number().int(),
+  provider: z.string().describe('The id of a provider, or the name of one without a row.'),
+  model: z.string().describe('What the provider calls the model that answered.'),
+  attempt: z.number().int().describe('Which try of the model it was, from 1 on.'),
   startedAt: timestamp,
-  firstTokenAt: timestamp.nullable(),
+  firstTokenAt: timestamp.nullable().describe('When the first piece of the answer came.'),
   finishedAt: timestamp,
   usage,
-  cost: z.number(),
-  finishReason: z.string(),
+  cost,
+  finishReason: z
+    .string()
+    .describe('Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`.'),
 });
 export type RunStep = z.infer<typeof runStep>;
 
@@ -118,12 +145,14 @@ export const runEndpoints = {
     path: '/v1/runs/{runId}/retry',
     tag: 'runs',
     summary: 'Take a failed run up again',
+    description: `Any run that failed or was canceled, also where its session has gone on since: it waits for its turn, and answers the message that it was started by. ${retryMeaning}`,
     scope: 'runs:write',
     user: true,
     params: runParams,
+    body: retry,
     status: 200,
     response: run,
-    problems: ['not_failed'],
+    problems: ['not_failed', 'model_not_found'],
   }),
   fork: endpoint({
     method: 'POST',
@@ -156,7 +185,7 @@ export const runEndpoints = {
     summary:
       'A new session that begins with the messages up to the end of a run, to go on talking from there',
     description:
-      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of.',
+      'For a fork above all, which is no session by itself. It belongs to `user`, else to whom the session belongs that the run, or what it was forked from, is of. From that session it also takes `modelId`, `policy`, `tags` and `metadata`, and the title where none is given.',
     scope: 'sessions:write',
     params: runParams,
     body: newSession.pick({ title: true, user: true }),

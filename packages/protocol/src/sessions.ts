@@ -2,11 +2,7 @@ import { z } from 'zod';
 import { id, isFree, listQuery, metadata, oneLine, page, tags, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
-import { message, messageQuery, saidContent, userMessage } from './messages.ts';
-
-/** What becomes of a message to a session that is at work. */
-export const busyPolicy = z.enum(['queue', 'steer', 'interrupt', 'reject']);
-export type BusyPolicy = z.infer<typeof busyPolicy>;
+import { busyPolicy, message, messageQuery, reasoningEffort, saidContent, userMessage } from './messages.ts';
 
 export const sessionStatus = z.enum(['pending', 'running', 'waiting', 'failed']);
 export type SessionStatus = z.infer<typeof sessionStatus>;
@@ -16,56 +12,92 @@ const title = z.string().trim().min(1).max(200).regex(oneLine);
 export const session = z.object({
   id,
   agentId: id,
-  /** Who it belongs to. */
-  entityId: id,
-  threadId: id,
-  title: title.nullable(),
+  entityId: id.describe('Who it belongs to.'),
+  threadId: id.describe('Where its messages and events are numbered.'),
+  title: title
+    .nullable()
+    .describe('Null until there is a message: then its first sentence, unless one was given.'),
   tags,
-  /** Null: the agent's. */
-  modelId: id.nullable(),
-  status: sessionStatus,
-  policy: busyPolicy,
+  modelId: id
+    .nullable()
+    .describe('The model of its answers, unless a message names another. Null: the one of the agent.'),
+  status: sessionStatus.describe(
+    '`pending`: ready for a message. `running`: a run is at work. `waiting`: a run waits for somebody outside. `failed`: the last run failed; retry or fork.',
+  ),
+  policy: busyPolicy.describe(
+    'What becomes of a message that comes while it is at work, unless the message says otherwise.',
+  ),
   metadata,
+  error: z
+    .object({ code: z.string(), message: z.string(), runId: id })
+    .nullable()
+    .describe('Why it is `failed`, and the run that failed; null where it is not.'),
   createdAt: timestamp,
-  updatedAt: timestamp,
-  startedAt: timestamp.nullable(),
-  finishedAt: timestamp.nullable(),
+  updatedAt: timestamp.describe('When one of its own fields was changed last.'),
+  lastActivityAt: timestamp.describe('When anything happened in it last: a message, or a change of a run.'),
+  startedAt: timestamp.nullable().describe('When its first run began.'),
+  finishedAt: timestamp.nullable().describe('Where it failed: when.'),
 });
 export type Session = z.infer<typeof session>;
 
 export const newSession = z.strictObject({
-  title: title.nullable().default(null),
+  title: title.nullable().describe('Null: made of the first message.').default(null),
   tags: tags.default([]),
-  modelId: id.nullable().default(null),
-  policy: busyPolicy.default('queue'),
+  modelId: id.nullable().describe('Null: the model of the agent.').default(null),
+  policy: busyPolicy
+    .describe(
+      'What becomes of a message to the session while it is at work: `queue` answers it next, `steer` shows it to the run at work, `interrupt` stops that run first, `reject` refuses it.',
+    )
+    .default('queue'),
   metadata: metadata.default({}),
-  /** Who it belongs to, by their name in the caller's own system; only a secret key may say so. */
-  user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
+  user: z
+    .string()
+    .min(1)
+    .max(500)
+    .regex(oneLine)
+    .refine(isFree, 'is reserved')
+    .describe('Who it belongs to, by their name in the system of the caller; only a secret key may say so.')
+    .optional(),
 });
-
-export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high']);
-export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const newMessage = z.strictObject({
-  /** Chosen by the caller, so that sending it again stores it once. */
-  id: id.optional(),
+  id: id.describe('Chosen by the caller, so that sending it again stores it once.').optional(),
+  role: z
+    .literal('user')
+    .describe('Nobody else can speak here; for callers that say so with every message.')
+    .optional(),
   content: saidContent,
-  /** Default: the session's. */
-  policy: busyPolicy.optional(),
-  modelId: id.optional(),
-  reasoningEffort: reasoningEffort.optional(),
+  policy: busyPolicy
+    .describe('What becomes of it where the session is at work. Default: the policy of the session.')
+    .optional(),
+  modelId: id.describe('The model of this answer alone.').optional(),
+  reasoningEffort: reasoningEffort
+    .describe('How much the model is to think before this answer; left out, the provider decides.')
+    .optional(),
   metadata: metadata.default({}),
 });
+
+/** `queued`: it waits until the runs before it have ended. `duplicate`: it was there already, and nothing was done. */
+export const postOutcome = z.enum(['started', 'queued', 'steered', 'interrupted', 'duplicate']);
 
 /** The message as it is stored, and the run that answers it. */
 export const postedMessage = userMessage.extend({
-  run: z.object({ id, outcome: z.enum(['started', 'steered', 'interrupted', 'duplicate']) }).nullable(),
+  run: z.object({ id, outcome: postOutcome }).nullable(),
 });
 export type PostedMessage = z.infer<typeof postedMessage>;
 
 const agentParams = z.object({ agentId: id });
 const sessionParams = z.object({ agentId: id, sessionId: id });
 const base = '/v1/agents/{agentId}/sessions';
+
+/** How a run is taken up again; may be left out. */
+export const retry = z
+  .strictObject({
+    modelId: id.optional().describe('Another model for this run, now and whenever it is taken up again.'),
+  })
+  .prefault({});
+export const retryMeaning =
+  'The steps already taken stay. What follows runs with what a new message would run with now: the agent as it is, and the model that is named here, else by the message (as long as there is such a model and it is not disabled), else by the session, the agent or the project.';
 
 export const sessionEndpoints = {
   create: endpoint({
@@ -112,16 +144,18 @@ export const sessionEndpoints = {
     method: 'PATCH',
     path: `${base}/{sessionId}`,
     tag: 'sessions',
-    summary: 'Change a session; null clears',
+    summary: 'Change a session; fields that are left out stay, null clears',
+    description:
+      'Null makes `tags` and `metadata` empty, takes the title away, and leaves the model to the agent.',
     scope: 'sessions:write',
     user: true,
     params: sessionParams,
     body: z.strictObject({
       title: title.nullable().optional(),
-      tags: tags.optional(),
+      tags: tags.nullable().optional(),
       modelId: id.nullable().optional(),
       policy: busyPolicy.optional(),
-      metadata: metadata.optional(),
+      metadata: metadata.nullable().optional(),
     }),
     status: 200,
     response: session,
@@ -153,12 +187,14 @@ export const sessionEndpoints = {
     path: `${base}/{sessionId}/retry`,
     tag: 'sessions',
     summary: 'Take the failed run up again',
+    description: `For a session that is \`failed\`. A run that failed while others waited behind it does not fail the session, and its message stays without an answer: take that one up with \`POST /v1/runs/{runId}/retry\`. ${retryMeaning}`,
     scope: 'sessions:write',
     user: true,
     params: sessionParams,
+    body: retry,
     status: 200,
     response: session,
-    problems: ['not_failed'],
+    problems: ['not_failed', 'model_not_found'],
   }),
   fork: endpoint({
     method: 'POST',

@@ -23,7 +23,11 @@ export const snapshotTool = z.strictObject({
   /** Which tool port executes it; `builtin`, `http`, `code`, … */
   provider: z.string().min(1),
   inputSchema: jsonObject.default({ type: 'object' }),
-  effect: toolEffect.default('once'),
+  effect: toolEffect
+    .describe(
+      'What may happen where the outcome of a call is unknown: `pure` runs again, `idempotent` runs again with the same key, `once` never by itself.',
+    )
+    .default('once'),
   /** Set where somebody outside settles the call; the worker then never executes it (an approved call excepted). */
   waitsFor: waitsFor.optional(),
   timeoutMs: z.number().int().positive().default(60_000),
@@ -38,31 +42,71 @@ export const snapshotTool = z.strictObject({
 export type SnapshotTool = z.infer<typeof snapshotTool>;
 
 export const snapshotLimits = z.strictObject({
-  steps: z.number().int().positive().max(1000).default(25),
-  toolCalls: z.number().int().nonnegative().max(10_000).default(200),
-  /** Calls in one answer. */
-  fanOut: z.number().int().positive().max(1000).default(32),
+  steps: z.number().int().positive().max(1000).describe('Model calls of a run.').default(25),
+  toolCalls: z.number().int().nonnegative().max(10_000).describe('Tool calls of a run.').default(200),
+  fanOut: z.number().int().positive().max(1000).describe('Tool calls in one answer.').default(32),
   wallMs: z
     .number()
     .int()
     .positive()
     .max(30 * 86_400_000)
+    .describe('How long a run may take in all, waiting included.')
     .default(7 * 86_400_000),
-  /** Tokens of the whole run; absent = no limit. */
-  tokens: z.number().int().positive().optional(),
-  chainDepth: z.number().int().positive().max(100).default(8),
-  /** Runs of this agent at the same time; absent = no limit. */
-  concurrentRuns: z.number().int().positive().optional(),
-  messageBytes: z.number().int().positive().max(16_777_216).default(1_048_576),
-  toolOutputBytes: z.number().int().positive().max(16_777_216).default(262_144),
-  modelTimeoutMs: z.number().int().positive().default(600_000),
-  /** A model that sends nothing for so long is given up. */
-  modelStallMs: z.number().int().positive().default(120_000),
-  /** Tries per model before the next of the list. */
-  modelTries: z.number().int().positive().max(20).default(3),
-  retryBackoffMs: z.number().int().nonnegative().default(500),
-  /** Messages of the thread a run starts from. */
-  historyMessages: z.number().int().positive().max(2000).default(50),
+  tokens: z.number().int().positive().describe('Tokens of the whole run; left out: no limit.').optional(),
+  chainDepth: z
+    .number()
+    .int()
+    .positive()
+    .max(100)
+    .describe('How many runs may have caused one another in a row.')
+    .default(8),
+  concurrentRuns: z
+    .number()
+    .int()
+    .positive()
+    .describe('Runs of this agent at the same time; left out: no limit.')
+    .optional(),
+  messageBytes: z
+    .number()
+    .int()
+    .positive()
+    .max(16_777_216)
+    .describe('How large an answer may be.')
+    .default(1_048_576),
+  toolOutputBytes: z
+    .number()
+    .int()
+    .positive()
+    .max(16_777_216)
+    .describe('How large the result of a tool may be; a larger one is an error of the call.')
+    .default(262_144),
+  modelTimeoutMs: z.number().int().positive().describe('How long one model call may take.').default(600_000),
+  modelStallMs: z
+    .number()
+    .int()
+    .positive()
+    .describe('A model that sends nothing for so long is given up.')
+    .default(120_000),
+  modelTries: z
+    .number()
+    .int()
+    .positive()
+    .max(20)
+    .describe('Tries per model before the next of the list.')
+    .default(3),
+  retryBackoffMs: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe('The pause before the second try; it grows with each.')
+    .default(500),
+  historyMessages: z
+    .number()
+    .int()
+    .positive()
+    .max(2000)
+    .describe('Messages of the thread that a run starts from.')
+    .default(50),
 });
 export type SnapshotLimits = z.infer<typeof snapshotLimits>;
 

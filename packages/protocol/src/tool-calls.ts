@@ -22,21 +22,26 @@ export type WaitsFor = z.infer<typeof waitsFor>;
 
 export const toolCall = z.object({
   id: z.string(),
-  step: z.number().int(),
+  step: z.number().int().describe('The step whose answer asked for it.'),
   tool: z.string(),
   arguments: z.json(),
-  /** What an approval is bound to. */
-  argumentsHash: z.string(),
-  effect: toolEffect,
-  status: toolCallStatus,
-  waitsFor: waitsFor.nullable(),
+  argumentsHash: z.string().describe('What an approval is bound to.'),
+  effect: toolEffect.describe(
+    'What may happen where its outcome is unknown: `pure` runs again, `idempotent` runs again with the same key, `once` never by itself.',
+  ),
+  status: toolCallStatus.describe(
+    '`in_doubt`: it began, and a crash left its outcome unknown. `expired`: nobody settled it in time.',
+  ),
+  waitsFor: waitsFor.nullable().describe('Who outside settles it; null where the worker executes it.'),
   output: z.json(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  attempt: z.number().int(),
-  deadline: timestamp.nullable(),
+  attempt: z.number().int().describe('How often it was begun.'),
+  deadline: timestamp.nullable().describe('When a call that waits for somebody expires.'),
   createdAt: timestamp,
-  settledAt: timestamp.nullable(),
-  /** Who settled it, where somebody outside did: `user:…`, `key:…`, `dev`. */
-  settledBy: z.string().nullable(),
+  settledAt: timestamp.nullable().describe('When it was known how it ended.'),
+  settledBy: z
+    .string()
+    .nullable()
+    .describe('Who settled it, where somebody outside did: `user:…`, `key:…`, `dev`.'),
 });
 export type ToolCall = z.infer<typeof toolCall>;

@@ -26,8 +26,12 @@ export class Run {
     return this.#transport.call(runEndpoints.cancel, { params: this.#params }, options);
   }
 
-  retry(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.retry>> {
-    return this.#transport.call(runEndpoints.retry, { params: this.#params }, options);
+  /** After its last step, with the agent as it is now; `modelId` for another model. */
+  retry(
+    body: BodyInputOf<typeof runEndpoints.retry> = {},
+    options?: RequestOptions,
+  ): Promise<ResultOf<typeof runEndpoints.retry>> {
+    return this.#transport.call(runEndpoints.retry, { params: this.#params, body }, options);
   }
 
   /** Goes on from a step in a thread of its own, with other messages where `edits` say so. */

@@ -82,8 +82,12 @@ export class Session {
     return this.#transport.call(sessionEndpoints.cancel, { params: this.#params }, options);
   }
 
-  retry(options?: RequestOptions): Promise<SessionRow> {
-    return this.#transport.call(sessionEndpoints.retry, { params: this.#params }, options);
+  /** After the last step, with agent and session as they are now; `modelId` for another model. */
+  retry(
+    body: BodyInputOf<typeof sessionEndpoints.retry> = {},
+    options?: RequestOptions,
+  ): Promise<SessionRow> {
+    return this.#transport.call(sessionEndpoints.retry, { params: this.#params, body }, options);
   }
 
   /** A new session that begins with the messages up to this one. */

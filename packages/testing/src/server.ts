@@ -10,6 +10,7 @@ import {
   Encryption,
   Kernel,
   listen,
+  type Models,
   type Script,
   Stream,
   sessionsDoor,
@@ -24,6 +25,8 @@ export interface ServerOptions {
   script?: Script;
   /** `open`, the default: no key is needed, as with `dev` on this machine. */
   mode?: 'open' | 'closed';
+  /** Instead of one model for all. */
+  models?: (db: Database) => Models;
   heartbeatMs?: number;
   metricsToken?: string;
 }
@@ -34,6 +37,7 @@ export type TestServer = Awaited<ReturnType<typeof openServer>>;
 export async function openServer({
   postgresUrl,
   script,
+  models: makeModels,
   mode = 'open',
   heartbeatMs,
   metricsToken,
@@ -43,7 +47,7 @@ export async function openServer({
   const kernel = new Kernel({ db, logger: silentLogger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const models = createModels({ demo: script ? scripted.provider : () => demo });
+  const models = makeModels?.(db) ?? createModels({ demo: script ? scripted.provider : () => demo });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
   const tools = createTools(toolParts(db, encryption));
   await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });

@@ -16,6 +16,20 @@ const OPTIONS = {
   notes: { type: 'string' },
   of: { type: 'string' },
   title: { type: 'string' },
+  name: { type: 'string' },
+  description: { type: 'string' },
+  provider: { type: 'string' },
+  'base-url': { type: 'string' },
+  'api-key-env': { type: 'string' },
+  'api-key-stdin': { type: 'boolean' },
+  default: { type: 'boolean' },
+  'input-price': { type: 'string' },
+  'output-price': { type: 'string' },
+  'context-tokens': { type: 'string' },
+  'max-output-tokens': { type: 'string' },
+  kind: { type: 'string' },
+  scopes: { type: 'string' },
+  expires: { type: 'string' },
   follow: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -69,13 +83,34 @@ export function limitOf({ limit = '50' }: Given['options']): number {
   return number;
 }
 
+export function numberOf(name: string, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageError(`--${name} must be a number`);
+  return Number(given);
+}
+
 /** What an option may be. */
 export function oneOf<Choice extends string>(
   name: string,
   given: string,
   choices: readonly Choice[],
 ): Choice {
+  return choiceOf(`--${name}`, given, choices);
+}
+
+/** The same for anything else that is given. */
+export function choiceOf<Choice extends string>(
+  what: string,
+  given: string,
+  choices: readonly Choice[],
+): Choice {
   const found = choices.find((choice) => choice === given);
-  if (!found) throw new UsageError(`--${name} must be ${choices.join(', ')}`, closest(given, [...choices]));
+  if (!found) throw new UsageError(`${what} must be ${choices.join(', ')}`, closest(given, [...choices]));
   return found;
+}
+
+/** Whether JSON was asked for, also where the rest is not understood. */
+export function wantsJson(args: string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import type { Terminal } from './terminal.ts';
 
 /** Whoever reads us (`head`) has enough and is gone: no reason to complain. */
@@ -40,6 +41,27 @@ export function processTerminal(): Terminal {
         }
       } finally {
         lines.close();
+      }
+    },
+    async secret(prompt) {
+      if (stdin.isTTY !== true) {
+        const pieces: Buffer[] = [];
+        for await (const piece of stdin) pieces.push(piece as Buffer);
+        return Buffer.concat(pieces)
+          .toString('utf8')
+          .replace(/\r?\n$/, '');
+      }
+      write(stderr, prompt);
+      // It needs an output to take the keys one by one, and would show them there.
+      const unseen = new Writable({ write: (_, __, done) => done() });
+      const typing = createInterface({ input: stdin, output: unseen, terminal: true });
+      try {
+        return await new Promise<string>((resolve) => {
+          typing.once('line', resolve).once('close', () => resolve(''));
+        });
+      } finally {
+        typing.close();
+        write(stderr, '\n');
       }
     },
     onInterrupt(act) {

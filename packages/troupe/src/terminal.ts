@@ -7,6 +7,8 @@ export interface Terminal {
   isWatched: boolean;
   /** What is typed or piped in, line by line; the prompt is shown to a person only. Ends with the input, or by Ctrl-C at the prompt. */
   lines(prompt: string): AsyncIterable<string>;
+  /** Something that must not be seen: all that is piped in, or one line that is typed and not shown. Without its line end. */
+  secret(prompt: string): Promise<string>;
   /** Has Ctrl-C do this instead of ending the process; answers with what undoes it. */
   onInterrupt(act: () => void): () => void;
 }

@@ -10,27 +10,41 @@ export const USAGE = `Usage: troupe <command>
 
   chat <agent> [message]    talk to an agent; without a message, line by line
        --session <id>       go on with a session
-       --model <id>         with this model
+       --model <model>      with this model
 
   agents list [--status active | archived]
-         get <agent>        create <name> [--prompt <text>] [--model <id>]
+         get <agent>        create <name> [--prompt <text>] [--model <model>]
+         update <agent> [--name <name>] [--prompt <text>] [--model <model>] [--description <text>] [--notes <why>]
          import <file>      export <agent> [--format markdown | yaml | json]
          versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
          preview <agent>    archive <agent> [--notes <why>]
          unarchive <agent> [--notes <why>]
+  sessions list <agent> [--status <status>]          show <agent> <session>
+           messages <agent> <session>                events <agent> <session> [--follow]
+           cancel | retry | delete <agent> <session>
+           fork <agent> <session> <message> [--title <text>]   a new session that begins with all up to there
   runs   list [--status <status>] [--agent <agent>] [--session <id>]
          show <run>         cancel <run>                 retry <run>
          messages <run> [--of run]         of its thread, or only what it was asked and said
          events <run> [--follow]           what happened, and what happens until it ends
          fork <run> <step>                 go on from a step, apart
          continue <run> [--title <text>]   a session that begins where the run ended
+  providers list            remove <provider>
+            add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
+                [--api-key-env <variable> | --api-key-stdin]
+  models list [--provider <provider>]    remove <model>
+         add <provider> <modelId> [--default] [--name <name>] [--input-price <per million>] [--output-price <…>]
+                [--context-tokens <number>] [--max-output-tokens <number>]
+  keys   list               create <name> [--kind secret | public] [--scopes <a,b>] [--expires <time>]
+         revoke <key>
+  secrets list              set <name>, its value from stdin        delete <name>
 
   --limit       how many of a list, at most 200; default 50
-  --json        what is shown, as JSON
+  --json        what is shown, as JSON; errors too, on stderr
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-An agent is named by its id or its name. Options may stand anywhere; what follows -- is no option.`;
+Agents, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -51,6 +65,10 @@ const SHAPES: Record<string, Shape> = {
   'agents list': { words: '', options: ['status', 'limit', ...ASKING] },
   'agents get': { words: '<agent>', options: ASKING },
   'agents create': { words: '<name>', options: ['prompt', 'model', ...ASKING] },
+  'agents update': {
+    words: '<agent>',
+    options: ['name', 'prompt', 'model', 'description', 'notes', ...ASKING],
+  },
   'agents import': { words: '<file>', options: ASKING },
   'agents export': { words: '<agent>', options: ['format', ...ASKING] },
   'agents versions': { words: '<agent>', options: ['limit', ...ASKING] },
@@ -59,6 +77,14 @@ const SHAPES: Record<string, Shape> = {
   'agents preview': { words: '<agent>', options: ASKING },
   'agents archive': { words: '<agent>', options: ['notes', ...ASKING] },
   'agents unarchive': { words: '<agent>', options: ['notes', ...ASKING] },
+  'sessions list': { words: '<agent>', options: ['status', 'limit', ...ASKING] },
+  'sessions show': { words: '<agent> <session>', options: ASKING },
+  'sessions messages': { words: '<agent> <session>', options: ASKING },
+  'sessions events': { words: '<agent> <session>', options: ['follow', ...ASKING] },
+  'sessions cancel': { words: '<agent> <session>', options: ASKING },
+  'sessions retry': { words: '<agent> <session>', options: ASKING },
+  'sessions fork': { words: '<agent> <session> <message>', options: ['title', ...ASKING] },
+  'sessions delete': { words: '<agent> <session>', options: ASKING },
   'runs list': { words: '', options: ['status', 'agent', 'session', 'limit', ...ASKING] },
   'runs show': { words: '<run>', options: ASKING },
   'runs get': { words: '<run>', options: ASKING },
@@ -68,6 +94,27 @@ const SHAPES: Record<string, Shape> = {
   'runs events': { words: '<run>', options: ['follow', ...ASKING] },
   'runs fork': { words: '<run> <step>', options: ASKING },
   'runs continue': { words: '<run>', options: ['title', ...ASKING] },
+  'providers list': { words: '', options: ['limit', ...ASKING] },
+  'providers add': {
+    words: '<kind>',
+    options: ['name', 'base-url', 'api-key-env', 'api-key-stdin', ...ASKING],
+  },
+  'providers remove': { words: '<provider>', options: ASKING },
+  'models list': { words: '', options: ['provider', 'limit', ...ASKING] },
+  'models add': {
+    words: '<provider> <modelId>',
+    options: [
+      ...(['default', 'name', 'input-price', 'output-price', 'context-tokens'] as const),
+      ...(['max-output-tokens', ...ASKING] as const),
+    ],
+  },
+  'models remove': { words: '<model>', options: ASKING },
+  'keys list': { words: '', options: ['limit', ...ASKING] },
+  'keys create': { words: '<name>', options: ['kind', 'scopes', 'expires', ...ASKING] },
+  'keys revoke': { words: '<key>', options: ASKING },
+  'secrets list': { words: '', options: ['limit', ...ASKING] },
+  'secrets set': { words: '<name>', options: ASKING },
+  'secrets delete': { words: '<name>', options: ASKING },
 };
 
 /** The command that the words begin with, in the words of the table; `agents` alone is `agents list`. */

@@ -29,7 +29,8 @@ const WRITES: Script = (request) => {
 it('one message: the answer once, and a line end', async () => {
   await open(WRITES);
   const chat = start(['chat', 'Ada', 'Hello', 'there'], { url: server.url });
-  expect([await chat.done, chat.out, chat.err]).toEqual([0, 'Answer 1.\n', '']);
+  const goOn = expect.stringMatching(/^Go on with: troupe chat Ada --session [0-9a-f-]{36}\n$/);
+  expect([await chat.done, chat.out, chat.err]).toEqual([0, 'Answer 1.\n', goOn]);
   const { messages } = server.scripted.requests[0]!;
   expect(messages.at(-1)).toMatchObject({ role: 'user', text: 'Hello there' });
 });
@@ -114,7 +115,8 @@ it('a turn that fails is told, and does not end a conversation of lines', async 
   const error = { code: 'model_refused', message: 'The model says no.', retryable: false };
   await open([{ error }]);
   const once = start(['chat', 'Ada', 'Please.'], { url: server.url });
-  expect([await once.done, once.out, once.err]).toEqual([1, '', 'error: The model says no.\n']);
+  expect([await once.done, once.out]).toEqual([1, '']);
+  expect(once.err).toMatch(/^error: The model says no\.\nTry it again with: .*\nGo on with: .*\n$/);
   const chat = start(['chat', 'Ada'], { url: server.url, lines: ['Please.'] });
   expect([await chat.done, chat.out]).toEqual([1, '']);
   expect(chat.err).toMatch(/^error: The model says no\.\nGo on with: /);

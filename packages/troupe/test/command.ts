@@ -17,7 +17,13 @@ export interface Session extends Told {
 /** The command in this process, before a terminal that keeps what is written. */
 export function start(
   words: string[],
-  options: { url?: string; lines?: string[]; isWatched?: boolean } = {},
+  options: {
+    url?: string;
+    lines?: string[];
+    isWatched?: boolean;
+    secret?: string;
+    env?: Record<string, string>;
+  } = {},
 ): Session {
   const acts: (() => void)[] = [];
   const terminal: Terminal = {
@@ -27,11 +33,12 @@ export function start(
     err: (text) => {
       told.err += text;
     },
-    env: options.url ? { TROUPE_URL: options.url } : {},
+    env: { ...(options.url ? { TROUPE_URL: options.url } : {}), ...options.env },
     isWatched: options.isWatched ?? false,
     async *lines() {
       yield* options.lines ?? [];
     },
+    secret: async () => options.secret ?? '',
     onInterrupt(act) {
       acts.push(act);
       return () => void acts.splice(acts.indexOf(act), 1);

@@ -54,7 +54,7 @@ it('migrate, serve and work: on an empty database, each by itself, and a message
   };
   expect(await startProcess(['migrate'], { env }).done).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/Applied 0001_tables, .*\.\n$/),
+    out: expect.stringMatching(/^Applied 0001_tables, .*\.$/m),
   });
   const [again, serve, work] = [
     begin(['--json', 'migrate'], env),

@@ -35,7 +35,10 @@ it.each([
   ['chta Ada', 'there is no command "chta"\n  Did you mean chat?'],
   ['agent list', 'there is no command "agent"\n  Did you mean agents?'],
   ['agents lsit', 'agents does not know "lsit"\n  Did you mean list?'],
-  ['runs fly', 'runs does not know "fly"\n  It knows list, get, cancel, retry.'],
+  [
+    'runs fly',
+    'runs does not know "fly"\n  It knows list, show, get, cancel, retry, messages, events, fork, continue.',
+  ],
   ['runs --statsu failed', 'there is no option --statsu\n  Did you mean --status?'],
   ['chat Ada -5', 'there is no option -5\n  Where it is no option, write -- before it.'],
   ['runs --status fail', /must be queued, .*\n {2}Did you mean failed\?/],
@@ -46,9 +49,8 @@ it.each([
   ['dev now', '"now" is one word too many\n  Usage: troupe dev'],
   ['dev --url http://localhost', 'dev does not take --url'],
   ['agents get Ada --limit 3', 'agents get does not take --limit'],
-  ['agents --url --json', '--url needs a value\n  Where --json is the value, write --url=--json'],
+  ['agents --url --limit', '--url needs a value\n  Where --limit is the value, write --url=--limit'],
   ['agents --json=yes', '--json takes no value'],
-  ['agents export Ada --json --format yaml', '--json and --format yaml exclude each other'],
 ])('%s is not understood, and told why, exit code 2', async (line, problem) => {
   const { code, out, err } = await told(...line.split(' '));
   expect([code, out]).toEqual([2, '']);

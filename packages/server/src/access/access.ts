@@ -15,7 +15,7 @@ import { isFromThisMachine } from './local.ts';
 import { Projects } from './projects.ts';
 import { Secrets } from './secrets.ts';
 import { ShortCache } from './short-cache.ts';
-import { Tokens } from './tokens.ts';
+import { cannotBeChecked, Tokens } from './tokens.ts';
 
 export interface AccessOptions {
   db: Database;
@@ -53,7 +53,7 @@ export class Access {
     const forget = () => this.#known.clear();
     this.keys = new Keys(db, forget);
     this.secrets = new Secrets(db, encryption, forget);
-    this.projects = new Projects(db, forget);
+    this.projects = new Projects(db, this.secrets, forget);
   }
 
   async authenticate(headers: Headers): Promise<Caller> {
@@ -113,7 +113,7 @@ export class Access {
       return this.encryption.open(project, tokens.secretName, envelope);
     } catch (error) {
       if (!(error instanceof TroupeError)) throw error;
-      throw refused(`The project's secret for tokens cannot be read: ${error.message}`);
+      throw cannotBeChecked(error);
     }
   }
 

@@ -7,7 +7,6 @@ import {
   type Database,
   FIRST_PROJECT,
   findProject,
-  findSecret,
   hasModel,
   isTaken,
   listProjects,
@@ -17,17 +16,21 @@ import {
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import { newKey } from './keys.ts';
+import type { Secrets } from './secrets.ts';
+import { requireTokenSecret } from './tokens.ts';
 
 type Change = BodyOf<typeof accessEndpoints.updateProject>;
 
 /** The project of a caller. */
 export class Projects {
   readonly #db: Database;
+  readonly #secrets: Secrets;
   readonly #changed: () => void;
 
   /** `changed` is called after a project was changed here. */
-  constructor(db: Database, changed: () => void) {
+  constructor(db: Database, secrets: Secrets, changed: () => void) {
     this.#db = db;
+    this.#secrets = secrets;
     this.#changed = changed;
   }
 
@@ -84,10 +87,14 @@ export class Projects {
           hint: 'Troupe finds it by that name at every start.',
         });
       }
-      if (tokens?.secretName && !(await findSecret(rows, project, tokens.secretName))) {
-        throw new Refusal('invalid', 'secret_not_found', `There is no secret "${tokens.secretName}".`, {
-          hint: 'Set it first: PUT /v1/secrets/{name}.',
-        });
+      if (tokens?.secretName) {
+        const value = await this.#secrets.reveal(project, tokens.secretName, rows);
+        if (value === null) {
+          throw new Refusal('invalid', 'secret_not_found', `There is no secret "${tokens.secretName}".`, {
+            hint: 'Set it first: PUT /v1/secrets/{name}.',
+          });
+        }
+        requireTokenSecret(tokens.secretName, value);
       }
       if (defaultModelId && !(await hasModel(rows, project, defaultModelId)))
         throw new Refusal('invalid', 'model_not_found', 'There is no such model in this project.');

@@ -9,10 +9,12 @@ import {
   findSecret,
   listSecrets,
   putSecret,
+  type Transaction,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { Encryption } from './envelope.ts';
+import { requireTokenSecret } from './tokens.ts';
 
 /** How many envelopes are under the current key that were not before, and which cannot be read. */
 export interface Reencrypted {
@@ -36,6 +38,7 @@ export class Secrets {
   async put(caller: Caller, name: string, value: string): Promise<Secret> {
     const envelope = this.#encryption.seal(caller.project, name, value);
     const row = await this.#db.rows.transaction().execute(async (rows) => {
+      if (await isForTokens(rows, caller.project, name)) requireTokenSecret(name, value);
       const put = await putSecret(rows, caller.project, name, envelope as JsonObject);
       await audit(rows, caller, 'secret.set', name);
       return put;
@@ -55,8 +58,7 @@ export class Secrets {
 
   async delete(caller: Caller, name: string): Promise<void> {
     await this.#db.rows.transaction().execute(async (rows) => {
-      const { tokens } = await findProject(rows, caller.project);
-      if ((tokens as { secretName?: string } | null)?.secretName === name) {
+      if (await isForTokens(rows, caller.project, name)) {
         throw new Refusal('conflict', 'secret_in_use', `Tokens of people are checked with "${name}".`, {
           hint: 'Change the token rules of the project first.',
         });
@@ -68,8 +70,8 @@ export class Secrets {
   }
 
   /** For Troupe's own use, never for an answer. Null where there is none of this name. */
-  async reveal(project: string, name: string): Promise<string | null> {
-    return secretOf(this.#db, this.#encryption, project, name);
+  async reveal(project: string, name: string, rows: Transaction = this.#db.rows): Promise<string | null> {
+    return secretOf(rows, this.#encryption, project, name);
   }
 
   /**
@@ -94,13 +96,18 @@ export class Secrets {
 
 /** The same without the rest, for whoever only executes. */
 export async function secretOf(
-  db: Database,
+  rows: Transaction,
   encryption: Encryption,
   project: string,
   name: string,
 ): Promise<string | null> {
-  const envelope = await findSecret(db.rows, project, name);
+  const envelope = await findSecret(rows, project, name);
   return envelope && encryption.open(project, name, envelope);
+}
+
+async function isForTokens(rows: Transaction, project: string, name: string): Promise<boolean> {
+  const { tokens } = await findProject(rows, project);
+  return (tokens as { secretName?: string } | null)?.secretName === name;
 }
 
 function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {

@@ -37,7 +37,7 @@ export class Tokens {
   }
 
   #keySet({ jwksUrl }: TokenRules): JWTVerifyGetKey {
-    if (jwksUrl === null) throw refused('The project has no published keys to check it with.');
+    if (jwksUrl === null) throw cannotBeChecked();
     const known = this.#keySets.get(jwksUrl);
     if (known) return known;
     const [oldest] = this.#keySets.keys();
@@ -50,9 +50,24 @@ export class Tokens {
 
 function sharedSecret(secret: string | null): KeyObject {
   const bytes = Buffer.from(secret ?? '');
-  if (bytes.length < SECRET_BYTES)
-    throw refused(`The project's secret for tokens is not there, or shorter than ${SECRET_BYTES} bytes.`);
+  if (bytes.length < SECRET_BYTES) throw cannotBeChecked();
   return createSecretKey(bytes);
+}
+
+/** To whom it happens it is somebody else's mistake, and how the project is set up is none of their business. */
+export function cannotBeChecked(cause?: unknown): Refusal {
+  return refused('It cannot be checked here.', cause);
+}
+
+/** For whoever sets it up: refused then, not at the first token. */
+export function requireTokenSecret(name: string, value: string): void {
+  if (Buffer.byteLength(value) >= SECRET_BYTES) return;
+  throw new Refusal(
+    'invalid',
+    'secret_too_short',
+    `A secret that tokens are checked with has at least ${SECRET_BYTES} bytes; "${name}" has fewer.`,
+    { hint: 'Make one with: openssl rand -base64 32' },
+  );
 }
 
 function isExternalId(value: unknown): value is string {

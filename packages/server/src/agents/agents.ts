@@ -89,9 +89,23 @@ export async function setStatus(
   return reread(transaction, author.project, row.id);
 }
 
+/** What null makes of a field that cannot be null itself. */
+const CLEARED: Partial<Record<string, unknown>> = {
+  systemPrompt: '',
+  fallbackModelIds: [],
+  tags: [],
+  capabilities: [],
+  tools: [],
+  approvals: [],
+  limits: {},
+  metadata: {},
+};
+
 /** Fields that were left out are not there, rather than undefined. */
 function given(patch: Omit<AgentPatch, 'status' | 'notes'>): Partial<AgentDefinition> {
   return Object.fromEntries(
-    Object.entries(patch).filter(([, value]) => value !== undefined),
+    Object.entries(patch)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [field, value ?? CLEARED[field] ?? null]),
   ) as Partial<AgentDefinition>;
 }

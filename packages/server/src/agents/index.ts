@@ -13,6 +13,7 @@ export {
 export { compileAgent } from './compile.ts';
 export { type Current, previewAgent, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
+export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent } from './files/index.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
 export {

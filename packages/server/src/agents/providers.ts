@@ -4,6 +4,7 @@ import {
   type Author,
   type Database,
   deleteProvider as deleteRow,
+  FIRST_PROJECT,
   findProvider,
   insertProvider,
   inTransaction,
@@ -26,6 +27,8 @@ export interface Keys {
   sealer: Sealer | null;
   /** For which kinds of provider the environment has a key. */
   environmentKeys: Partial<Record<ProviderKind, boolean>>;
+  /** The project whose providers may use them. */
+  environmentProject?: string;
 }
 
 export async function createProvider(
@@ -131,6 +134,8 @@ export interface LoadedProvider {
   /** Null: there is none in the row; the environment may have one. */
   apiKey: string | null;
   status: 'active' | 'disabled';
+  /** Of the project that the keys of the environment are for. */
+  ofOperator: boolean;
 }
 
 /** For the worker, with the key in the clear: not to be logged or kept. */
@@ -147,6 +152,7 @@ export async function loadProvider(
     baseUrl: row.base_url,
     apiKey: row.key_envelope === null ? null : openKey(row, sealer),
     status: row.status,
+    ofOperator: row.project_name === FIRST_PROJECT,
   };
 }
 
@@ -188,18 +194,21 @@ async function changing(
   }
 }
 
-/** A key of the environment goes to the provider's own address and nowhere else. */
-function ownAddress({ base_url }: ProviderRow): boolean {
-  return base_url === null;
+/** A key of the environment is for the operator's project, and for no address that a row names. */
+function hasEnvironmentKey(
+  { base_url, kind, project_id }: ProviderRow,
+  { environmentKeys, environmentProject }: Keys,
+): boolean {
+  return base_url === null && project_id === environmentProject && environmentKeys[kind] === true;
 }
 
-function present(row: ProviderRow, { environmentKeys }: Keys): Provider {
+function present(row: ProviderRow, keys: Keys): Provider {
   return {
     id: row.id,
     kind: row.kind,
     name: row.name,
     baseUrl: row.base_url,
-    keySet: row.key_envelope !== null || (ownAddress(row) && environmentKeys[row.kind] === true),
+    keySet: row.key_envelope !== null || hasEnvironmentKey(row, keys),
     status: row.status,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),

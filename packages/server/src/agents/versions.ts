@@ -50,12 +50,17 @@ export async function diffVersions(
 }
 
 /** What the earlier version said becomes a new version: nothing between is lost, and runs stay pinned to theirs. */
-export async function rollBack(db: Database, author: Author, agent: string, version: number): Promise<Agent> {
+export async function rollBack(
+  db: Database,
+  author: Author,
+  agent: string,
+  { version, notes }: { version: number; notes?: string | undefined },
+): Promise<Agent> {
   const row = await changing(db, async (transaction) => {
     const found = await locked(transaction, author, agent);
     const old = await requireVersion(transaction, author.project, agent, version);
     const definition = agentDefinition.parse(old.definition);
-    const noted = { action: 'agent.rolled_back', notes: `Back to version ${version}.` };
+    const noted = { action: 'agent.rolled_back', notes: notes ?? `Back to version ${version}.` };
     return changeAgent(transaction, author, { row: found, definition, noted });
   });
   return presentAgent(row);

@@ -18,6 +18,8 @@ export interface Config {
   concurrency: number;
   /** For models of these providers that have no key of their own. */
   modelKeys: { openai: string | null; anthropic: string | null };
+  /** Where these keys are sent instead of the provider's own address. */
+  modelAddresses: { openai: string | null; anthropic: string | null };
   /** The first one encrypts, the others are for what was encrypted before; empty where none is set. */
   encryptionKeys: { id: string; key: Buffer }[];
   /** A secret key that the operator chose, to make the first others with. */
@@ -62,6 +64,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
+    modelAddresses: { openai: data.OPENAI_BASE_URL ?? null, anthropic: data.ANTHROPIC_BASE_URL ?? null },
     encryptionKeys,
     bootstrapKey: data.TROUPE_BOOTSTRAP_KEY ?? null,
     metricsToken: data.TROUPE_METRICS_TOKEN ?? null,

@@ -32,6 +32,12 @@ const apiKey = z
   .string()
   .trim()
   .regex(/^[!-~]+$/, 'must be a key as the provider gave it, without spaces');
+const isWebAddress = (text: string) =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).username === '';
+const webAddress = z
+  .string()
+  .trim()
+  .refine(isWebAddress, 'must be an http or https address, such as https://proxy.example/v1');
 const keyShape = /^([A-Za-z0-9_-]{1,40}):([A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/;
 const keyExpected = 'must look like v1: followed by 32 bytes in base64';
 
@@ -81,6 +87,8 @@ export const environment = z.object({
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
   OPENAI_API_KEY: variable(apiKey.optional()),
   ANTHROPIC_API_KEY: variable(apiKey.optional()),
+  OPENAI_BASE_URL: variable(webAddress.optional()),
+  ANTHROPIC_BASE_URL: variable(webAddress.optional()),
   TROUPE_ENCRYPTION_KEY: variable(encryptionKey.optional()),
   TROUPE_ENCRYPTION_KEY_PREVIOUS: variable(encryptionKeys.default([])),
   TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),

@@ -1,5 +1,6 @@
 /** As much of JSON Schema as our own schemas use. */
 interface Schema {
+  description?: string;
   type?: string | string[];
   const?: unknown;
   enum?: unknown[];
@@ -42,7 +43,8 @@ function objectOf(schema: Schema, indent: string): string {
   const inner = `${indent}  `;
   const lines = Object.entries(schema.properties ?? {}).map(([name, field]) => {
     const mark = schema.required?.includes(name) ? '' : '?';
-    return `${inner}${name}${mark}: ${notationOf(field, inner)}${remarkOn(field)}\n`;
+    const about = field.description ? `${inner}// ${field.description}\n` : '';
+    return `${about}${inner}${name}${mark}: ${notationOf(field, inner)}${remarkOn(field)}\n`;
   });
   if (lines.length > 0) return `{\n${lines.join('')}${indent}}`;
   const { additionalProperties: values } = schema;

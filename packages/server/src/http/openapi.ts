@@ -1,5 +1,6 @@
 import { commonProblems, type Endpoint, type FrameKind, problem } from '@troupe/protocol';
 import type { z } from 'zod';
+import { mayBeLeftOut } from './request.ts';
 import { schemaOf } from './schema-of.ts';
 
 type Document = Record<string, unknown>;
@@ -64,8 +65,10 @@ function operationOf(endpoint: Endpoint): Document {
     ...(body
       ? {
           requestBody: {
-            required: true,
-            content: Object.fromEntries(content.map((type) => [type, { schema: schemaOf(body, 'input') }])),
+            required: !mayBeLeftOut(body),
+            content: Object.fromEntries(
+              content.map((type) => [type, { schema: schemaOf(bodyAs(endpoint, type), 'input') }]),
+            ),
           },
         }
       : {}),
@@ -93,6 +96,11 @@ function operationOf(endpoint: Endpoint): Document {
       },
     },
   };
+}
+
+/** A file may come in several notations, and JSON is no text to who writes it. */
+function bodyAs({ body, bodyAsJson }: Endpoint, type: string): z.ZodType {
+  return type === 'application/json' && bodyAsJson ? bodyAsJson : body!;
 }
 
 const ANY_JSON = { description: 'Any JSON.' };
@@ -148,6 +156,7 @@ function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): Document[] 
     name,
     in: where,
     required: where === 'path' || (described.required?.includes(name) ?? false),
+    ...(property.description ? { description: property.description } : {}),
     schema: property,
   }));
 }

@@ -58,8 +58,14 @@ export function bodyOf(endpoint: Endpoint, context: Context, text: string): unkn
       throw invalid([{ path: '', message: 'there is no body here' }]);
     return undefined;
   }
+  // A body that may be left out is what it is by default.
+  if (text === '' && mayBeLeftOut(endpoint.body)) return endpoint.body.parse(undefined);
   checkContentType(endpoint, context);
   return parse(endpoint.body, endpoint.bodyTypes ? text : jsonIn(text));
+}
+
+export function mayBeLeftOut(body: ZodType): boolean {
+  return body.safeParse(undefined).success;
 }
 
 function checkContentType({ bodyTypes }: Endpoint, context: Context): void {

@@ -196,8 +196,9 @@ export class Kernel {
     return absorbed;
   }
 
-  async retry(run: string): Promise<store.Retried> {
-    const retried = await patiently(() => store.retry(this.#db, run));
+  /** Takes a run up again after its last step; without `current`, with the snapshot that it has. */
+  async retry(run: string, current: store.RetryWith | null = null): Promise<store.Retried> {
+    const retried = await patiently(() => store.retry(this.#db, run, current));
     if (retried.ok && retried.ready) this.#hintQueued();
     if (retried.ok) this.#onlooker?.onTouched(retried.thread);
     return retried;
@@ -224,9 +225,14 @@ export class Kernel {
 
   /** Sets a budget's amount and lets the runs go on that wait for it. */
   async raiseBudget(budget: string, amount: number): Promise<string[]> {
-    const runs = await patiently(() => store.raiseBudget(this.#db, budget, amount));
-    if (runs.length > 0) this.#hintQueued();
-    return runs;
+    const all: string[] = [];
+    // Those that lay down to wait while the amount was being set are found by the second call; later ones see the amount.
+    for (let call = 0; call < 2; call++) {
+      const runs = await patiently(() => store.raiseBudget(this.#db, budget, amount));
+      all.push(...runs);
+    }
+    if (all.length > 0) this.#hintQueued();
+    return all;
   }
 
   /** How a run ended. Told at once by a worker of this process, found by polling where another one did it. */

@@ -23,7 +23,7 @@ export type ModelMessage =
   | {
       role: 'user';
       text: string;
-      name?: string /** What the model sees instead of the text. */;
+      name?: string /** All that the model sees, the text included. */;
       parts?: ContentPart[];
     }
   | { role: 'system'; text: string; name?: string }

@@ -167,8 +167,14 @@ function isEmpty({ queued, live, runs, threads, watch, whole }: Pending): boolea
   return !queued && live.length === 0 && [runs, threads, watch, whole].every(({ size }) => size === 0);
 }
 
-/** What a thread has new goes before what is being written there now, as it happened. */
+/** In one notice where it fits. What a thread has new goes before what is being written there now, as it happened. */
 function noticesOf(pending: Pending, from: string): object[] {
+  const forOthers = ['threads', 'watch', 'whole', 'live'] as const;
+  const told = forOthers.filter((name) => [...pending[name]].length > 0);
+  if (!pending.queued && pending.runs.size === 0 && told.length > 1) {
+    const all = { from, ...Object.fromEntries(told.map((name) => [name, [...pending[name]]])) };
+    if (Buffer.byteLength(JSON.stringify(all)) <= MOST_BYTES) return [all];
+  }
   const notices: object[] = [];
   if (pending.queued && pending.runs.size === 0) notices.push({ queued: true });
   for (const [index, runs] of portions(pending.runs).entries())

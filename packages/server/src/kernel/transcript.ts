@@ -1,4 +1,4 @@
-import type { TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
+import type { ContentPart, TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
 import type { StoredMessage } from '../store/index.ts';
 import type { ModelMessage } from './ports.ts';
 import { type Continuing, reasoningFor } from './reasoning.ts';
@@ -28,7 +28,9 @@ export function toModelMessages(
       case 'user': {
         close();
         const { text, parts } = message.content as TextContent;
-        out.push(parts ? { role: 'user', text, parts } : { role: 'user', text });
+        out.push(
+          parts?.length ? { role: 'user', text, parts: allParts(text, parts) } : { role: 'user', text },
+        );
         break;
       }
       case 'system':
@@ -71,6 +73,18 @@ export function toModelMessages(
   return out.filter(
     (message) => message.role !== 'assistant' || message.text !== '' || message.calls.length > 0,
   );
+}
+
+/** The text is said before the parts, unless they say it as well: some clients repeat what is in the parts as the text. */
+function allParts(text: string, parts: ContentPart[]): ContentPart[] {
+  const inParts = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const isSaid = text.trim() === '' || unspaced(text) === unspaced(inParts);
+  return isSaid ? parts : [{ type: 'text', text }, ...parts];
+}
+
+/** Who repeats the parts joins them with a line, a space or nothing. */
+function unspaced(text: string): string {
+  return text.replaceAll(/\s+/g, '');
 }
 
 /** Finds the result of a call. Ids of calls are unique within a run only; two runs of a thread seldom share one. */

@@ -57,7 +57,11 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     life,
     json,
     doors: [sessionsDoor],
-    models: createProviders(providers, { named: { demo: () => demo }, keys: config.modelKeys }),
+    models: createProviders(providers, {
+      named: { demo: () => demo },
+      keys: config.modelKeys,
+      addresses: config.modelAddresses,
+    }),
     providers,
     tools: (db, encryption) => createTools(toolParts(db, encryption)),
     tasks: houseTasks,

@@ -15,6 +15,7 @@ import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import { openAccess } from './admission.ts';
 import { openEncryption } from './encryption-key.ts';
+import { openEnvironmentModels } from './environment-models.ts';
 import type { Life } from './life.ts';
 import type { ProviderRows } from './provider-rows.ts';
 
@@ -156,6 +157,7 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
     stream: await openStream(program, db, kernel),
     sealer: access.encryption,
     environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
+    environmentProject: await openEnvironmentModels(program, db),
   };
 }
 

@@ -2,6 +2,7 @@ import { Access } from '../access/index.ts';
 import { StartupError } from '../base/index.ts';
 import { openEncryption } from './encryption-key.ts';
 import { connectDatabase, type Program, requireDatabase } from './program.ts';
+import { tell } from './tell.ts';
 
 /** Puts every secret and every key of a provider under the current encryption key, says what it did, and ends. */
 export async function reencrypt(program: Program): Promise<void> {
@@ -16,11 +17,14 @@ export async function reencrypt(program: Program): Promise<void> {
   const { secrets } = new Access({ db, mode: 'closed', encryption });
   const { changed, unreadable } = await secrets.reencrypt();
   const count = changed === 1 ? '1 secret is' : `${changed} secrets are`;
-  console.log(`${count} now under the key "${encryption.currentKeyId}".`);
-  if (unreadable.length === 0) {
-    console.log('Nothing is left under another one.');
-    return;
-  }
+  const said = `${count} now under the key "${encryption.currentKeyId}".`;
+  const whole = unreadable.length === 0;
+  tell(
+    program,
+    { key: encryption.currentKeyId, changed, unreadable },
+    whole ? `${said}\nNothing is left under another one.` : said,
+  );
+  if (whole) return;
   const list = unreadable.map(({ place, reason }) => `\n  ${place}: ${reason}`).join('');
   throw new StartupError(
     'unreadable_secrets',

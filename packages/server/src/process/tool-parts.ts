@@ -7,7 +7,7 @@ import type { ToolParts } from '../tools/index.ts';
 export function toolParts(db: Database, encryption: Encryption): Partial<ToolParts> {
   return {
     now: () => new Date(),
-    secrets: { reveal: (project, name) => secretOf(db, encryption, project, name) },
+    secrets: { reveal: (project, name) => secretOf(db.rows, encryption, project, name) },
     outgoing: createOutgoing({ allowed: (project) => allowedOutgoing(db, project) }),
   };
 }

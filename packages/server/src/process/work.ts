@@ -1,6 +1,7 @@
 import { Access } from '../access/index.ts';
 import type { Observed } from '../http/index.ts';
 import { openEncryption } from './encryption-key.ts';
+import { openEnvironmentModels } from './environment-models.ts';
 import {
   openDatabase,
   openStream,
@@ -18,6 +19,7 @@ export async function work(program: Program): Promise<void> {
   let observed: Observed | null = null;
   const server = await openWorkerHttp(program, () => observed);
   const db = await openDatabase(program, address);
+  await openEnvironmentModels(program, db);
   const kernel = await openWork(program, db);
   const stream = await openStream(program, db, kernel);
   const encryption = openEncryption(program.name, program.config);

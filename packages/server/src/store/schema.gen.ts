@@ -223,6 +223,7 @@ export interface Projects {
   updated_at: Timestamp<undefined>;
   tokens: JsonColumn<null | undefined>;
   default_model_id: string | null;
+  environment_kinds: Generated<string[]>;
   outgoing: JsonColumn<undefined>;
 }
 
@@ -305,6 +306,7 @@ export interface Runs {
   completed_at: Timestamp<null | undefined>;
   canceled_at: Timestamp<null | undefined>;
   updated_at: Timestamp<undefined>;
+  takeovers_in_all: Generated<number>;
 }
 
 export interface Secrets {

@@ -293,6 +293,7 @@ create table troupe.projects (
   updated_at timestamp with time zone not null default now(),
   tokens jsonb,
   default_model_id uuid,
+  environment_kinds text[] not null default '{}'::text[],
   outgoing jsonb not null default '{"allow": []}'::jsonb,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
@@ -379,6 +380,7 @@ create table troupe.runs (
   completed_at timestamp with time zone,
   canceled_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
+  takeovers_in_all integer not null default 0,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -513,34 +515,6 @@ alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (
 alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
-
-CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
-CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));
-CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
-CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
-CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
-CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
-CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX goals_entity ON troupe.goals USING btree (entity_id, priority, id);
-CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
-CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
-CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
-CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
-CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
-CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
-CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
-CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
-CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
-CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
-CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
-CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
-CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
-CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
-CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
-CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
-CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
-CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
-CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb
@@ -961,7 +935,8 @@ begin
   data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
   told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
   -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's work.
-  if is_serial and p_reason <> 'superseded' and exists (select from troupe.threads t where t.id = thread and t.kind = 'session' and coalesce(t.active_run_id, p_run) = p_run) then
+  if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
+      where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run else t.kind = 'run' and r.door = 'session' end) then
     told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
   end if;
   perform troupe.append(thread, p_run, null, told);
@@ -1041,7 +1016,7 @@ CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread u
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; upto bigint;
+  r troupe.runs; upto bigint; edited bigint := (select min((e.v->>'seq')::bigint) from jsonb_array_elements(p_edits) e(v));
 begin
   lock table troupe.runs in row exclusive mode;
   -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
@@ -1070,7 +1045,9 @@ begin
   insert into troupe.threads (id, project_id, kind, last_message_seq) values (p_thread, r.project_id, 'run', upto);
   insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
   select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
-    case when m.run_id = p_source then p_run else m.run_id end, m.step, m.metadata, m.created_at
+    case when m.run_id = p_source then p_run else m.run_id end, m.step,
+    -- What a model thought of what stands otherwise now is not its thought any more.
+    case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
@@ -1299,15 +1276,15 @@ CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
  LANGUAGE plpgsql
 AS $function$
 declare
-  raised uuid[]; threads uuid[];
+  raised uuid[]; r record;
 begin
+  select coalesce(array_agg(x.id), '{}') into raised from (select y.id from troupe.runs y
+    where y.status = 'waiting_tool' and y.open_calls = 0 and y.wait_state->>'budget' = p_budget::text order by y.id for no key update) x;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(raised)) order by t.id for no key update;
   update troupe.budgets b set amount = p_amount, updated_at = now() where b.id = p_budget;
-  with back as (
-    update troupe.runs r set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now()
-      where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state->>'budget' = p_budget::text returning r.id, r.thread_id)
-  select array_agg(b.id order by b.thread_id, b.id), array_agg(b.thread_id order by b.thread_id, b.id) into raised, threads from back b;
-  for k in 1 .. coalesce(cardinality(raised), 0) loop
-    perform troupe.append(threads[k], raised[k], null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  update troupe.runs x set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null, updated_at = now() where x.id = any(raised);
+  for r in select x.id, x.thread_id from troupe.runs x where x.id = any(raised) order by x.thread_id, x.id loop
+    perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
   end loop;
   return query select unnest(raised);
 end $function$;
@@ -1334,7 +1311,7 @@ begin
   -- The heads as well: from here on nothing that the worker still sends passes the fence.
   with back as (
     update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
-      takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end
+      takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end, takeovers_in_all = r.takeovers_in_all + 1
     from troupe.run_heads h where h.run_id = r.id and r.worker_id = p_worker and r.status = 'running' returning r.id)
   update troupe.run_heads h set worker_id = null from back where h.run_id = back.id;
   get diagnostics n = row_count;
@@ -1372,7 +1349,7 @@ begin
   end loop;
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.retry(p_run uuid)
+CREATE OR REPLACE FUNCTION troupe.retry(p_run uuid, p_with jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
@@ -1389,7 +1366,11 @@ begin
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
   update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
-    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now() where x.id = p_run;
+    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now(),
+    snapshot_id = coalesce((p_with->>'snapshot')::uuid, x.snapshot_id), wall_ms = coalesce((p_with->>'wallMs')::bigint, x.wall_ms),
+    history_limit = coalesce((p_with->>'historyLimit')::int, x.history_limit),
+    metadata = x.metadata || case when p_with ? 'modelId' then jsonb_build_object('modelId', p_with->'modelId') else '{}' end
+  where x.id = p_run;
   if r.serial and is_ready then
     update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
   end if;
@@ -1847,6 +1828,34 @@ CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
 AS $function$
   select hashtextextended('troupe.worker:' || incarnation::text, 0)
 $function$;
+
+CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
+CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));
+CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
+CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
+CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
+CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX goals_entity ON troupe.goals USING btree (entity_id, priority, id);
+CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
+CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
+CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
+CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
+CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
+CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
+CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
+CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
+CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
+CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
+CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
+CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
+CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
+CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
 

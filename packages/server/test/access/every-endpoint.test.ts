@@ -5,6 +5,7 @@ import { buildStart, Stage } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import type { Services } from '../../src/http/index.ts';
 import { routes } from '../../src/http/routes/index.ts';
@@ -156,10 +157,31 @@ async function stored(project: string | null): Promise<Record<string, string>> {
 const isTold = (text: string) =>
   Object.entries(ours).filter(([name, id]) => name !== 'name' && text.includes(id));
 
-test('every endpoint that is served is part of the contract', () => {
-  const known = new Set(allEndpoints());
-  expect(served().length).toBeGreaterThan(8);
-  for (const endpoint of served()) expect(known.has(endpoint), endpoint.path).toBe(true);
+/** What the document that is served says there is: method and path. */
+async function documented(): Promise<string[]> {
+  const { paths } = (await (await app.request('/openapi.json')).json()) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const methods = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'trace'];
+  return Object.entries(paths).flatMap(([path, item]) =>
+    methods.filter((method) => method in item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
+
+/** Open to everybody, or with rules of their own (metrics), and not in the document. */
+const BESIDE = ['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /docs'];
+
+test('what is visited here is the whole contract, the whole document, and all that the server has a route for', async () => {
+  const visited = served().map(nameOf).toSorted();
+  expect(visited.length).toBeGreaterThan(40);
+  expect((await documented()).toSorted()).toEqual(visited);
+  expect(allEndpoints().map(nameOf).toSorted()).toEqual(visited);
+  // Handlers for every method refuse the others on a path that is served; middleware is for many paths.
+  const routed = app.routes
+    .filter(({ method }) => method !== 'ALL')
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  expect([...new Set(routed)].toSorted()).toEqual([...visited, ...BESIDE].toSorted());
 });
 
 test('a body can be made for every endpoint that takes JSON', () => {
@@ -194,18 +216,37 @@ test('without a key, with a wrong one or with a token nobody signed: 401 everywh
   expect(await stored(null)).toEqual(before);
 });
 
-test("with another project's key: 404 for everything that is ours, and nothing of ours changes or is told", async () => {
-  const theirs = newId();
+/** Another project, with a key, an agent and a session of its own. */
+async function strangers() {
+  const project = newId();
   await stage.db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [
-    theirs,
-    `theirs ${theirs}`,
+    project,
+    `theirs ${project}`,
   ]);
-  const { key } = await services.access.keys.create(inside(theirs), {
+  const { key } = await services.access.keys.create(inside(project), {
     name: 'k',
     kind: 'secret',
     scopes: [],
     expiresAt: null,
   });
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const response = await app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const make = async (path: string, body: object) => {
+    const { status, text } = await ask('POST', path, body);
+    expect([path, status, text]).toEqual([path, 201, text]);
+    return JSON.parse(text) as { id: string };
+  };
+  return { key, project, ask, make };
+}
+
+test("with another project's key: 404 for everything that is ours, and nothing of ours changes or is told", async () => {
+  const { key } = await strangers();
   const before = await stored(stage.cast.project);
   // Setting a secret makes one of their own, whatever ours are called; so that comes last.
   const own = (endpoint: Endpoint) => endpoint.path === '/v1/secrets/{name}' && endpoint.method === 'PUT';
@@ -217,6 +258,97 @@ test("with another project's key: 404 for everything that is ours, and nothing o
     expect([what, isTold(await response.text())]).toEqual([what, []]);
   }
   expect(await stored(stage.cast.project)).toEqual(before);
+});
+
+test("another project's ids in bodies and queries lead nowhere either", async () => {
+  const { ask, make, project } = await strangers();
+  const agent = await make('/v1/agents', { name: 'theirs' });
+  const session = await make(`/v1/agents/${agent.id}/sessions`, {});
+  const provider = await make('/v1/providers', { kind: 'demo', name: 'theirs' });
+  const at = `/v1/agents/${agent.id}/sessions`;
+  const content = { text: 'x' };
+  const [model, message] = [ours.modelId!, ours.messageId!];
+  const refused: [field: string, method: string, path: string, body: object][] = [
+    ['POST agents defaultModelId', 'POST', '/v1/agents', { name: 'a', defaultModelId: model }],
+    ['POST agents fallbackModelIds', 'POST', '/v1/agents', { name: 'a', fallbackModelIds: [model] }],
+    ['PATCH agents defaultModelId', 'PATCH', `/v1/agents/${agent.id}`, { defaultModelId: model }],
+    ['PATCH agents fallbackModelIds', 'PATCH', `/v1/agents/${agent.id}`, { fallbackModelIds: [model] }],
+    ['POST import defaultModelId', 'POST', '/v1/agents/import', { name: 'a', defaultModelId: model }],
+    ['PATCH project defaultModelId', 'PATCH', '/v1/project', { defaultModelId: model }],
+    ['POST sessions modelId', 'POST', at, { modelId: model }],
+    ['PATCH sessions modelId', 'PATCH', `${at}/${session.id}`, { modelId: model }],
+    ['POST messages modelId', 'POST', `${at}/${session.id}/messages`, { content, modelId: model }],
+    ['POST messages id', 'POST', `${at}/${session.id}/messages`, { content, id: message }],
+    ['POST fork messageId', 'POST', `${at}/${session.id}/fork`, { messageId: message }],
+  ];
+  const failed = await make(at, {});
+  const posted = await ask('POST', `${at}/${failed.id}/messages`, { content });
+  const { run } = JSON.parse(posted.text) as { run: { id: string } };
+  await stage.db.pool.query(
+    `with ended as (update troupe.runs set status = 'failed', error = '{"code":"x","message":"y"}', completed_at = now() where id = $1 returning thread_id)
+      update troupe.threads t set active_run_id = null, failed_run_id = $1 from ended e where t.id = e.thread_id`,
+    [run.id],
+  );
+  refused.push(
+    ['POST retry modelId', 'POST', `${at}/${failed.id}/retry`, { modelId: model }],
+    ['POST retry of a run modelId', 'POST', `/v1/runs/${run.id}/retry`, { modelId: model }],
+  );
+  const ids = Object.values(ours).filter((value) => value !== ours.name);
+  const before = await stored(stage.cast.project);
+  const kept = await stored(project);
+  for (const [field, method, path, body] of refused) {
+    const { status, text } = await ask(method, path, body);
+    const told = ids.filter((id) => text.includes(id) && !JSON.stringify(body).includes(id));
+    expect([field, status >= 400 && status < 500, told, text]).toEqual([field, true, [], text]);
+  }
+  expect(await stored(project)).toEqual(kept);
+  for (const query of [
+    `/v1/runs?agentId=${ours.agentId}`,
+    `/v1/runs?sessionId=${ours.sessionId}`,
+    `/v1/models?providerId=${ours.providerId}`,
+  ]) {
+    const { status, text } = await ask('GET', query);
+    if (status === 200) expect([query, JSON.parse(text).data]).toEqual([query, []]);
+    else expect([query, status]).toEqual([query, 404]);
+  }
+  // Things of one's own under something of ours, and the other way round.
+  for (const path of [
+    `/v1/agents/${ours.agentId}/sessions/${session.id}`,
+    `/v1/agents/${agent.id}/sessions/${ours.sessionId}`,
+  ])
+    expect([path, (await ask('GET', path)).status]).toEqual([path, 404]);
+  expect((await ask('GET', `/v1/models?providerId=${provider.id}`)).status).toBe(200);
+  expect(await stored(stage.cast.project)).toEqual(before);
+  // Whoever adds a field that names a thing has to add it above.
+  const naming = served().flatMap(({ method, path, body, query }) =>
+    [body, query].flatMap((schema) => {
+      const { properties = {} } = schema
+        ? (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as { properties?: object })
+        : {};
+      return Object.keys(properties)
+        .filter((field) => /(^id|Ids?)$/.test(field))
+        .map((field) => `${method} ${path} ${field}`);
+    }),
+  );
+  expect(naming.toSorted()).toEqual([
+    'GET /v1/models providerId',
+    'GET /v1/runs agentId',
+    'GET /v1/runs sessionId',
+    'PATCH /v1/agents/{agentId} defaultModelId',
+    'PATCH /v1/agents/{agentId} fallbackModelIds',
+    'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',
+    'PATCH /v1/project defaultModelId',
+    'POST /v1/agents defaultModelId',
+    'POST /v1/agents fallbackModelIds',
+    'POST /v1/agents/{agentId}/sessions modelId',
+    'POST /v1/agents/{agentId}/sessions/{sessionId}/fork messageId',
+    'POST /v1/agents/{agentId}/sessions/{sessionId}/messages id',
+    'POST /v1/agents/{agentId}/sessions/{sessionId}/messages modelId',
+    'POST /v1/agents/{agentId}/sessions/{sessionId}/retry modelId',
+    // The name that the provider has for it.
+    'POST /v1/providers/{providerId}/models modelId',
+    'POST /v1/runs/{runId}/retry modelId',
+  ]);
 });
 
 test('with the token of somebody else: 403 for administration, 404 for what is not theirs', async () => {

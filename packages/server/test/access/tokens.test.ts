@@ -264,10 +264,36 @@ test('rules are refused where they could not work', async () => {
   expect((await ask('GET', '/v1/project', { key: ourKey })).body.tokens).toBeNull();
 });
 
-test('a shared secret that could be guessed is not used', async () => {
+test('a shared secret that could be guessed is not used, and whoever sends a token is not told why', async () => {
   const door = await openDoor();
   const { publicKey } = await takeTokens(door, door.ours);
-  await door.access.secrets.put(inside(door.ours), 'TOKENS', 'short');
-  const refused = await refuses(door, publicKey, forge({ alg: 'HS256' }, claims(), 'short'));
-  expect(refused).toMatchObject({ kind: 'unauthenticated', message: expect.stringContaining('32 bytes') });
+  // As it may have been set before short ones were refused.
+  const short = door.access.encryption.seal(door.ours, 'TOKENS', 'short');
+  await door.db.pool.query(`update troupe.secrets set envelope = $1 where name = 'TOKENS'`, [short]);
+  const authorization = `Bearer ${forge({ alg: 'HS256' }, claims(), 'short')}`;
+  const headers = { 'troupe-key': publicKey, authorization };
+  const { status, text } = await door.ask('GET', '/v1/agents', { headers });
+  expect(status).toBe(401);
+  expect(text).not.toMatch(/secret|bytes|short/i);
+});
+
+test('a secret that is too short for tokens is refused to whoever sets it up', async () => {
+  const door = await openDoor();
+  const { ask, ourKey: key } = door;
+  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  const put = (name: string, value: string) => ask('PUT', `/v1/secrets/${name}`, { key, body: { value } });
+  const rules = (secretName: string) => ({ algorithms: ['HS256'], audience: AUDIENCE, secretName });
+  const patch = (secretName: string) =>
+    ask('PATCH', '/v1/project', { key, body: { tokens: rules(secretName) } });
+  const tooShort = { status: 422, body: { code: 'secret_too_short' } };
+  // For anything else a secret may be as short as it likes.
+  expect((await put('SHORT', 'x'.repeat(31))).status).toBeLessThan(300);
+  expect(await patch('SHORT')).toMatchObject(tooShort);
+  expect(await patch('ABSENT')).toMatchObject({ status: 422, body: { code: 'secret_not_found' } });
+  expect(await put('TOKENS', 'x'.repeat(31))).toMatchObject(tooShort);
+  // In bytes: sixteen of these are thirty-two.
+  expect((await put('SHORT', 'é'.repeat(16))).status).toBeLessThan(300);
+  expect((await patch('SHORT')).status).toBe(200);
+  expect((await patch('TOKENS')).status).toBe(200);
+  expect(await refuses(door, publicKey, await tokenOf('ada'))).toMatchObject({ kind: 'user' });
 });

@@ -61,6 +61,7 @@ export class AgentsStage {
       kernel: new Kernel({ db, logger: silentLogger }),
       sealer: createSealer(),
       environmentKeys: { anthropic: true },
+      environmentProject: here.project,
       access: {
         authenticate: async (headers: Headers) => {
           const person = headers.get('x-person');

@@ -6,7 +6,7 @@ import { lastTurns } from '../../src/doors/sessions/window.ts';
 import type { StoredMessage } from '../../src/store/index.ts';
 
 const shown = (run: string, log: StoredMessage[]) => {
-  const { earlier, own } = turnsFor(run, log);
+  const { earlier, own } = turnsFor({ id: run, triggerSeq: null }, log);
   return [...earlier.filter(isWhole), own].map(({ messages }) => messages);
 };
 

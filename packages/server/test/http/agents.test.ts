@@ -167,6 +167,19 @@ test('a patch changes what it names, null clears, and only a change makes a vers
     version: 3,
   });
   expect(await stage.get(`/v1/agents/${agent.id}`)).toEqual(cleared);
+  const lists = { fallbackModelIds: [model.id], tags: ['a'], capabilities: full.capabilities };
+  const filled = { ...lists, systemPrompt: 'Hi', limits: { steps: 3 }, metadata: { a: 1 } };
+  const again = await stage.createAgent({ name: 'cleared by null', ...filled });
+  expect(again).toMatchObject(filled);
+  const nulls = Object.fromEntries(Object.keys(filled).map((field) => [field, null]));
+  expect(await stage.patchAgent(again.id, nulls)).toMatchObject({
+    ...{ fallbackModelIds: [], tags: [], capabilities: [], systemPrompt: '', limits: {}, metadata: {} },
+    version: 2,
+  });
+  for (const field of ['name', 'inDoubt', 'status']) {
+    const body = { [field]: null };
+    expect((await stage.send('PATCH', `/v1/agents/${again.id}`, { body })).status).toBe(422);
+  }
   const versions = await stage.get<{ data: AgentVersion[] }>(`/v1/agents/${agent.id}/versions`);
   expect(versions.data.map(({ version, notes }) => [version, notes])).toEqual([
     [3, null],
@@ -326,15 +339,19 @@ test('versions are told apart field by field, and an earlier one can be brought 
   expect(third!.checksum).toBe(first!.checksum);
   const again = await stage.send<Agent>('POST', `/v1/agents/${agent.id}/rollback`, { body: { version: 1 } });
   expect(again.body.version).toBe(3);
+  const body = { version: 2, notes: 'the second was right' };
+  const noted = await stage.send<Agent>('POST', `/v1/agents/${agent.id}/rollback`, { body });
+  expect(noted.body.version).toBe(4);
+  expect(await stage.get(`/v1/agents/${agent.id}/versions/4`)).toMatchObject({ notes: body.notes });
 
   const page = await stage.get<{ data: AgentVersion[]; nextCursor: string }>(
     `/v1/agents/${agent.id}/versions?limit=2`,
   );
-  expect(page.data.map(({ version }) => version)).toEqual([3, 2]);
+  expect(page.data.map(({ version }) => version)).toEqual([4, 3]);
   const rest = await stage.get<{ data: AgentVersion[]; nextCursor: null }>(
     `/v1/agents/${agent.id}/versions?limit=2&cursor=${page.nextCursor}`,
   );
-  expect([rest.data.map(({ version }) => version), rest.nextCursor]).toEqual([[1], null]);
+  expect([rest.data.map(({ version }) => version), rest.nextCursor]).toEqual([[2, 1], null]);
 
   const missing = await stage.send('POST', `/v1/agents/${agent.id}/rollback`, { body: { version: 9 } });
   expect([missing.status, missing.body.code]).toEqual([404, 'version_not_found']);

@@ -6,7 +6,7 @@ import {
   type Session,
 } from '@troupe/protocol';
 import { newId } from '@troupe/server';
-import { violations } from '@troupe/testing';
+import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SessionStage } from './session-stage.ts';
 
@@ -16,6 +16,8 @@ let stage: SessionStage;
 let session: Session;
 let first: string;
 let second: string;
+let modelId: string;
+const SET_UP = { title: 'Colours', tags: ['sky'], policy: 'steer', metadata: { from: 'here' } };
 
 interface Messages {
   data: {
@@ -41,7 +43,8 @@ beforeAll(async () => {
     tools: { look: () => 'blue' },
     toolList: [{ name: 'look', effect: 'pure' }],
   });
-  session = await stage.create();
+  modelId = await stage.createModel();
+  session = await stage.create({ ...SET_UP, modelId });
   first = (await stage.say(session, 'look up')).run!.id;
   await stage.becomes(session, 'pending');
   second = (await stage.say(session, 'and now?')).run!.id;
@@ -118,6 +121,29 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
   expect(data.map(({ type }) => type)).toContain('run.completed');
   expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
   expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
+  expect((await events(second, '?types=run.started,message.delta,tool*')).data).toHaveLength(1);
+  // Calls and results are told with their messages.
+  const tools = (await events(first, '?types=tool.*')).data as unknown as { type: string; data: object }[];
+  const [, call, result] = (await messagesOf(first)).data as unknown as { id: string }[];
+  expect(tools.map(({ type, data: told }) => [type, told])).toEqual([
+    ['tool.started', expect.objectContaining({ sequence: 2, messageId: call!.id })],
+    ['tool.completed', expect.objectContaining({ sequence: 3, messageId: result!.id })],
+  ]);
+  const misnamed = async (types: string) => {
+    const of = [`/v1/runs/${second}`, `${stage.sessions}/${session.id}`];
+    const answers = await Promise.all(
+      of.map((path) => stage.ask<Problem>('GET', `${path}/events?types=${types}`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([422, 422]);
+    return answers[0]!.body.issues;
+  };
+  expect(await misnamed('run.*,run.finished')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"run.finished".*run\.completed, run\.failed/) },
+  ]);
+  expect(await misnamed('runs.*')).toEqual([
+    { path: 'types', message: expect.stringMatching(/"runs\.\*".*run\.\*/) },
+  ]);
+  expect(await misnamed('r*n.started')).toHaveLength(1);
 });
 
 it('who said it is the person, or the agent as an entity, in forks and copies too', async () => {
@@ -201,7 +227,19 @@ it('goes on from a fork as a session, with all that was said', async () => {
   await stage.kernel.ended(forked.id);
   const path = `/v1/runs/${forked.id}/continue`;
   const continued = await stage.done<Session>('POST', path, { title: 'Green' });
-  expect(continued).toMatchObject({ title: 'Green', status: 'pending', entityId: session.entityId });
+  expect(continued).toMatchObject({
+    ...SET_UP,
+    modelId,
+    title: 'Green',
+    status: 'pending',
+    entityId: session.entityId,
+  });
+  const noted = await stage.db.pool.query('select action, data from troupe.audit_log where target = $1', [
+    continued.id,
+  ]);
+  expect(noted.rows).toEqual([
+    { action: 'session.continued', data: { from: forked.id, entityId: session.entityId } },
+  ]);
   await stage.say(continued, 'sure?');
   await stage.becomes(continued, 'pending');
   const lines = await stage.lines(continued);
@@ -214,11 +252,25 @@ it('goes on from a fork as a session, with all that was said', async () => {
   expect(rolesOf(await messagesOf(forked.id))).toEqual(TURN);
   const ofAnother = await stage.done<Session>('POST', path, { user: 'somebody-else' });
   expect(ofAnother.entityId).not.toBe(session.entityId);
-  // A fork of a fork belongs to the same person.
+  expect(ofAnother).toMatchObject({ ...SET_UP, modelId });
+  // A fork of a fork belongs to the same person, and is set up in the same way.
   const twice = await fork(forked.id, { step: 1 });
   await stage.kernel.ended(twice.id);
-  const { entityId } = await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {});
-  expect(entityId).toBe(session.entityId);
+  expect(await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {})).toMatchObject({
+    ...SET_UP,
+    modelId,
+    entityId: session.entityId,
+  });
+  // Where the session is gone, it is a session like any new one.
+  const gone = await stage.create(SET_UP);
+  const { run } = await stage.say(gone, 'and now?');
+  await stage.becomes(gone, 'pending');
+  const left = await fork(run!.id, { step: 0 });
+  await stage.kernel.ended(left.id);
+  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
+  expect(await stage.done<Session>('POST', `/v1/runs/${left.id}/continue`, {})).toMatchObject({
+    ...{ title: 'and now?', tags: [], policy: 'queue', metadata: {}, modelId: null },
+  });
 });
 
 it('a run that is at work, an archived agent and a run that is not there are refused', async () => {
@@ -279,4 +331,71 @@ it('numbers in an address are decimal digits and nothing else', async () => {
     expect([version, ...(await stage.refused('GET', version))]).toEqual([version, 404, 'not_found']);
   }
   expect((await stage.ask('GET', '/v1/agents?limit=5')).status).toBe(200);
+});
+
+it('asks a fork what its run was asked, and nothing that came to others meanwhile', async () => {
+  const seen: string[][] = [];
+  const own = await SessionStage.open({
+    script: ({ messages, step }) => {
+      seen.push(
+        messages.map((message) => `${message.role} ${'text' in message ? message.text.slice(0, 9) : ''}`),
+      );
+      return step === 1 && seen.length === 1
+        ? { calls: [{ name: 'look', arguments: {} }] }
+        : { text: 'Done' };
+    },
+    // Fills the window of the smallest model by itself.
+    tools: { look: () => 'x'.repeat(200_000) },
+    toolList: [{ name: 'look', effect: 'pure' }],
+    contextTokens: 8_192,
+  });
+  try {
+    const talk = await own.create();
+    const asked = (await own.say(talk, 'question A')).run!.id;
+    await own.say(talk, 'question B');
+    await own.becomes(talk, 'pending');
+    for (const step of [0, 1]) {
+      const forked = await own.done<Run>('POST', `/v1/runs/${asked}/fork`, { step });
+      await own.kernel.ended(forked.id);
+      expect(seen.at(-1)![0]).toBe('user question ');
+      expect(seen.at(-1)!.filter((line) => line.startsWith('user'))).toHaveLength(1);
+    }
+  } finally {
+    await own.close();
+  }
+});
+
+it('leaves behind what a model thought of what was edited', async () => {
+  const thought = { 'troupe:reasoning': { provider: 'x', model: 'y', parts: [] } };
+  await stage.db.pool.query(`update troupe.messages set metadata = $2 where thread_id = $1 and seq = 2`, [
+    session.threadId,
+    thought,
+  ]);
+  const kept = async (edits: object[]) => {
+    const { id } = await fork(first, { step: 1, edits });
+    await stage.kernel.ended(id);
+    const { rows } = await stage.db.pool.query(
+      `select metadata from troupe.messages where seq = 2 and thread_id = (select thread_id from troupe.runs where id = $1)`,
+      [id],
+    );
+    return rows[0].metadata;
+  };
+  expect(await kept([{ sequence: 3, content: { result: 'green', error: null } }])).toEqual(thought);
+  expect(await kept([{ sequence: 1, content: { text: 'look down' } }])).toEqual({});
+});
+
+it('tells of a fork that is canceled as of a session', async () => {
+  const talk = await stage.create();
+  const asked = (await stage.say(talk, 'stall')).run!.id;
+  const forked = await fork(asked, { step: 0 });
+  await until('the fork is at work', async () =>
+    (await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${forked.id}/events`)).data.some(
+      ({ type }) => type === 'session.started',
+    ),
+  );
+  for (const run of [forked.id, asked]) {
+    await stage.done('POST', `/v1/runs/${run}/cancel`);
+    const { data } = await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${run}/events`);
+    expect(data.slice(-2).map(({ type }) => type)).toEqual(['session.canceled', 'run.canceled']);
+  }
 });

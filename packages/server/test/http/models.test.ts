@@ -42,6 +42,7 @@ test('a provider keeps its key sealed: it is never shown, and only the worker op
     baseUrl: null,
     apiKey: 'sk-very-secret',
     status: 'active',
+    ofOperator: false,
   });
   // Another key, another row: neither opens it.
   await expect(loadProvider(stage.db, createSealer(), provider.id)).rejects.toThrow();

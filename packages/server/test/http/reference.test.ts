@@ -38,6 +38,16 @@ it('every endpoint is in the document, once, with all parameters of its path', (
   }
 });
 
+it('a file that is imported as JSON is the definition of an agent, and text otherwise', () => {
+  const { content } = document.paths['/v1/agents/import']!.post!.requestBody!;
+  const asJson = content!['application/json']!.schema;
+  expect(asJson).toEqual(
+    document.paths['/v1/agents']!.post!.requestBody!.content!['application/json']!.schema,
+  );
+  expect(asJson).toMatchObject({ type: 'object', required: ['name'] });
+  expect(content!['text/markdown']!.schema).toMatchObject({ type: 'string' });
+});
+
 it('everything that the document refers to is in it, and nothing is there for nothing', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
   const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
@@ -93,6 +103,7 @@ it('the content of a message is described by its role', () => {
     metadata: {},
     createdAt: '2026-01-01T00:00:00.000Z',
   };
+  const asked = { modelId: null, reasoningEffort: 'low', policy: null };
   const contents: Record<string, object> = {
     said: { text: 'x', parts: [{ type: 'text', text: 'x' }] },
     tool_call: { id: 'c', name: 'look', arguments: { at: [1] } },
@@ -101,7 +112,10 @@ it('the content of a message is described by its role', () => {
   const kindOf: Record<string, string> = { user: 'said', assistant: 'said', system: 'said' };
   for (const role of messageRole.options) {
     for (const [kind, content] of Object.entries(contents)) {
-      const given = { data: [{ ...message, role, content }], lastSequence: 1 };
+      const given = {
+        data: [{ ...message, ...(role === 'user' ? asked : {}), role, content }],
+        lastSequence: 1,
+      };
       expect([role, kind, fits(given)]).toEqual([role, kind, kind === (kindOf[role] ?? role)]);
     }
   }
@@ -138,4 +152,46 @@ it('the page names every endpoint and asks nothing of other hosts', () => {
   expect(page).toContain('<code>application/yaml</code>');
   expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   expect(page).not.toMatch(/<script/);
+});
+
+it('says of every field that is not plain what it means, in the document and on the page', () => {
+  type Schema = { properties?: Record<string, Schema & { description?: string }>; items?: Schema };
+  const shown = (path: string, method: string) => document.paths[path]![method]!;
+  const answer = (path: string, method = 'get') =>
+    Object.entries(shown(path, method).responses).find(([code]) => code.startsWith('2'))![1].content![
+      'application/json'
+    ]!.schema as Schema;
+  const body = (path: string, method = 'post') =>
+    shown(path, method).requestBody!.content!['application/json']!.schema as Schema;
+  const session = '/v1/agents/{agentId}/sessions';
+  const run = answer('/v1/runs/{runId}').properties!;
+  const agent = body('/v1/agents').properties!;
+  const described: [Schema, string[]][] = [
+    [
+      answer('/v1/runs/{runId}'),
+      ['step', 'attempt', 'takeovers', 'usage', 'cost', 'cancelReason', 'forkedFrom'],
+    ],
+    [run.steps!.items!, ['attempt', 'cost', 'finishReason']],
+    [run.calls!.items!, ['effect', 'status', 'waitsFor', 'attempt', 'deadline']],
+    [body('/v1/agents'), ['inDoubt', 'limits', 'defaultModelId', 'fallbackModelIds', 'capabilities']],
+    [agent.limits!, Object.keys(agent.limits!.properties!)],
+    [answer('/v1/agents/{agentId}/preview').properties!.limits!, ['steps', 'wallMs', 'historyMessages']],
+    [body(session), ['title', 'modelId', 'policy', 'user']],
+    [answer(`${session}/{sessionId}`), ['status', 'policy', 'modelId', 'entityId']],
+    [body(`${session}/{sessionId}/messages`), ['id', 'policy', 'modelId', 'reasoningEffort']],
+    [body('/v1/providers'), ['baseUrl', 'apiKey']],
+    [body('/v1/providers/{providerId}/models'), ['inputPrice', 'outputPrice', 'contextTokens', 'isDefault']],
+    [document.components.schemas.Event as Schema, ['sequence', 'type', 'data']],
+    [document.components.schemas.Delta as Schema, ['type', 'offset']],
+  ];
+  for (const [schema, names] of described) {
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names)
+      expect([name, schema.properties![name]?.description]).toEqual([name, expect.any(String)]);
+  }
+  const types = shown(`${session}/{sessionId}/events`, 'get').parameters.find(({ name }) => name === 'types');
+  expect(types).toHaveProperty('description', expect.stringContaining('run.*'));
+  expect(docsPage(allEndpoints(), { version: '1.2.3' })).toContain(
+    '// How often another worker had to take it over',
+  );
 });

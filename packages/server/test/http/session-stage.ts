@@ -27,6 +27,8 @@ import { createApp, type HttpServer, listen, type Services } from '../../src/htt
 export interface SessionStageOptions {
   /** Instead of the demo model. */
   script?: Script;
+  /** Stands between the demo model and whoever asks it. */
+  demo?: (demo: ReturnType<typeof createDemo>) => ReturnType<typeof createDemo>;
   tools?: Record<string, ToolExecute>;
   toolList?: Partial<SnapshotTool>[];
   limits?: Partial<SnapshotLimits>;
@@ -77,7 +79,7 @@ export class SessionStage {
     const working = options.apart ? open('work') : serving;
     const cast = await buildCast(serving.db);
     const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
-    const demo = createDemo();
+    const demo = (options.demo ?? ((model) => model))(createDemo());
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
     const tools = codeTools(options.tools ?? {});
     const { graceMs } = options;
@@ -144,6 +146,14 @@ export class SessionStage {
   async refused(method: string, path: string, body?: unknown): Promise<[number, string]> {
     const answer = await this.ask<Problem>(method, path, body);
     return [answer.status, answer.body?.code];
+  }
+
+  /** A model of the project, by its id. What answers stays the model of this stage. */
+  async createModel(): Promise<string> {
+    const provider = { name: `provider ${newId()}`, kind: 'demo' };
+    const { id } = await this.done<{ id: string }>('POST', '/v1/providers', provider);
+    const model = { modelId: `model ${newId()}` };
+    return (await this.done<{ id: string }>('POST', `/v1/providers/${id}/models`, model)).id;
   }
 
   create(body: object = {}): Promise<Session> {

@@ -1,4 +1,4 @@
-import type { BusyPolicy, Session } from '@troupe/protocol';
+import type { BusyPolicy, Run, Session } from '@troupe/protocol';
 import {
   createModels,
   createScripted,
@@ -95,6 +95,13 @@ for (const when of ['before', 'after']) {
       return said.size === 4 && statuses.every(({ status }) => status === 'pending');
     });
     for (const [policy, session] of opened) {
+      const { data: runs } = await stage.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
+      // The first was taken over, and that is still told after it went well. What came behind it was not, nor what was
+      // canceled by then.
+      const takenOver = policy === 'interrupt' && when === 'before' ? 0 : 1;
+      expect(runs.map(({ takeovers }) => takeovers)).toEqual(
+        runs.map((_, at) => (at === runs.length - 1 ? takenOver : 0)),
+      );
       const messages = await stage.messages(session);
       const texts = (role: string) =>
         messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);

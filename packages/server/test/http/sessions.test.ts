@@ -1,4 +1,4 @@
-import type { Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
+import type { Event, Message, PostedMessage, Problem, Run, Session } from '@troupe/protocol';
 import { message, run as runSchema, session as sessionSchema } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
@@ -14,10 +14,32 @@ afterEach(async () => {
 
 describe('a conversation', () => {
   it('answers how much 2+2 is: messages, statuses and events in their order', async () => {
-    stage = await SessionStage.open();
+    const asked = gate();
+    const [speaking, spoken] = [gate(), gate()];
+    // It is held where it is asked, and again in the middle of its answer: there one can look.
+    stage = await SessionStage.open({
+      demo: (demo) => ({
+        ...demo,
+        generate: async (request, io) => {
+          await asked.promise;
+          const answer = await demo.generate(request, io);
+          speaking.resolve();
+          await spoken.promise;
+          return answer;
+        },
+      }),
+    });
     const created = await stage.create();
+    const told = async () => {
+      const { data } = await stage.done<{ data: Event[] }>('GET', `${stage.sessions}/${created.id}/events`);
+      return data.map(({ sequence, type, runId }) => [sequence, type, runId ?? null]);
+    };
     expect(sessionSchema.parse(created)).toEqual(created);
     expect(created).toMatchObject({ status: 'pending', title: null, startedAt: null, finishedAt: null });
+    expect([created.error, created.lastActivityAt]).toEqual([null, created.createdAt]);
+    expect(await stage.get(created)).toEqual(created);
+    expect([await stage.messages(created), await told()]).toEqual([[], []]);
+
     const posted = await stage.say(created, 'How much is 2+2?');
     expect(posted).toMatchObject({
       sessionId: created.id,
@@ -28,6 +50,28 @@ describe('a conversation', () => {
       metadata: {},
       run: { outcome: 'started' },
     });
+    const run = posted.run!.id;
+    const begun = [
+      [1, 'message.created', run],
+      [2, 'run.queued', run],
+      [3, 'run.started', run],
+      [4, 'session.started', run],
+      [5, 'step.started', run],
+    ];
+    const running = { status: 'running', startedAt: expect.any(String), finishedAt: null };
+    await until('the step is told of', async () => (await told()).length >= begun.length);
+    for (const [open, reached] of [
+      [asked, speaking.promise],
+      [spoken, null],
+    ] as const) {
+      // Before the model speaks and while it does: the session runs, and there is no answer yet.
+      expect(await stage.get(created)).toMatchObject(running);
+      expect((await stage.messages(created)).map(({ role }) => role)).toEqual(['user']);
+      expect(await told()).toEqual(begun);
+      open.resolve();
+      await reached;
+    }
+
     const after = await stage.becomes(created, 'pending');
     expect(after).toMatchObject({
       title: 'How much is 2+2?',
@@ -41,18 +85,18 @@ describe('a conversation', () => {
       [2, 'assistant'],
     ]);
     expect((messages[1]!.content as { text: string }).text).toContain('4');
-    expect(messages.map(({ runId }) => runId)).toEqual([posted.run!.id, posted.run!.id]);
-    expect(await stage.events(created)).toEqual([
-      'message.created',
-      'run.queued',
-      'run.started',
-      'session.started',
-      'step.started',
-      'step.generated',
-      'message.created',
-      'session.completed',
-      'run.completed',
+    expect(messages.map(({ runId }) => runId)).toEqual([run, run]);
+    expect(await told()).toEqual([
+      ...begun,
+      [6, 'step.generated', run],
+      [7, 'message.created', run],
+      [8, 'session.completed', run],
+      [9, 'run.completed', run],
     ]);
+    const events = `${stage.sessions}/${created.id}/events`;
+    const { data } = await stage.done<{ data: { createdAt: string }[] }>('GET', events);
+    expect((await stage.get(created)).lastActivityAt).toBe(data.at(-1)!.createdAt);
+    expect(data.at(-1)!.createdAt > created.createdAt).toBe(true);
     // And again: the session goes round.
     await stage.say(created, 'How much is 3*5?');
     await until('both answered', async () => (await stage.messages(created)).length === 4);
@@ -121,7 +165,7 @@ describe('a conversation', () => {
     const listed = new Map((await stage.messages(session)).map(({ id, createdAt }) => [id, createdAt]));
     expect(posted.map(({ createdAt }) => createdAt)).toEqual(posted.map(({ id }) => listed.get(id)));
     expect(posted.map(({ run }) => run!.outcome)).toEqual([
-      ...['started', 'started', 'steered', 'interrupted', 'started'],
+      ...['started', 'queued', 'steered', 'interrupted', 'started'],
     ]);
     const { createdAt } = await stage.say(session, 'first', { id: posted[0]!.id });
     expect(createdAt).toBe(posted[0]!.createdAt);
@@ -130,6 +174,7 @@ describe('a conversation', () => {
   it('carries what a message asks for into the run, and shows the caller their own metadata only', async () => {
     stage = await SessionStage.open({ script: () => ({ text: 'ok' }) });
     const session = await stage.create();
+    const modelId = await stage.createModel();
     const parts = [
       { type: 'text', text: 'What is this?' },
       { type: 'image', url: 'https://example.com/a.png' },
@@ -137,6 +182,8 @@ describe('a conversation', () => {
     const posted = await stage.done<PostedMessage>('POST', `${stage.sessions}/${session.id}/messages`, {
       content: { text: 'What is this?', parts },
       reasoningEffort: 'high',
+      policy: 'steer',
+      modelId,
       metadata: { mine: [1, null], more: 'a' },
     });
     await stage.becomes(session, 'pending');
@@ -151,8 +198,17 @@ describe('a conversation', () => {
     });
     expect(Object.keys(stored!.metadata)).toEqual(['mine', 'more']);
     expect(Object.keys(posted.metadata).toSorted()).toEqual(['mine', 'more']);
-    await stage.say(session, 'And now?');
+    const asked = { modelId, reasoningEffort: 'high', policy: 'steer' };
+    expect([posted, stored]).toMatchObject([asked, asked]);
+    // Nothing was asked for, whatever the metadata pretends.
+    const forged = { 'troupe:asked': asked, 'troupe:run': newId() };
+    const second = await stage.say(session, 'And now?', { metadata: { ...forged, own: 1 } });
     await until('answered', () => stage.scripted.requests.length === 2);
+    expect(second).toMatchObject({ modelId: null, reasoningEffort: null, policy: null });
+    const listed = (await stage.messages(session)).find(({ id }) => id === second.id)!;
+    expect({ ...listed, run: second.run }).toEqual(second);
+    expect(listed.metadata).toEqual({ own: 1 });
+    expect(message.parse(listed)).toEqual(listed);
     expect(stage.scripted.requests[1]).not.toHaveProperty('reasoningEffort');
   });
 
@@ -190,6 +246,17 @@ describe('a message', () => {
     expect((await stage.messages(session)).filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
+  it('may say that a user says it, and nobody else', async () => {
+    stage = await SessionStage.open();
+    const session = await stage.create();
+    expect(await stage.say(session, 'Hello', { role: 'user' })).toMatchObject({ role: 'user', sequence: 1 });
+    const path = `${stage.sessions}/${session.id}/messages`;
+    for (const role of ['assistant', 'system', null])
+      expect((await stage.ask('POST', path, { role, content: { text: 'Hi' } })).status).toBe(422);
+    await stage.becomes(session, 'pending');
+    expect(await stage.messages(session)).toHaveLength(2);
+  });
+
   it('names the session in whole characters', async () => {
     stage = await SessionStage.open();
     const session = await stage.create();
@@ -218,6 +285,12 @@ describe('a session', () => {
       modelId: null,
       policy: 'queue',
     });
+    await stage.done('PATCH', path, { metadata: { b: 2 } });
+    expect(await stage.done('PATCH', path, { tags: null, metadata: null })).toMatchObject({
+      ...{ title: null, tags: [], metadata: {}, policy: 'queue' },
+    });
+    expect(await stage.refused('PATCH', path, { policy: null })).toEqual([422, 'invalid_request']);
+    await stage.done('PATCH', path, { tags: ['b', 'c'] });
     expect(await stage.refused('PATCH', path, { status: 'failed' })).toEqual([422, 'invalid_request']);
     expect(await stage.refused('PATCH', path, { title: 'a\u0000b' })).toEqual([422, 'invalid_request']);
     expect(await stage.refused('PATCH', path, { modelId: newId() })).toEqual([422, 'model_not_found']);
@@ -339,6 +412,7 @@ describe('stopping and going on', () => {
     const { run, id } = await stage.say(session, 'Hello');
     const failed = await stage.becomes(session, 'failed');
     expect(failed.finishedAt).not.toBeNull();
+    expect(failed.error).toEqual({ code: 'broken', message: 'Broken.', runId: run!.id });
     expect((await stage.events(session)).slice(-3)).toEqual(['step.error', 'session.failed', 'run.failed']);
     expect(await stage.refused('POST', `${path}/messages`, { content: { text: 'Hi' } })).toEqual([
       409,
@@ -347,11 +421,37 @@ describe('stopping and going on', () => {
     // Sending the same again is no new message.
     expect((await stage.say(session, 'Hello', { id })).run).toEqual({ id: run!.id, outcome: 'duplicate' });
     working = true;
-    expect((await stage.done<Session>('POST', `${path}/retry`)).finishedAt).toBeNull();
+    expect(await stage.done('POST', `${path}/retry`)).toMatchObject({ finishedAt: null, error: null });
     await stage.becomes(session, 'pending');
     expect(await stage.lines(session)).toEqual(['user: Hello', 'assistant: Now it works.']);
     expect(await stage.refused('POST', `/v1/runs/${run!.id}/retry`)).toEqual([409, 'not_failed']);
     expect(await stage.refused('POST', `/v1/runs/${run!.id}/cancel`)).toEqual([409, 'run_ended']);
+  });
+
+  it('takes up a run that failed while another waited behind it, after that one was answered', async () => {
+    const answering = gate();
+    let working = false;
+    stage = await SessionStage.open({
+      script: ({ messages }) => {
+        if (messages.length > 1 || working) return { text: `heard ${messages.length}` };
+        return { error: { code: 'broken', message: 'Broken.', retryable: false }, gate: answering.promise };
+      },
+    });
+    const session = await stage.create();
+    const first = await stage.say(session, 'one');
+    expect((await stage.say(session, 'two')).run!.outcome).toBe('queued');
+    answering.resolve();
+    expect(await stage.becomes(session, 'pending')).toMatchObject({ error: null });
+    const path = `${stage.sessions}/${session.id}/retry`;
+    const refused = await stage.ask<Problem>('POST', path);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'not_failed' } });
+    expect(JSON.stringify(refused.body)).toContain('/v1/runs/{runId}/retry');
+    working = true;
+    await stage.done('POST', `/v1/runs/${first.run!.id}/retry`);
+    await until('both answered', async () => (await stage.messages(session)).length === 4);
+    const answers = (await stage.messages(session)).filter(({ role }) => role === 'assistant');
+    expect(answers.map(({ runId }) => runId)[1]).toBe(first.run!.id);
+    expect((await stage.becomes(session, 'pending')).error).toBeNull();
   });
 
   it('refuses an empty answer and tries again', async () => {

@@ -138,6 +138,17 @@ describe('keys of the environment', () => {
     expect(wire.heard[0]!.headers.authorization).toBe('Bearer sk-own');
   });
 
+  it('go where the operator says, for rows of the operator and of nobody else', async () => {
+    const own = { kind: 'openai', baseUrl: null } as const;
+    const addresses = { openai: wire.url, anthropic: null };
+    const { models, ids } = providersOf([own, { ...own, ofOperator: true }], { keys, addresses });
+    expect(await codeOf(ask(models.resolve(choose(ids[0]!)), buildRequest()))).toBe('model_auth');
+    expect(wire.heard).toEqual([]);
+    wire.replies(stream(responses.events({ text: ['ok'] })));
+    await ask(models.resolve(choose(ids[1]!)), buildRequest());
+    expect(wire.heard[0]!.headers.authorization).toBe('Bearer sk-of-the-operator');
+  });
+
   it('make `openai` and `anthropic` known by name, each where its key is set', () => {
     const { models } = providersOf([], { keys, named: { demo: () => createDemo() } });
     expect(models.resolve(choose('openai')).generate).toBeTypeOf('function');

@@ -1,5 +1,6 @@
+import type { JsonObject } from '@troupe/protocol';
 import { createProviders, newId, type ProviderRecord } from '@troupe/server';
-import { codeTools, Stage, violations } from '@troupe/testing';
+import { buildStart, codeTools, Stage, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formats, responses } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
@@ -39,6 +40,17 @@ afterAll(async () => {
   await wire.close();
 });
 
+/** What the user said, as it is sent. */
+function saidTo(body: JsonObject): { texts: string[]; pictures: number } {
+  const messages = (body.input ?? body.messages) as { role: string; content: string | JsonObject[] }[];
+  const { content } = messages.findLast(({ role }) => role === 'user')!;
+  const parts: JsonObject[] = typeof content === 'string' ? [{ text: content }] : content;
+  return {
+    texts: parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])),
+    pictures: JSON.stringify(content).split('aGVsbG8=').length - 1,
+  };
+}
+
 const add = {
   name: 'add',
   provider: 'code',
@@ -70,6 +82,31 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     expect(JSON.stringify(wire.heard[1]!.body)).toMatch(/call_1.*"4"/);
     expect(await stage.row(run)).toMatchObject({ input_tokens: 50, output_tokens: 11 });
     expect(await said(thread)).toEqual(['I add.', 'It is 4.']);
+  });
+
+  it('reads the text of a message and its parts, and nothing twice', async () => {
+    const picture = { type: 'image', base64: 'aGVsbG8=', mediaType: 'image/png' };
+    const text = (said: string) => ({ type: 'text', text: said });
+    const cases = [
+      { content: { text: 'What is in this picture?', parts: [picture] }, read: ['What is in this picture?'] },
+      { content: { text: 'x-ray', parts: [text('yes or no')] }, read: ['x-ray', 'yes or no'] },
+      // As clients do that join the texts of the parts.
+      { content: { text: 'one\ntwo', parts: [text('one'), picture, text('two')] }, read: ['one', 'two'] },
+      { content: { text: 'one', parts: [text('one'), text('two')] }, read: ['one', 'one', 'two'] },
+      { content: { text: '', parts: [text('only parts')] }, read: ['only parts'] },
+      { content: { text: 'no parts', parts: [] }, read: ['no parts'] },
+    ];
+    const snapshot = await stage.snapshot({ models: [modelOf(format.kind)], limits });
+    for (const { content, read } of cases) {
+      wire.replies(stream(format.events({ text: ['Yes.'] })));
+      const item = buildStart(stage.cast, snapshot, content.text);
+      item.message!.content = content;
+      await stage.kernel.start(item);
+      await stage.kernel.ended(item.run.id, { timeoutMs: 30_000 });
+      const heard = saidTo(wire.heard.at(-1)!.body);
+      expect(heard.texts, JSON.stringify(content)).toEqual(read);
+      expect(heard.pictures).toBe(content.parts.filter((part) => part === picture).length);
+    }
   });
 
   it('is asked again after a cut in the middle of the answer, and one answer is stored', async () => {

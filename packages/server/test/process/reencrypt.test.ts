@@ -35,7 +35,7 @@ test('the encryption key is rotated, with the process killed in the middle, and 
 
   // Somebody holds a secret in the middle: there it waits, and there it is killed.
   await client.query('begin');
-  await client.query(`select from troupe.secrets where name = 'S99' for update`);
+  await client.query(`select from troupe.secrets where name = 'S50' for update`);
   const env = {
     DATABASE_URL: url,
     TROUPE_ENCRYPTION_KEY: settingOf(v2),

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { TroupeClientError } from '@troupe/sdk';
-import { json, MORE, plain, record, table } from '../output.ts';
+import { CommandError } from '../failure.ts';
+import { json, MORE, plain, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
+import { modelIdOf } from './find-model.ts';
+import { show } from './show.ts';
 
 export const agents: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
@@ -19,15 +21,35 @@ export const agents: Record<string, Command> = {
   async create(given) {
     const { words, options, troupe } = given;
     const name = words[0]!;
-    const model = options.model ? { defaultModelId: options.model } : {};
+    const model = options.model ? { defaultModelId: await modelIdOf(troupe, options.model) } : {};
     const body = { name, systemPrompt: options.prompt ?? '', ...model };
     show(given, await troupe.agents.create({ body }));
+  },
+  async update(given) {
+    const { options, troupe } = given;
+    const { prompt, model, name, description, notes } = options;
+    if ([prompt, model, name, description].every((each) => each === undefined))
+      throw new UsageError(
+        'there is nothing to change',
+        'Give --prompt, --model, --name or --description; the value "none" for --model or --description clears it.',
+      );
+    const agent = await find(given);
+    const body = {
+      ...(prompt === undefined ? {} : { systemPrompt: prompt }),
+      ...(model === undefined
+        ? {}
+        : { defaultModelId: model === 'none' ? null : await modelIdOf(troupe, model) }),
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description: description === 'none' ? null : description }),
+      ...(notes === undefined ? {} : { notes }),
+    };
+    show(given, await troupe.agents.update({ params: { agentId: agent.id }, body }));
   },
   async import(given) {
     const file = given.words[0]!;
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
-      throw new TroupeClientError(`${file} cannot be read: ${problem}.`);
+      throw new CommandError('file_unreadable', `${file} cannot be read: ${problem}.`);
     });
     show(given, await given.troupe.agents.importOne({ body: text }));
   },
@@ -98,8 +120,4 @@ function numberAt({ words }: Surroundings, at: number, what: string): number {
   const number = Number(words[at]);
   if (!Number.isInteger(number)) throw new UsageError(`${what} must be a number`);
   return number;
-}
-
-function show({ terminal, options }: Surroundings, thing: object): void {
-  terminal.out(options.json ? json(thing) : record(thing as Record<string, unknown>));
 }

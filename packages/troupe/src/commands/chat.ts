@@ -1,7 +1,9 @@
 import type { Agent } from '@troupe/protocol';
-import { type Session, TurnFailedError } from '@troupe/sdk';
+import { type Session, TroupeClientError, TurnFailedError } from '@troupe/sdk';
+import { InSession, tell } from '../failure.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
+import { modelIdOf } from './find-model.ts';
 import { Writing } from './writing.ts';
 
 /** What shells tell of a program that Ctrl-C ended. */
@@ -12,11 +14,13 @@ export const chat: Command = async (given) => {
   const { troupe, terminal, words, options } = given;
   const agent = await findAgent(troupe, words[0]!);
   const session = await openSession(given, agent);
-  const goOn = `troupe chat ${/^[\w.-]+$/.test(agent.name) ? agent.name : agent.id} --session ${session.id}`;
+  const goOn = `troupe chat ${nameOf(agent)} --session ${session.id}`;
   const message = words.slice(1).join(' ');
   if (message !== '') {
-    const code = await say(given, session, message, goOn);
-    if (code === 0 && terminal.isWatched && !options.json) terminal.err(`Go on with: ${goOn}\n`);
+    const code = await say(given, session, message, goOn).catch((error: unknown) => {
+      throw comeBack(error, agent, session, goOn);
+    });
+    if (code === 0 && !options.json) terminal.err(`Go on with: ${goOn}\n`);
     return code;
   }
 
@@ -29,25 +33,40 @@ export const chat: Command = async (given) => {
       if (code === INTERRUPTED) return code;
     } catch (error) {
       // A turn that failed does not end the conversation: it is taken up again or left there.
-      if (!(error instanceof TurnFailedError)) throw error;
-      terminal.err(`error: ${error.message}\n`);
-      code = 1;
+      if (!(error instanceof TurnFailedError)) throw comeBack(error, agent, session, goOn);
+      const asJson = options.json ?? false;
+      code = tell(asJson ? new InSession(error, session.id, []) : error, terminal, { asJson });
     }
   }
-  terminal.err(`Go on with: ${goOn}\n`);
+  if (!options.json) terminal.err(`Go on with: ${goOn}\n`);
   return code;
 };
 
+/** What went wrong, with the session that it went wrong in. */
+function comeBack(error: unknown, agent: Agent, session: Session, goOn: string): unknown {
+  if (!(error instanceof TroupeClientError)) return error;
+  const hasFailed = error instanceof TurnFailedError && error.turn.status === 'failed';
+  return new InSession(error, session.id, [
+    ...(hasFailed ? [`Try it again with: troupe sessions retry ${nameOf(agent)} ${session.id}`] : []),
+    `Go on with: ${goOn}`,
+  ]);
+}
+
+/** As a word that every shell takes. */
+function nameOf({ name, id }: Agent): string {
+  return /^[\w.-]+$/.test(name) && !name.startsWith('-') ? name : id;
+}
+
 async function openSession({ troupe, options }: Surroundings, agent: Agent): Promise<Session> {
   if (options.session === undefined)
-    return troupe.open(agent.id, options.model ? { modelId: options.model } : {});
+    return troupe.open(agent.id, options.model ? { modelId: await modelIdOf(troupe, options.model) } : {});
   const session = troupe.session(agent.id, options.session);
   await session.get(); // Said before anything is typed, where there is none.
   return session;
 }
 
 async function say(
-  { terminal, options }: Surroundings,
+  { troupe, terminal, options }: Surroundings,
   session: Session,
   text: string,
   goOn: string,
@@ -56,8 +75,10 @@ async function say(
   const undo = terminal.onInterrupt(() => interrupt.abort());
   const writing = options.json ? null : new Writing(terminal);
   try {
+    const { model } = options;
+    const modelId = model && options.session ? { modelId: await modelIdOf(troupe, model) } : {};
     const turn = await session.sendAndWait(
-      { content: { text }, ...(options.model && options.session ? { modelId: options.model } : {}) },
+      { content: { text }, ...modelId },
       { signal: interrupt.signal, onItem: (item, posted) => writing?.show(item, posted) },
     );
     writing?.finish(turn.text);
@@ -67,7 +88,9 @@ async function say(
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
     writing?.stop();
-    terminal.err(`\nThe agent goes on without you. Come back to it with: ${goOn}\n`);
+    const message = 'The agent goes on without you.';
+    const said = { error: { code: 'interrupted', message, sessionId: session.id } };
+    terminal.err(options.json ? `${JSON.stringify(said)}\n` : `\n${message} Come back to it with: ${goOn}\n`);
     return INTERRUPTED;
   } finally {
     writing?.stop();

@@ -1,5 +1,6 @@
 import type { Agent } from '@troupe/protocol';
-import { type Troupe, TroupeClientError } from '@troupe/sdk';
+import type { Troupe } from '@troupe/sdk';
+import { CommandError } from '../failure.ts';
 
 export const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -15,5 +16,5 @@ export async function findAgent(troupe: Troupe, nameOrId: string): Promise<Agent
   }
   const hint =
     close.length > 0 ? `Is it ${close.slice(0, 5).join(' or ')}?` : '`troupe agents list` shows all.';
-  throw new TroupeClientError(`There is no agent "${nameOrId}". ${hint}`);
+  throw new CommandError('agent_not_found', `There is no agent "${nameOrId}". ${hint}`);
 }

@@ -1,12 +1,13 @@
-import { type Message, runStatus } from '@troupe/protocol';
+import { runStatus } from '@troupe/protocol';
 import type { Run } from '@troupe/sdk';
-import { json, MORE, plain, record, table } from '../output.ts';
+import { json, MORE, record, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent, ID } from './find-agent.ts';
+import { show } from './show.ts';
+import { eventLine, everything, messagesAsText, PAGE } from './thread.ts';
 
-const PAGE = 1_000;
 const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 
 export const runs: Record<string, Command> = {
@@ -35,8 +36,7 @@ export const runs: Record<string, Command> = {
     const { runId } = paramsOf(given);
     const of = oneOf('of', options.of ?? 'thread', ['thread', 'run']);
     const all = await everything((after) => troupe.run(runId).messages({ of, after, limit: PAGE }));
-    if (options.json) return terminal.out(json(all));
-    terminal.out(all.length === 0 ? 'none\n' : all.map(lineOf).join(''));
+    terminal.out(options.json ? json(all) : messagesAsText(all));
   },
   async events({ troupe, terminal, options, ...given }) {
     const run = troupe.run(paramsOf(given).runId);
@@ -66,28 +66,12 @@ async function details(given: Surroundings): Promise<void> {
   given.terminal.out(`\n${table(calls, ['step', 'tool', 'status', 'arguments', 'output'])}`);
 }
 
-/** All of a list that goes by sequence. */
-async function everything<Item extends { sequence: number }>(
-  page: (after: number) => Promise<{ data: Item[] }>,
-): Promise<Item[]> {
-  const all: Item[] = [];
-  for (let after = 0; ; after = all.at(-1)!.sequence) {
-    const { data } = await page(after);
-    all.push(...data);
-    if (data.length < PAGE) return all;
-  }
-}
-
 /** Until the run has ended: what comes after the end of one that was taken up again is shown too. */
 async function follow(run: Run, terminal: Terminal, asJson: boolean): Promise<void> {
   for await (const item of run.stream()) {
     if (item.kind !== 'event') continue;
     const { event } = item;
-    terminal.out(
-      asJson
-        ? `${JSON.stringify(event)}\n`
-        : plain(`${event.sequence}  ${event.type}  ${JSON.stringify(event.data)}`).concat('\n'),
-    );
+    terminal.out(eventLine(event, asJson));
     if (ENDS.includes(event.type) && (await isOver(run, event.sequence))) return;
   }
 }
@@ -98,17 +82,8 @@ async function isOver(run: Run, sequence: number): Promise<boolean> {
   return data.length === 0;
 }
 
-function lineOf({ sequence, role, content }: Message): string {
-  const text = 'text' in content ? content.text : JSON.stringify(content);
-  return `${sequence}  ${role}: ${plain(text)}\n`;
-}
-
 function paramsOf({ words }: Pick<Surroundings, 'words'>): { runId: string } {
   const runId = words[0]!;
   if (!ID.test(runId)) throw new UsageError(`"${runId}" is no id of a run`, '`troupe runs list` shows them.');
   return { runId };
-}
-
-function show({ terminal, options }: Surroundings, run: object): void {
-  terminal.out(options.json ? json(run) : record(run as Record<string, unknown>));
 }

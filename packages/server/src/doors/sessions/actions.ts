@@ -2,6 +2,7 @@ import { type BusyPolicy, type JsonObject, RESERVED, type SessionStatus } from '
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { takeUpAgain } from './retry.ts';
 import { titleFrom } from './title.ts';
 
 /** Whoever acts: a project, and the person where it is one. */
@@ -130,19 +131,27 @@ async function stopRuns({ db, kernel }: Parts, thread: string, by: string | null
   for (const run of await store.openRuns(db, thread)) await kernel.cancel(run, 'user', by);
 }
 
+export interface Retry {
+  modelId?: string | undefined;
+}
+
 export async function retrySession(
   parts: Parts,
   who: Who,
   address: SessionAddress,
+  { modelId }: Retry = {},
 ): Promise<store.SessionRow> {
   const session = await getSession(parts, who, address);
   const run = await store.failedRun(parts.db, session.threadId);
-  const retried = run ? await parts.kernel.retry(run) : null;
+  const retried = run ? await takeUpAgain(parts, who, run, modelId) : null;
   if (!retried?.ok) {
     throw new Refusal(
       'conflict',
       'not_failed',
       `The session is ${session.status}; only a failed one can be taken up again.`,
+      {
+        hint: 'A run that failed while others waited behind it is taken up by POST /v1/runs/{runId}/retry; GET /v1/runs?sessionId=…&status=failed lists them.',
+      },
     );
   }
   return getSession(parts, who, address);

@@ -13,7 +13,7 @@ export const sessionsDoor: Door = {
   cancelEvents: ['session.canceled'],
   context: (view) => {
     const { run, snapshot, transcript } = view;
-    const { earlier, own } = turnsFor(run.id, transcript);
+    const { earlier, own } = turnsFor(run, transcript);
     const { summary, upTo } = summaryOf(transcript);
     const open = earlier.filter((turn) => isWhole(turn) && endOf(turn) > upTo);
     const room = roomFor(view);
@@ -43,7 +43,7 @@ export const sessionsDoor: Door = {
     if (calls.length === 0) {
       const due = summaryDue(
         transcript,
-        turnsFor(run.id, transcript),
+        turnsFor(run, transcript),
         snapshot.limits.historyMessages,
         Math.min(MOST_BYTES, roomFor(view)),
       );

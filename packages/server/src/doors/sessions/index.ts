@@ -5,6 +5,7 @@
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
 export * from './actions.ts';
+export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { sessionsDoor } from './door.ts';
 export { type Edit, forkRun } from './fork.ts';

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BusyPolicy, JsonObject, PostedMessage, TextContent } from '@troupe/protocol';
+import type { BusyPolicy, JsonObject, PostedMessage, ReasoningEffort, TextContent } from '@troupe/protocol';
 import { snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import { agentArchived, type Parts, type SessionAddress, type Who } from './actions.ts';
+import { noteAsked } from './asked.ts';
 import { sessionsDoor } from './door.ts';
 import { answeredBy, RUN_KEY } from './turns.ts';
 
@@ -12,7 +13,7 @@ export interface Posting {
   content: TextContent;
   policy?: BusyPolicy | undefined;
   modelId?: string | undefined;
-  reasoningEffort?: string | undefined;
+  reasoningEffort?: ReasoningEffort | undefined;
   metadata: JsonObject;
 }
 
@@ -60,7 +61,7 @@ export async function postMessage(
     role: 'user' as const,
     content: posting.content as store.StoredMessage['content'],
     sender: who.entityId ?? session.entityId,
-    metadata: { ...posting.metadata, [RUN_KEY]: run },
+    metadata: { ...noteAsked(posting.metadata, posting), [RUN_KEY]: run },
   };
   const metadata = {
     ...(posting.modelId ? { modelId: posting.modelId } : {}),
@@ -107,7 +108,7 @@ export async function postMessage(
       step: null,
       createdAt: done.createdAt!,
     },
-    run: { id: done.run!, outcome: done.outcome },
+    run: { id: done.run!, outcome: done.outcome === 'started' && !done.ready ? 'queued' : done.outcome },
   };
 }
 

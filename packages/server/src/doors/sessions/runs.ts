@@ -1,6 +1,7 @@
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { messagesOf, type Parts, type Who } from './actions.ts';
+import { messagesOf, type Parts, type Retry, type Who } from './actions.ts';
+import { takeUpAgain } from './retry.ts';
 
 // What can be done to a run by its id. A person reaches the runs of their own sessions.
 
@@ -37,18 +38,29 @@ export async function cancelRun(parts: Parts, who: Who, id: string): Promise<sto
   return getRun(parts, who, id);
 }
 
-export async function retryRun(parts: Parts, who: Who, id: string): Promise<store.RunRecord> {
+export async function retryRun(
+  parts: Parts,
+  who: Who,
+  id: string,
+  { modelId }: Retry = {},
+): Promise<store.RunRecord> {
   const run = await getRun(parts, who, id);
-  const retried = await parts.kernel.retry(run.id);
+  // Known before a model is looked for: that a run goes well must not be told as something about its model.
+  if (run.status !== 'failed' && run.status !== 'canceled') throw notFailed(run.status);
+  const retried = await takeUpAgain(parts, who, run.id, modelId);
   if (!retried.ok) {
     if (retried.code === 'run_not_found') throw notFound('run');
-    throw new Refusal(
-      'conflict',
-      'not_failed',
-      `The run is ${retried.status}; only one that failed or was canceled can be taken up again.`,
-    );
+    throw notFailed(retried.status!);
   }
   return getRun(parts, who, id);
+}
+
+function notFailed(status: string): Refusal {
+  return new Refusal(
+    'conflict',
+    'not_failed',
+    `The run is ${status}; only one that failed or was canceled can be taken up again.`,
+  );
 }
 
 /** The messages of the run's thread, or what it was asked and what it said. */

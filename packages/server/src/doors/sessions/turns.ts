@@ -1,4 +1,4 @@
-import type { StoredMessage } from '../../store/index.ts';
+import type { RunRow, StoredMessage } from '../../store/index.ts';
 import { isSummary } from './summary.ts';
 
 /**
@@ -27,11 +27,15 @@ export interface Turn {
  * they came: one that arrived while another was being answered stands before that answer, and a model that read it there
  * would answer both at once, or think that it had. Messages whose turn has yet to come are left out.
  */
-export function turnsFor(run: string, transcript: readonly StoredMessage[]): { earlier: Turn[]; own: Turn } {
+export function turnsFor(
+  { id: run, triggerSeq }: Pick<RunRow, 'id' | 'triggerSeq'>,
+  transcript: readonly StoredMessage[],
+): { earlier: Turn[]; own: Turn } {
   const turns = new Map<string, Turn>();
   for (const message of transcript) {
     if (isSummary(message)) continue;
-    const answeredIn = answeredBy(message);
+    // What a fork was asked is noted as asked of the run that it was made of.
+    const answeredIn = message.seq === triggerSeq ? run : answeredBy(message);
     const key = answeredIn ?? message.id;
     const turn = turns.get(key) ?? { run: answeredIn, messages: [], answered: false };
     turn.messages.push(message);

@@ -38,7 +38,8 @@ export function sizeOf(turn: readonly StoredMessage[]): number {
 }
 
 export function saidSize(message: ModelMessage): number {
-  return sizeWithImages(message);
+  // Where there are parts, the text is one of them.
+  return sizeWithImages(message.role === 'user' && message.parts ? { ...message, text: '' } : message);
 }
 
 function sizeWithImages(value: unknown): number {

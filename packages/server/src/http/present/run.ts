@@ -2,10 +2,13 @@ import type { Run, RunStep, ToolCall } from '@troupe/protocol';
 import { argumentsHash } from '../../doors/sessions/index.ts';
 import type { RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
 
+const MILLIONTHS = 1_000_000;
+
 export function presentRun({ inputTokens, outputTokens, ...run }: RunRecord): Run {
   return {
     ...run,
     usage: { inputTokens, outputTokens },
+    cost: run.cost / MILLIONTHS,
     createdAt: run.createdAt.toISOString(),
     startedAt: run.startedAt?.toISOString() ?? null,
     completedAt: run.completedAt?.toISOString() ?? null,
@@ -17,6 +20,7 @@ export function presentStep({ inputTokens, outputTokens, ...step }: RunStepRecor
   return {
     ...step,
     usage: { inputTokens, outputTokens },
+    cost: step.cost / MILLIONTHS,
     startedAt: step.startedAt.toISOString(),
     firstTokenAt: step.firstTokenAt?.toISOString() ?? null,
     finishedAt: step.finishedAt.toISOString(),

@@ -1,5 +1,5 @@
 import type { Message, Session } from '@troupe/protocol';
-import { answeredBy, RUN_KEY } from '../../doors/sessions/index.ts';
+import { ASKED_KEY, answeredBy, askedIn, RUN_KEY } from '../../doors/sessions/index.ts';
 import type { MessageRow, SessionRow } from '../../store/index.ts';
 
 export function presentSession(row: SessionRow): Session {
@@ -8,6 +8,7 @@ export function presentSession(row: SessionRow): Session {
     ...session,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
+    lastActivityAt: row.lastActivityAt.toISOString(),
     startedAt: row.startedAt?.toISOString() ?? null,
     finishedAt: row.finishedAt?.toISOString() ?? null,
   };
@@ -15,11 +16,12 @@ export function presentSession(row: SessionRow): Session {
 
 export function presentMessage(sessionId: string | null, row: MessageRow): Message {
   const { threadId: _, metadata, ...message } = row;
-  const { [RUN_KEY]: __, ...own } = metadata ?? {};
+  const { [RUN_KEY]: __, [ASKED_KEY]: ___, ...own } = metadata ?? {};
   return {
     ...message,
     sessionId,
     runId: answeredBy(row),
+    ...(row.role === 'user' ? askedIn(metadata) : {}),
     metadata: own,
     createdAt: new Date(row.createdAt).toISOString(),
     // What the content is, its role says; whoever wrote it saw to that.

@@ -47,7 +47,7 @@ export function agentRoutes(endpoints: Endpoints): void {
     diffVersions(services.db, caller.project, params.agentId, query),
   );
   endpoints.serve(agentEndpoints.rollback, ({ services, caller, params, body }) =>
-    rollBack(services.db, authorOf(caller), params.agentId, body.version),
+    rollBack(services.db, authorOf(caller), params.agentId, body),
   );
   endpoints.serve(agentEndpoints.importOne, ({ services, caller, body, context }) => {
     const mediaType = (context.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();

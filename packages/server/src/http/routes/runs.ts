@@ -7,6 +7,7 @@ import {
   listRuns,
   retryRun,
 } from '../../doors/sessions/index.ts';
+import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentCall, presentRun, presentStep } from '../present/run.ts';
@@ -25,13 +26,13 @@ export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.cancel, async ({ services, caller, params }) =>
     presentRun(await cancelRun(services, caller, params.runId)),
   );
-  endpoints.serve(runEndpoints.retry, async ({ services, caller, params }) =>
-    presentRun(await retryRun(services, caller, params.runId)),
+  endpoints.serve(runEndpoints.retry, async ({ services, caller, params, body }) =>
+    presentRun(await retryRun(services, caller, params.runId, body)),
   );
   endpoints.serve(runEndpoints.fork, async ({ services, caller, params, body }) =>
     presentRun(await forkRun(services, caller, params.runId, body)),
   );
   endpoints.serve(runEndpoints.continue, async ({ services, caller, params, body }) =>
-    presentSession(await continueRun(services, caller, params.runId, body)),
+    presentSession(await continueRun(services, caller, params.runId, body, authorOf(caller))),
   );
 }

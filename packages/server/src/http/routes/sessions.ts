@@ -36,8 +36,8 @@ export function sessionRoutes(endpoints: Endpoints): void {
   endpoints.serve(sessionEndpoints.cancel, async ({ services, caller, params }) =>
     presentSession(await cancelSession(services, caller, params)),
   );
-  endpoints.serve(sessionEndpoints.retry, async ({ services, caller, params }) =>
-    presentSession(await retrySession(services, caller, params)),
+  endpoints.serve(sessionEndpoints.retry, async ({ services, caller, params, body }) =>
+    presentSession(await retrySession(services, caller, params, body)),
   );
   endpoints.serve(sessionEndpoints.fork, async ({ services, caller, params, body }) =>
     presentSession(await forkSession(services, caller, params, body, authorOf(caller))),

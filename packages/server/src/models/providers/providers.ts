@@ -12,6 +12,8 @@ export interface ProviderRecord {
   baseUrl: string | null;
   apiKey: string | null;
   status: 'active' | 'disabled';
+  /** The key of the environment is for the operator's project: rows of others never spend it. */
+  ofOperator?: boolean;
 }
 
 export interface ProviderSource {
@@ -29,6 +31,8 @@ export interface ProvidersOptions {
   named?: Record<string, ModelProvider>;
   /** From the environment: for `openai` and `anthropic` in snapshots, and for rows without a key of their own. */
   keys?: ProviderKeys;
+  /** Where the keys of the environment are sent instead of the providers' own addresses. */
+  addresses?: ProviderKeys;
   /** For how long a row may be used without looking again. */
   cacheMs?: number;
 }
@@ -39,11 +43,12 @@ const NO_KEYS: ProviderKeys = { openai: null, anthropic: null };
 
 /** A snapshot names a provider by the id of its row, or by a name that this process knows. */
 export function createProviders(source: ProviderSource, options: ProvidersOptions = {}): Models {
-  const { named = {}, keys = NO_KEYS, cacheMs = 5_000 } = options;
+  const { named = {}, keys = NO_KEYS, addresses = NO_KEYS, cacheMs = 5_000 } = options;
+  const environment = { keys, addresses };
   const byName = createModels({
     ...named,
-    openai: fromEnvironment('openai', keys),
-    anthropic: fromEnvironment('anthropic', keys),
+    openai: fromEnvironment('openai', environment),
+    anthropic: fromEnvironment('anthropic', environment),
   });
   const load = cached(source, cacheMs);
   return {
@@ -59,7 +64,7 @@ export function createProviders(source: ProviderSource, options: ProvidersOption
           called.kind = row.kind;
           if (row.kind === 'demo')
             return byName.resolve({ ...choice, provider: 'demo' }).generate(request, io);
-          return call(endpointOf({ ...row, kind: row.kind }, keys), request, io);
+          return call(endpointOf({ ...row, kind: row.kind }, environment), request, io);
         },
       };
       return called;
@@ -67,9 +72,14 @@ export function createProviders(source: ProviderSource, options: ProvidersOption
   };
 }
 
-function fromEnvironment(kind: keyof ProviderKeys, keys: ProviderKeys): ModelProvider {
+interface FromEnvironment {
+  keys: ProviderKeys;
+  addresses: ProviderKeys;
+}
+
+function fromEnvironment(kind: keyof ProviderKeys, { keys, addresses }: FromEnvironment): ModelProvider {
   const apiKey = keys[kind];
-  const endpoint: Endpoint = { kind, baseUrl: null, apiKey };
+  const endpoint: Endpoint = { kind, baseUrl: addresses[kind], apiKey };
   const remote: Model = { maxInputTokens, generate: (request, io) => call(endpoint, request, io) };
   return (model) => {
     if (apiKey) return remote;
@@ -84,11 +94,15 @@ function fromEnvironment(kind: keyof ProviderKeys, keys: ProviderKeys): ModelPro
   };
 }
 
-/** The key of the environment goes to the provider's own address and nowhere else. */
-function endpointOf(row: ProviderRecord & { kind: Endpoint['kind'] }, keys: ProviderKeys): Endpoint {
-  const { kind, baseUrl } = row;
-  const fallback = kind !== 'openai_compatible' && baseUrl === null ? keys[kind] : null;
-  return { kind, baseUrl, apiKey: row.apiKey ?? fallback };
+/** The key of the environment goes where the operator says, for rows of the operator's project that name neither key nor address. */
+function endpointOf(
+  { kind, baseUrl, apiKey, ofOperator }: ProviderRecord & { kind: Endpoint['kind'] },
+  { keys, addresses }: FromEnvironment,
+): Endpoint {
+  if (kind === 'openai_compatible' || baseUrl !== null || apiKey !== null || !ofOperator) {
+    return { kind, baseUrl, apiKey };
+  }
+  return { kind, baseUrl: addresses[kind], apiKey: keys[kind] };
 }
 
 function usable(row: ProviderRecord | null, id: string, model: string): ProviderRecord {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { type Place, putFile } from './place.ts';
@@ -11,7 +12,19 @@ export async function choosePort(place: Place): Promise<number> {
   return (usable ? await listenOnce(last) : undefined) ?? freePort();
 }
 
+/**
+ * Below the ports that systems give to connections of their own (from 32768 on): one of those could be taken by anybody's
+ * connection just while Postgres is down, and it could not come back.
+ */
+const LOWEST = 20_000;
+const HIGHEST = 32_000;
+const TRIES = 20;
+
 export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = await listenOnce(randomInt(LOWEST, HIGHEST));
+    if (port !== undefined) return port;
+  }
   const port = await listenOnce(0);
   if (port === undefined) throw new Error('no free port on the loopback interface');
   return port;

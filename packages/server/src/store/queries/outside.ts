@@ -103,8 +103,18 @@ export type Retried =
   | { ok: true; run: string; thread: string; ready: boolean }
   | { ok: false; code: 'run_not_found' | 'run_not_retryable'; status?: string; reason?: string | null };
 
-export async function retry(db: Database, run: string): Promise<Retried> {
-  return one(db, 'retry', 'select troupe.retry($1) as answer', [run]);
+/** What a run goes on with that is taken up again. */
+export interface RetryWith {
+  snapshot: string;
+  wallMs: number;
+  historyLimit: number;
+  /** Where one was chosen for this run. */
+  modelId?: string;
+}
+
+export async function retry(db: Database, run: string, current: RetryWith | null = null): Promise<Retried> {
+  const given = current && toJsonText({ ...current });
+  return one(db, 'retry', 'select troupe.retry($1, $2::jsonb) as answer', [run, given]);
 }
 
 export type Forked =

@@ -30,9 +30,17 @@ export async function readProvider(
 }
 
 /** By its id alone, for the worker: a run is pinned to a snapshot that names it. */
-export async function findProvider(db: Database, provider: string): Promise<ProviderRow | undefined> {
-  const rows = await db.run<ProviderRow>(
-    { name: 'find_provider', text: 'select * from troupe.llm_providers where id = $1', values: [provider] },
+export async function findProvider(
+  db: Database,
+  provider: string,
+): Promise<(ProviderRow & { project_name: string }) | undefined> {
+  const rows = await db.run<ProviderRow & { project_name: string }>(
+    {
+      name: 'find_provider',
+      text: `select p.*, j.name as project_name from troupe.llm_providers p join troupe.projects j on j.id = p.project_id
+        where p.id = $1`,
+      values: [provider],
+    },
     db.pool,
   );
   return rows[0];
@@ -105,4 +113,36 @@ export async function deleteProvider(transaction: Transaction, id: string): Prom
 function columnsOf({ name, baseUrl, keyEnvelope, status }: ProviderWrite) {
   const key_envelope = keyEnvelope === null ? null : toJsonText(keyEnvelope);
   return { name, base_url: baseUrl, key_envelope, status };
+}
+
+/** Which kinds of provider the project has, and which ones the environment has brought; locked, so that one process at a time brings. */
+export async function lockKinds(
+  transaction: Transaction,
+  project: string,
+): Promise<{ brought: string[]; present: string[]; names: string[]; hasDefault: boolean }> {
+  const { environment_kinds: brought, default_model_id } = await transaction
+    .selectFrom('projects')
+    .select(['environment_kinds', 'default_model_id'])
+    .where('id', '=', project)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  const rows = await transaction
+    .selectFrom('llm_providers')
+    .select(['kind', 'name'])
+    .where('project_id', '=', project)
+    .execute();
+  return {
+    brought,
+    present: rows.map(({ kind }) => kind),
+    names: rows.map(({ name }) => name.toLowerCase()),
+    hasDefault: default_model_id !== null,
+  };
+}
+
+export async function noteKinds(transaction: Transaction, project: string, kinds: string[]): Promise<void> {
+  await transaction
+    .updateTable('projects')
+    .set({ environment_kinds: kinds })
+    .where('id', '=', project)
+    .execute();
 }

@@ -54,7 +54,8 @@ export interface RunRecord {
 }
 
 // While a worker holds a run, how far it came is in its head.
-const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt, r.takeovers,
+const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt,
+    r.takeovers_in_all as takeovers,
     r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", case when r.trigger_type = 'fork'
       then jsonb_build_object('runId', r.trigger->'forkedFrom', 'step', r.trigger->'forkedAtStep') end as "forkedFrom", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
     coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
@@ -71,6 +72,28 @@ export async function findRun(
       name: 'find_run',
       text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and r.id = $3`,
       values: [scope.project, scope.entityId, id],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+export interface RunChoice {
+  agentId: string | null;
+  /** What the message named, or whoever took the run up again. */
+  modelId: string | null;
+  /** What its session names. */
+  sessionModelId: string | null;
+}
+
+/** Who chose which model for a run. */
+export async function choiceOf(db: Database, run: string): Promise<RunChoice | null> {
+  const rows = await db.run<RunChoice>(
+    {
+      name: 'choice_of',
+      text: `select r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId"
+        from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.id = $1`,
+      values: [run],
     },
     db.pool,
   );

@@ -17,6 +17,10 @@ export interface SessionRow {
   metadata: JsonObject;
   createdAt: Date;
   updatedAt: Date;
+  /** Of the last event, else of the session. */
+  lastActivityAt: Date;
+  /** Of the run that left it failed. */
+  error: { code: string; message: string; runId: string } | null;
   status: SessionStatus;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -33,11 +37,14 @@ export interface SessionScope {
 // Every part is one look into an index, however long the session is.
 const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "entityId", s.thread_id as "threadId", s.title, s.tags, s.model_id as "modelId",
     s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
-    (select r.completed_at from troupe.runs r where r.id = t.failed_run_id) as "finishedAt",
+    e.completed_at as "finishedAt",
+    case when e.id is not null then jsonb_build_object('code', coalesce(e.error->>'code', 'failed'), 'message', coalesce(e.error->>'message', ''), 'runId', e.id) end as error,
+    greatest(s.created_at, (select v.created_at from troupe.events v where v.thread_id = s.thread_id and v.seq = t.last_event_seq)) as "lastActivityAt",
     (select left(m.content->>'text', 300) from troupe.messages m where m.thread_id = s.thread_id and m.seq = 1) as "firstText"
   from troupe.sessions s
     join troupe.threads t on t.id = s.thread_id
     left join troupe.runs a on a.id = t.active_run_id
+    left join troupe.runs e on e.id = t.failed_run_id
     left join lateral (select r.started_at from troupe.runs r where r.thread_id = s.thread_id order by r.created_at limit 1) f on true
     cross join lateral (select case when a.status in ('queued', 'running') then 'running' when a.status is not null then 'waiting'
       when t.failed_run_id is not null then 'failed' else 'pending' end as status) x`;
@@ -158,7 +165,9 @@ export async function createSession(db: Database, project: string, session: NewS
 }
 
 type Changeable = Pick<NewSession, 'title' | 'tags' | 'modelId' | 'policy' | 'metadata'>;
-export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | undefined };
+export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | null | undefined } & {
+  policy?: BusyPolicy | undefined;
+};
 
 /** What is not given stays; null clears. */
 export async function updateSession(db: Database, id: string, changes: SessionChanges): Promise<void> {
@@ -166,10 +175,10 @@ export async function updateSession(db: Database, id: string, changes: SessionCh
     .updateTable('sessions')
     .set({
       ...(changes.title !== undefined ? { title: changes.title } : {}),
-      ...(changes.tags !== undefined ? { tags: changes.tags } : {}),
+      ...(changes.tags !== undefined ? { tags: changes.tags ?? [] } : {}),
       ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
       ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
-      ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata) } : {}),
+      ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata ?? {}) } : {}),
       updated_at: new Date(),
     })
     .where('id', '=', id)
@@ -205,17 +214,18 @@ export async function forkSession(
 
 /**
  * A session that begins with the messages of a run's thread up to its end. What the run was asked is noted as answered by
- * it: a fork's was noted under the run that it was made of. False where the agent is not active, or the run is at work.
+ * it: a fork's was noted under the run that it was made of. It is set up as the session that the run came from. False where the agent is not active, or the run is at work.
  */
 export async function continueRun(
   db: Database,
   run: string,
   target: { id: string; thread: string; title: string | null; entity: string; runKey: string },
+  author: Pick<Author, 'kind' | 'id'>,
 ): Promise<boolean> {
   const rows = await db.run<{ id: string }>(
     {
       name: 'continue_run',
-      text: `with source as (select r.*, greatest(coalesce(r.trigger_seq, 0), coalesce((select max(m.seq) from troupe.messages m
+      text: `with recursive ${LINE}, source as (select r.*, greatest(coalesce(r.trigger_seq, 0), coalesce((select max(m.seq) from troupe.messages m
             where m.thread_id = r.thread_id and m.run_id = r.id), 0)) as upto
           from troupe.runs r join troupe.agents a on a.id = r.agent_id and a.project_id = r.project_id and a.status = 'active'
           where r.id = $1 and r.status in ('completed', 'failed', 'canceled')),
@@ -223,25 +233,40 @@ export async function continueRun(
         copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
           select $3, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step,
             case when m.seq = s.trigger_seq then coalesce(m.metadata, '{}') || jsonb_build_object($6::text, s.id) else m.metadata end, m.created_at
-          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto)
-        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title)
-          select $2, s.project_id, s.agent_id, $3, $5, $4 from source s returning id`,
-      values: [run, target.id, target.thread, target.title, target.entity, target.runKey],
+          from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto),
+        noted as (insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+          select s.project_id, $7, $8, 'session.continued', $2::uuid::text, jsonb_build_object('from', s.id, 'entityId', $5::uuid) from source s)
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
+          select $2, s.project_id, s.agent_id, $3, $5, coalesce($4, o.title), coalesce(o.tags, '{}'), o.model_id, coalesce(o.policy, 'queue'),
+            coalesce(o.metadata, '{}') from source s left join origin o on true returning id`,
+      values: [
+        run,
+        target.id,
+        target.thread,
+        target.title,
+        target.entity,
+        target.runKey,
+        author.kind,
+        author.id,
+      ],
     },
     db.pool,
   );
   return rows.length === 1;
 }
 
+// The run $1, and those that it was forked from, however often. Only a session's run leads to a session; of a fork, the first that does.
+const LINE = `line as (select r.thread_id, r.trigger, r.trigger_type, 0 as back from troupe.runs r where r.id = $1
+    union all select r.thread_id, r.trigger, r.trigger_type, l.back + 1 from line l join troupe.runs r on r.id = (l.trigger->>'forkedFrom')::uuid
+      where l.trigger_type = 'fork'),
+  origin as (select s.* from line l join troupe.sessions s on s.thread_id = l.thread_id order by l.back limit 1)`;
+
 /** Who the session belongs to that a run is of, or that the run is of which it was forked from, however often. */
 export async function ownerOfRun(db: Database, run: string): Promise<string | null> {
   const rows = await db.run<{ entity: string }>(
     {
       name: 'owner_of_run',
-      text: `with recursive line as (select r.thread_id, r.trigger, r.trigger_type from troupe.runs r where r.id = $1
-          union all select r.thread_id, r.trigger, r.trigger_type from line l join troupe.runs r on r.id = (l.trigger->>'forkedFrom')::uuid
-            where l.trigger_type = 'fork')
-        select s.entity_id as entity from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1`,
+      text: `with recursive ${LINE} select entity_id as entity from origin`,
       values: [run],
     },
     db.pool,
