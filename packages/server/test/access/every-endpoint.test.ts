@@ -306,6 +306,9 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/runs?agentId=${ours.agentId}`,
     `/v1/runs?sessionId=${ours.sessionId}`,
     `/v1/models?providerId=${ours.providerId}`,
+    `/v1/inbox?agentId=${ours.agentId}`,
+    `/v1/inbox?sessionId=${ours.sessionId}`,
+    `/v1/inbox?runId=${ours.runId}`,
   ]) {
     const { status, text } = await ask('GET', query);
     if (status === 200) expect([query, JSON.parse(text).data]).toEqual([query, []]);
@@ -331,6 +334,9 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     }),
   );
   expect(naming.toSorted()).toEqual([
+    'GET /v1/inbox agentId',
+    'GET /v1/inbox runId',
+    'GET /v1/inbox sessionId',
     'GET /v1/models providerId',
     'GET /v1/runs agentId',
     'GET /v1/runs sessionId',
