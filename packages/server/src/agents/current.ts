@@ -25,6 +25,8 @@ export interface Asked {
   agentId: string;
   /** What the message, then the session names; null or undefined: nothing. */
   modelIds: readonly (string | null | undefined)[];
+  /** Where the caller has read it already, with these models. */
+  standing?: Standing | undefined;
 }
 
 type Stored = Pick<Current, 'snapshotId' | 'historyMessages' | 'wallMs' | 'inDoubt'>;
@@ -43,7 +45,7 @@ export async function snapshotFor(db: Database, asked: Asked): Promise<Current> 
   if (found) return { ...found, entityId, name, version, status };
   const { snapshot, version: compiled } = await compileNow(db, asked, models);
   // Changed in between: what was just read belongs to another version, perhaps with another model.
-  if (compiled !== version) return snapshotFor(db, asked);
+  if (compiled !== version) return snapshotFor(db, { ...asked, standing: undefined });
   const { historyMessages, wallMs } = snapshot.limits;
   const snapshotId = await saveSnapshot(db, asked.project, snapshot);
   const fresh = { snapshotId, historyMessages, wallMs, inDoubt: snapshot.inDoubt };
@@ -74,12 +76,12 @@ export async function previewAgent(db: Database, project: string, agentId: strin
 
 async function ask(
   db: Database,
-  { project, agentId, modelIds }: Asked,
+  { project, agentId, modelIds, standing: known }: Asked,
 ): Promise<{ standing: Standing; models: SnapshotModel[] }> {
   const chosen = modelIds.filter((id) => id != null).map((id) => id.toLowerCase());
   const odd = chosen.find((id) => !isId(id));
   if (odd !== undefined) throw modelNotFound(odd, 'There is no model');
-  const standing = await standingOf(db, { project, agent: agentId, models: chosen });
+  const standing = known ?? (await standingOf(db, { project, agent: agentId, models: chosen }));
   if (!standing) throw notFound('agent');
   return { standing, models: resolveModels(chosen, standing, standing) };
 }

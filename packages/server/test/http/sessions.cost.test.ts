@@ -207,7 +207,8 @@ const endOf = (sent: Sent[]) => sent.filter(({ name }) => name === 'steps' || na
 
 it('a turn with one tool call takes at most 10 statements, serve and work together', async () => {
   for (const turn of await turnsOf(await openSession())) {
-    expect(turn.length, turn.join(', ')).toBeLessThanOrEqual(10);
+    // One below what is promised: a turn after a pause looks the key up again.
+    expect(turn.length, turn.join(', ')).toBeLessThanOrEqual(9);
     expect(turn.length, turn.join(', ')).toBeGreaterThanOrEqual(5);
   }
 });

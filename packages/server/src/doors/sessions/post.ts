@@ -33,7 +33,8 @@ export async function postMessage(
   posting: Posting,
 ): Promise<Posted> {
   const id = posting.id?.toLowerCase() ?? newId();
-  const session = await store.findSessionForPost(db, who, agentId, sessionId, id);
+  const asked = { id, modelId: posting.modelId ?? null };
+  const session = await store.findSessionForPost(db, who, agentId, sessionId, asked);
   if (!session) throw notFound('session');
   const thread = session.threadId;
   if (session.existing) return duplicate(session.existing, thread, posting);
@@ -43,6 +44,7 @@ export async function postMessage(
     project: who.project,
     agentId,
     modelIds: [posting.modelId, session.modelId],
+    standing: session.standing ?? undefined,
   });
   if (current.status === 'archived') throw agentArchived();
 

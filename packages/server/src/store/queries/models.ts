@@ -251,7 +251,20 @@ export interface Standing extends ProjectModels {
   tools: string;
 }
 
-/** One small statement, since every message asks it: lookups by key only. */
+/** Lookups by key only, since every message asks it. `chosen`: the models that others named, as SQL for an array of ids. */
+export const standing = (
+  chosen: string,
+) => `select e.id as "entityId", a.name, a.version, a.status, a.default_model_id as "defaultModelId",
+    coalesce(a.config -> 'fallbackModelIds', '[]') as "fallbackModelIds", p.default_model_id as "projectModelId",
+    coalesce((select json_agg(${USABLE}) from troupe.llm_models m join troupe.llm_providers v on v.id = m.provider_id
+      where m.project_id = p.id and m.id in (select unnest(${chosen}) union all select a.default_model_id
+        union all select p.default_model_id
+        union all select f::uuid from jsonb_array_elements_text(coalesce(a.config -> 'fallbackModelIds', '[]')) f
+        union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models,
+    coalesce((select string_agg(t.id || ' ' || t.version, ' ' order by x.position) from troupe.agent_tools x
+      join troupe.tools t on t.id = x.tool_id where x.agent_id = a.id), '') as tools
+  from troupe.agents a join troupe.entities e on e.agent_id = a.id join troupe.projects p on p.id = a.project_id`;
+
 export async function standingOf(
   db: Database,
   { project, agent, models }: { project: string; agent: string; models: string[] },
@@ -259,17 +272,7 @@ export async function standingOf(
   const rows = await db.run<Standing & { [column: string]: unknown }>(
     {
       name: 'agent_standing',
-      text: `select e.id as "entityId", a.name, a.version, a.status, a.default_model_id as "defaultModelId",
-          coalesce(a.config -> 'fallbackModelIds', '[]') as "fallbackModelIds", p.default_model_id as "projectModelId",
-          coalesce((select json_agg(${USABLE}) from troupe.llm_models m join troupe.llm_providers v on v.id = m.provider_id
-            where m.project_id = p.id and m.id in (select unnest($3::uuid[]) union all select a.default_model_id
-              union all select p.default_model_id
-              union all select f::uuid from jsonb_array_elements_text(coalesce(a.config -> 'fallbackModelIds', '[]')) f
-              union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models,
-          coalesce((select string_agg(t.id || ' ' || t.version, ' ' order by x.position) from troupe.agent_tools x
-            join troupe.tools t on t.id = x.tool_id where x.agent_id = a.id), '') as tools
-        from troupe.agents a join troupe.entities e on e.agent_id = a.id join troupe.projects p on p.id = a.project_id
-        where a.project_id = $1 and a.id = $2`,
+      text: `${standing('$3::uuid[]')} where a.project_id = $1 and a.id = $2`,
       values: [project, agent, models],
     },
     db.pool,

@@ -3,6 +3,7 @@ import type { Database, Statement } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { Author } from './author.ts';
 import { MESSAGE, type MessageRow, SENDER } from './messages.ts';
+import { type Standing, standing } from './models.ts';
 
 /** A session, with what the runs of its thread say about it. */
 export interface SessionRow {
@@ -67,20 +68,29 @@ export async function findSession(
   return rows[0] ?? null;
 }
 
-/** What must be known before a message is posted, in one statement: the session, and the message where its id is taken. */
+/** What must be known before a message is posted, in one statement. */
+export interface ForPost extends SessionRow {
+  /** The message, where its id is taken. */
+  existing: MessageRow | null;
+  /** How its agent stands, with the models that the message and the session name. */
+  standing: Standing | null;
+}
+
 export async function findSessionForPost(
   db: Database,
   scope: SessionScope,
   agent: string,
   id: string,
-  message: string,
-): Promise<(SessionRow & { existing: MessageRow | null }) | null> {
-  const rows = await db.run<SessionRow & { existing: MessageRow | null }>(
+  message: { id: string; modelId: string | null },
+): Promise<ForPost | null> {
+  const rows = await db.run<ForPost & { [column: string]: unknown }>(
     {
       name: 'find_session_for_post',
       text: `with session as (${SESSION} where ${WITHIN} and s.agent_id = $3 and s.id = $4)
-        select session.*, (select to_jsonb(found) from (${MESSAGE} where m.id = $5) found) as existing from session`,
-      values: [scope.project, scope.entityId, agent, id, message],
+        select session.*, (select to_jsonb(found) from (${MESSAGE} where m.id = $5) found) as existing,
+          (select to_jsonb(found) from (${standing('array[$6::uuid, session."modelId"]')} where a.project_id = $1 and a.id = $3) found) as standing
+        from session`,
+      values: [scope.project, scope.entityId, agent, id, message.id, message.modelId],
     },
     db.pool,
   );
