@@ -16,6 +16,7 @@ const OPTIONS = {
   notes: { type: 'string' },
   of: { type: 'string' },
   title: { type: 'string' },
+  user: { type: 'string' },
   follow: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },

@@ -18,6 +18,8 @@ export const USAGE = `Usage: troupe <command>
          versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
          preview <agent>    archive <agent> [--notes <why>]
          unarchive <agent> [--notes <why>]
+         memories <agent> [--user <name>]  what it remembers: for all, or of one person
+         goals <agent> [--user <name>] [--status active | completed | abandoned]
   runs   list [--status <status>] [--agent <agent>] [--session <id>]
          show <run>         cancel <run>                 retry <run>
          messages <run> [--of run]         of its thread, or only what it was asked and said
@@ -57,6 +59,8 @@ const SHAPES: Record<string, Shape> = {
   'agents diff': { words: '<agent> <from> <to>', options: ASKING },
   'agents rollback': { words: '<agent> <version>', options: ASKING },
   'agents preview': { words: '<agent>', options: ASKING },
+  'agents memories': { words: '<agent>', options: ['user', 'limit', ...ASKING] },
+  'agents goals': { words: '<agent>', options: ['user', 'status', 'limit', ...ASKING] },
   'agents archive': { words: '<agent>', options: ['notes', ...ASKING] },
   'agents unarchive': { words: '<agent>', options: ['notes', ...ASKING] },
   'runs list': { words: '', options: ['status', 'agent', 'session', 'limit', ...ASKING] },
