@@ -49,6 +49,7 @@ export const run = z.object({
   usage,
   /** In millionths of a currency unit. */
   cost: z.number(),
+  /** Of a session: `text`, and `output` where the agent has a schema for its answers. */
   outcome: z.json(),
   error: runError.nullable(),
   cancelReason: cancelReason.nullable(),

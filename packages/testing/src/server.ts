@@ -5,6 +5,7 @@ import {
   createDemo,
   createModels,
   createScripted,
+  createSessionsDoor,
   createTools,
   Database,
   Encryption,
@@ -12,7 +13,6 @@ import {
   listen,
   type Script,
   Stream,
-  sessionsDoor,
   silentLogger,
   toolParts,
 } from '@troupe/server';
@@ -46,7 +46,7 @@ export async function openServer({
   const models = createModels({ demo: script ? scripted.provider : () => demo });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
   const tools = createTools(toolParts(db, encryption));
-  await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });
+  await kernel.work({ doors: [createSessionsDoor(db)], models, tools, graceMs: 500 });
   const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,

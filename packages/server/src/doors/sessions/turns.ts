@@ -1,4 +1,5 @@
 import type { StoredMessage } from '../../store/index.ts';
+import { isRefused } from './answer.ts';
 import { isSummary } from './summary.ts';
 
 /**
@@ -47,8 +48,8 @@ export function turnsFor(run: string, transcript: readonly StoredMessage[]): { e
 
 /** False where its beginning lies before the window. */
 export function isWhole(turn: Turn): boolean {
-  const { role } = turn.messages[0]!;
-  return role === 'user' || role === 'system';
+  const first = turn.messages[0]!;
+  return first.role === 'user' || (first.role === 'system' && !isRefused(first));
 }
 
 /**
