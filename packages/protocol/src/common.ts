@@ -7,6 +7,8 @@ export const name = z.string().trim().min(1).max(200);
 export const oneLine = /^\P{Cc}*$/u;
 /** External ids that begin so are Troupe's own: nobody can be named so, by a token or by a caller. */
 export const RESERVED = 'troupe:';
+/** Who a session belongs to where nobody is named. */
+export const NOBODY_NAMED = `${RESERVED}nobody`;
 export const isFree = (externalId: string) => !externalId.startsWith(RESERVED);
 export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max(64);
 /** Free for the caller's own use. */

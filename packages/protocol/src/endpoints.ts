@@ -2,7 +2,9 @@ import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import type { Endpoint } from './endpoint.ts';
+import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
+import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
@@ -12,7 +14,9 @@ export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
+  goals: goalEndpoints,
   inbox: inboxEndpoints,
+  memories: memoryEndpoints,
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,

@@ -70,7 +70,11 @@ export const run = z.object({
     ),
   usage: usage.describe('Tokens of all its steps.'),
   cost,
-  outcome: z.json().describe('What it ended with, where that is more than its messages.'),
+  outcome: z
+    .json()
+    .describe(
+      'What it ended with. Of a session: `text`, and `output` where the agent has a schema for its answers.',
+    ),
   error: runError.nullable().describe('Why it failed.'),
   cancelReason: cancelReason
     .nullable()

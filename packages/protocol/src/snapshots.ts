@@ -110,7 +110,7 @@ export const snapshotLimits = z.strictObject({
 });
 export type SnapshotLimits = z.infer<typeof snapshotLimits>;
 
-/** What an answer must look like, and how often a model may be asked again that does not keep to it. */
+/** What an answer must look like, and how many answers a model may give until one does. */
 export const answerFormat = z.strictObject({
   schema: jsonObject,
   tries: z.number().int().positive().max(10).default(3),

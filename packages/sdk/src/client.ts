@@ -33,7 +33,9 @@ export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
+  readonly goals: Group<typeof endpoints.goals>;
   readonly inbox: Group<typeof endpoints.inbox>;
+  readonly memories: Group<typeof endpoints.memories>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
@@ -45,7 +47,9 @@ export class Troupe {
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
+    this.goals = groupOf(transport, endpoints.goals);
     this.inbox = groupOf(transport, endpoints.inbox);
+    this.memories = groupOf(transport, endpoints.memories);
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);

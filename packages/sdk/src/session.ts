@@ -15,11 +15,13 @@ import type { RequestOptions, Transport } from './transport.ts';
 type NewMessage = BodyInputOf<typeof sessionEndpoints.postMessage>;
 
 /** How a turn went: what was said in answer, by one run. */
-export interface Turn {
+export interface Turn<Output = unknown> {
   posted: PostedMessage;
   status: 'completed' | 'failed' | 'canceled';
   /** The text of the last thing that the agent said; empty where it said nothing. */
   text: string;
+  /** The answer as a value, where the agent has a schema for its answers: it fits the schema. */
+  output?: Output;
   messages: Message[];
 }
 
@@ -108,9 +110,12 @@ export class Session {
   /**
    * Sends and waits for the end of the run that answers. Throws `TurnFailedError` where it ends without an answer. `onItem`
    * hears everything that the session's stream brings meanwhile, of other runs too. `timeoutMs` is for all of it; the run
-   * goes on, whether somebody waits or not. Default: 300,000.
+   * goes on, whether somebody waits or not. Default: 300,000. `Output` is what the agent's schema describes.
    */
-  async sendAndWait(message: string | NewMessage, options: WaitOptions = {}): Promise<Turn> {
+  async sendAndWait<Output = unknown>(
+    message: string | NewMessage,
+    options: WaitOptions = {},
+  ): Promise<Turn<Output>> {
     const { timeoutMs = 300_000, onItem, signal: given, ...rest } = options;
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = given ? AbortSignal.any([limit, given]) : limit;
@@ -128,7 +133,7 @@ export class Session {
         if (!status) continue;
         const turn = await this.#turnOf(posted, status, signal);
         if (status !== 'completed') throw new TurnFailedError(turn, item.event);
-        return turn;
+        return turn as Turn<Output>;
       }
     } catch (error) {
       if (!limit.aborted || given?.aborted || error instanceof TurnFailedError) throw error;
@@ -151,7 +156,9 @@ export class Session {
     }
     const said = messages.filter((message) => message.role === 'assistant').at(-1);
     const content = said?.content as { text?: string } | undefined;
-    return { posted, status, text: content?.text ?? '', messages };
+    const text = content?.text ?? '';
+    const isJson = status === 'completed' && said?.metadata.format === 'json';
+    return { posted, status, text, ...(isJson ? { output: JSON.parse(text) } : {}), messages };
   }
 
   messages(query: QueryInputOf<typeof sessionEndpoints.listMessages> = {}, options?: RequestOptions) {

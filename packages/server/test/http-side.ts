@@ -20,7 +20,7 @@ export async function openHttpSide(
     config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
     logger: silentLogger,
     life: new Life(silentLogger),
-    doors: [],
+    doors: () => [],
     models: createModels({}),
     providers: new ProviderRows(),
     tools: () => ({ resolve: () => undefined }),

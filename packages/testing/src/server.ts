@@ -5,6 +5,7 @@ import {
   createDemo,
   createModels,
   createScripted,
+  createSessionsDoor,
   createTools,
   Database,
   Encryption,
@@ -13,7 +14,6 @@ import {
   type Models,
   type Script,
   Stream,
-  sessionsDoor,
   silentLogger,
   toolParts,
 } from '@troupe/server';
@@ -50,7 +50,7 @@ export async function openServer({
   const models = makeModels?.(db) ?? createModels({ demo: script ? scripted.provider : () => demo });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
   const tools = createTools(toolParts(db, encryption));
-  await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });
+  await kernel.work({ doors: [createSessionsDoor(db)], models, tools, graceMs: 500 });
   const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,

@@ -30,6 +30,7 @@ const OPTIONS = {
   kind: { type: 'string' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
+  user: { type: 'string' },
   follow: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },

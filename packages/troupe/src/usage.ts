@@ -19,6 +19,8 @@ export const USAGE = `Usage: troupe <command>
          versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
          preview <agent>    archive <agent> [--notes <why>]
          unarchive <agent> [--notes <why>]
+         memories <agent> [--user <name>]  what it remembers: for all, or of one person
+         goals <agent> [--user <name>] [--status active | completed | abandoned]
   sessions list <agent> [--status <status>]          show <agent> <session>
            messages <agent> <session>                events <agent> <session> [--follow]
            cancel | retry | delete <agent> <session>
@@ -75,6 +77,8 @@ const SHAPES: Record<string, Shape> = {
   'agents diff': { words: '<agent> <from> <to>', options: ASKING },
   'agents rollback': { words: '<agent> <version>', options: ASKING },
   'agents preview': { words: '<agent>', options: ASKING },
+  'agents memories': { words: '<agent>', options: ['user', 'limit', ...ASKING] },
+  'agents goals': { words: '<agent>', options: ['user', 'status', 'limit', ...ASKING] },
   'agents archive': { words: '<agent>', options: ['notes', ...ASKING] },
   'agents unarchive': { words: '<agent>', options: ['notes', ...ASKING] },
   'sessions list': { words: '<agent>', options: ['status', 'limit', ...ASKING] },

@@ -134,3 +134,24 @@ it('says what is wrong with a name, a file or a number', async () => {
   ])
     expect([words, (await told('agents', ...words)).code]).toEqual([words, 2]);
 });
+
+it('shows what an agent remembers and pursues, for all or of one person', async () => {
+  const agent = await parsed('agents', 'create', 'Mnemosyne');
+  const at = `${server.url}/v1/agents/${agent.id}`;
+  const send = (method: string, path: string, body: object) =>
+    fetch(`${at}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await send('PUT', '/memories/name?user=ada', { value: 'Ada' });
+  await send('POST', '/goals', { description: 'Rest', priority: 2 });
+  expect((await told('agents', 'memories', 'Mnemosyne')).out).toBe('none\n');
+  expect((await told('agents', 'memories', 'Mnemosyne', '--user', 'ada')).out).toMatch(
+    /^key .*\nname {2}Ada/,
+  );
+  expect(await parsed('agents', 'goals', 'Mnemosyne', '--status', 'active')).toMatchObject([
+    { description: 'Rest' },
+  ]);
+  expect(await told('agents', 'goals', 'Mnemosyne', '--status', 'open')).toMatchObject({ code: 2 });
+});

@@ -15,6 +15,8 @@ export { type Current, previewAgent, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent } from './files/index.ts';
+export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
+export { deleteMemory, getMemory, listMemories, setMemories, setMemory } from './memories.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
 export {
   createProvider,
@@ -26,5 +28,6 @@ export {
   loadProvider,
   updateProvider,
 } from './providers.ts';
+export { rememberedPart } from './remembered.ts';
 export type { Sealer } from './sealer.ts';
 export { diffVersions, getVersion, listVersions, rollBack } from './versions.ts';

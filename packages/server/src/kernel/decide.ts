@@ -280,6 +280,10 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
     events,
     calls: calls.map((call) => newCall(call, state.draining)),
   };
+  if (calls.length === 0 && settlement.fail) {
+    const { fail: error } = settlement;
+    return commit(after, { ...shared, target: 'failed', error, targetEvents: failEvents(state, error) });
+  }
   if (calls.length === 0 && settlement.end) {
     return commit(after, {
       ...shared,
@@ -506,10 +510,7 @@ function end(state: RunState, events: NewEvent[] = []): Decision {
       ...(ending.reason ? { cancelReason: ending.reason } : {}),
       targetEvents:
         ending.target === 'failed'
-          ? [...(state.facts.failEvents ?? []), 'run.failed'].map((type) => ({
-              type,
-              data: { code: ending.error!.code, message: ending.error!.message },
-            }))
+          ? failEvents(state, ending.error!)
           : [...(state.facts.cancelEvents ?? []), 'run.canceled'].map((type) => ({
               type,
               data: { reason: ending.reason! },
@@ -547,6 +548,10 @@ function commit(state: RunState, item: Commit): Decision {
 }
 
 // ---- pieces
+
+function failEvents({ facts }: RunState, { code, message }: RunError): NewEvent[] {
+  return [...(facts.failEvents ?? []), 'run.failed'].map((type) => ({ type, data: { code, message } }));
+}
 
 const IN_DOUBT = {
   code: 'in_doubt',

@@ -1,4 +1,11 @@
-import type { AgentSnapshot, Json, ReasoningEffort, SnapshotModel } from '@troupe/protocol';
+import type {
+  AgentSnapshot,
+  Json,
+  JsonObject,
+  ReasoningEffort,
+  RunError,
+  SnapshotModel,
+} from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
 import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
 
@@ -21,6 +28,8 @@ export interface Context {
   tools?: ModelTool[];
   toolChoice?: 'auto' | 'none';
   reasoningEffort?: ReasoningEffort;
+  /** What a final answer must look like, for models that can be told. */
+  answerSchema?: JsonObject;
 }
 
 export interface Meaning {
@@ -31,6 +40,8 @@ export interface Meaning {
   /** With no calls: whether the run ends here. Default: yes. */
   end?: boolean;
   outcome?: Json;
+  /** With no calls: the run ends with this error. Unlike `refuse`, the answer counts as a step and what is said is kept. */
+  fail?: RunError;
   events?: NewEvent[];
   /** Written only if the run really ends with this answer. */
   endEvents?: NewEvent[];

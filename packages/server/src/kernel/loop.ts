@@ -224,6 +224,7 @@ export class RunLoop {
       events: meaning.events ?? [],
       calls,
       end: meaning.end ?? true,
+      ...(meaning.fail ? { fail: meaning.fail } : {}),
       outcome: meaning.outcome ?? null,
       endEvents: meaning.endEvents ?? [],
     };

@@ -51,6 +51,8 @@ export interface ModelRequest {
   maxOutputTokens: number;
   /** Absent: what the provider takes for the model. */
   reasoningEffort?: ReasoningEffort;
+  /** The JSON Schema of a final answer; absent: free text. Whoever asked checks it. */
+  answerSchema?: JsonObject;
   /** Stable for one step of one run, also across retries and takeovers. */
   requestKey: string;
   /** Who is calling; for logs and for tests that script by run. */

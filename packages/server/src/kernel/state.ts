@@ -83,6 +83,8 @@ export interface Settlement {
   reasoning?: KeptReasoning;
   /** With no calls: whether the run is over. */
   end: boolean;
+  /** With no calls: why the run fails here. */
+  fail?: RunError;
   outcome: Json;
   endEvents: NewEvent[];
 }

@@ -58,6 +58,7 @@ export async function think(
       toolChoice: context.toolChoice ?? 'auto',
       maxOutputTokens: outputLimit(snapshot, choice, view),
       ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
+      ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),
       requestKey: `${view.run.id}:${view.step}`,
       runId: view.run.id,
       step: view.step,
@@ -247,7 +248,11 @@ export function costOf({ usage }: { usage: ModelUsage }, price: Prices): number 
 
 /** No tokenizer makes more tokens than there are bytes; the constant is for what providers add around messages. */
 function bytesOf(request: ModelRequest): number {
-  return Buffer.byteLength(JSON.stringify([request.system, request.messages, request.tools])) + 64;
+  return (
+    Buffer.byteLength(
+      JSON.stringify([request.system, request.messages, request.tools, request.answerSchema]),
+    ) + 64
+  );
 }
 
 /** Aborts with a reason where the model takes too long in all, or sends nothing for too long. */

@@ -6,11 +6,13 @@ import { type Continuing, reasoningFor } from './reasoning.ts';
 /**
  * The transcript as a model reads it: text and calls of one step become one assistant message, and every call is
  * followed by its result. A call without a result (the history was cut there) is left out together with it.
+ * `instead`: what a door has the model read in place of a message of the role `system`.
  * `continuing`: the run that goes on and its model, which gets back what it thought in this run.
  */
 export function toModelMessages(
   transcript: readonly StoredMessage[],
   continuing?: Continuing,
+  instead?: (message: StoredMessage) => ModelMessage[] | null,
 ): ModelMessage[] {
   const results = resultsOf(transcript);
   const out: ModelMessage[] = [];
@@ -35,7 +37,11 @@ export function toModelMessages(
       }
       case 'system':
         close();
-        out.push({ role: 'system', text: (message.content as TextContent).text });
+        out.push(
+          ...(instead?.(message) ?? [
+            { role: 'system' as const, text: (message.content as TextContent).text },
+          ]),
+        );
         break;
       case 'assistant':
       case 'tool_call': {

@@ -1,6 +1,6 @@
 import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
-import { sessionsDoor } from '../doors/sessions/index.ts';
+import { createSessionsDoor } from '../doors/sessions/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createProviders } from '../models/index.ts';
 import { createTools } from '../tools/index.ts';
@@ -56,7 +56,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
-    doors: [sessionsDoor],
+    doors: (db) => [createSessionsDoor(db)],
     models: createProviders(providers, {
       named: { demo: () => demo },
       keys: config.modelKeys,

@@ -28,7 +28,7 @@ export interface Program {
   life: Life;
   /** A program reads our standard output. */
   json?: boolean;
-  doors: Door[];
+  doors(db: Database): Door[];
   models: Models;
   providers: ProviderRows;
   /** Made once there is a database. */
@@ -178,7 +178,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const openingKernel = async () => {
     const kernel = new Kernel({ db, logger });
     await kernel.work({
-      doors,
+      doors: doors(db),
       models,
       tools: tools(db, encryption),
       capacity: config.concurrency,

@@ -147,6 +147,7 @@ export interface Goals {
   priority: Generated<number>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  owner_id: string;
 }
 
 export interface IdempotencyKeys {
@@ -193,6 +194,7 @@ export interface Memories {
   value: string;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  owner_id: string;
 }
 
 export interface Messages {

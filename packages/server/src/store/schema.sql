@@ -195,6 +195,7 @@ create table troupe.goals (
   priority integer not null default 3,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  owner_id uuid not null,
   constraint goals_pkey PRIMARY KEY (id),
   constraint goals_description_check CHECK (((length(description) >= 1) AND (length(description) <= 10000))),
   constraint goals_priority_check CHECK (((priority >= 1) AND (priority <= 5))),
@@ -259,8 +260,10 @@ create table troupe.memories (
   value text not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
-  constraint memories_pkey PRIMARY KEY (entity_id, key),
-  constraint memories_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+  owner_id uuid not null,
+  constraint memories_pkey PRIMARY KEY (entity_id, owner_id, key),
+  constraint memories_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200))),
+  constraint memories_value_check CHECK ((length(value) <= 10000))
 );
 
 create table troupe.messages (
@@ -501,12 +504,14 @@ alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.goals add constraint goals_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.goals add constraint goals_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.goals add constraint goals_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.idempotency_keys add constraint idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id) ON DELETE CASCADE;
 alter table troupe.llm_models add constraint llm_models_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.llm_models add constraint llm_models_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES troupe.llm_providers(id);
 alter table troupe.llm_providers add constraint llm_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.memories add constraint memories_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -1059,6 +1064,15 @@ begin
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.has_run(p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.run_heads h where h.run_id = p_run and h.epoch = p_epoch and h.worker_id = p_worker for share;
+  return found;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.keep_used()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1178,6 +1192,18 @@ AS $function$
     || set_byte(substring(r from 1 for 2), 0, (get_byte(r, 0) & 15) | 112)
     || set_byte(substring(r from 3 for 8), 0, (get_byte(r, 2) & 63) | 128), 'hex')::uuid
   from (select uuid_send(gen_random_uuid()) as r offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with recursive line as (
+    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin from troupe.runs r where r.id = p_run
+    union
+    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) from line l join troupe.runs r on r.id = l.origin)
+  select coalesce((select s.entity_id from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1), p_entity)
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.pass(r troupe.runs)
@@ -1376,6 +1402,67 @@ begin
   end if;
   perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.set_goals(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int;
+  fresh int;
+  missing jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select jsonb_agg(i->'id') into missing from jsonb_array_elements(p_items) i
+    where (i->>'known')::boolean and not exists (select from troupe.goals g
+      where g.id = (i->>'id')::uuid and g.entity_id = p_entity and g.owner_id = p_owner);
+  if missing is not null then
+    return jsonb_build_object('ok', false, 'code', 'not_found', 'ids', missing);
+  end if;
+  select count(*) into held from troupe.goals g where g.entity_id = p_entity and g.owner_id = p_owner;
+  select count(*) into fresh from jsonb_array_elements(p_items) i
+    where not (i->>'known')::boolean and not exists (select from troupe.goals g where g.id = (i->>'id')::uuid);
+  if fresh > 0 and held + fresh > p_most then
+    return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+  end if;
+  insert into troupe.goals (id, project_id, entity_id, owner_id, description, status, priority)
+    select (i->>'id')::uuid, p_project, p_entity, p_owner, i->>'description', coalesce(i->>'status', 'active'),
+        coalesce((i->>'priority')::int, 3)
+      from jsonb_array_elements(p_items) i where not (i->>'known')::boolean
+    on conflict (id) do nothing;
+  update troupe.goals g set description = coalesce(i->>'description', g.description), status = coalesce(i->>'status', g.status),
+      priority = coalesce((i->>'priority')::int, g.priority), updated_at = now()
+    from jsonb_array_elements(p_items) i
+    where (i->>'known')::boolean and g.id = (i->>'id')::uuid;
+  return jsonb_build_object('ok', true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.set_memories(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int;
+  fresh int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select count(*) into held from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner;
+  select count(*) into fresh from jsonb_array_elements(p_items) i
+    where not exists (select from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner and m.key = i->>'key');
+  if fresh > 0 and held + fresh > p_most then
+    return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+  end if;
+  insert into troupe.memories (project_id, entity_id, owner_id, key, value)
+    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i
+    on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
+  return jsonb_build_object('ok', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
@@ -1836,7 +1923,7 @@ CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX goals_entity ON troupe.goals USING btree (entity_id, priority, id);
+CREATE INDEX goals_owner ON troupe.goals USING btree (entity_id, owner_id, priority, id);
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));

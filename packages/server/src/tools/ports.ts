@@ -1,4 +1,4 @@
-import type { SnapshotTool } from '@troupe/protocol';
+import type { GoalStatus, SnapshotTool } from '@troupe/protocol';
 import type { ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 
@@ -11,9 +11,50 @@ export interface SecretValues {
   reveal(project: string, name: string): Promise<string | null>;
 }
 
+/** Whose memories and goals a call is about, and the run that makes it. */
+export interface KeptByCall {
+  project: string;
+  entity: string;
+  per: 'agent' | 'person';
+  run: string;
+  epoch: number;
+  worker: string;
+}
+
+export type KeptChange =
+  | { ok: true }
+  | { ok: false; code: 'run_lost' }
+  | { ok: false; code: 'too_many'; held: number }
+  | { ok: false; code: 'not_found'; ids: string[] };
+
+export interface KeptGoal {
+  id: string;
+  description: string;
+  status: GoalStatus;
+  priority: number;
+}
+
+/** Memories and goals. What changes them is written only while the worker has the run; a deletion that is not: null. */
+export interface MemoryPart {
+  setMemories(where: KeptByCall, memories: { key: string; value: string }[]): Promise<KeptChange>;
+  memories(
+    where: KeptByCall,
+    keys: string[] | null,
+  ): Promise<{ key: string; value: string; updatedAt: Date }[]>;
+  deleteMemories(where: KeptByCall, keys: string[]): Promise<number | null>;
+  /** `known`: it is there already. All of them or none. */
+  setGoals(
+    where: KeptByCall,
+    goals: (Partial<KeptGoal> & { id: string; known: boolean })[],
+  ): Promise<KeptChange>;
+  goals(where: KeptByCall, status: GoalStatus | null): Promise<(KeptGoal & { updatedAt: Date })[]>;
+  deleteGoals(where: KeptByCall, ids: string[]): Promise<number | null>;
+}
+
 /** What tools need of the rest of the server. A tool whose parts are missing cannot be executed here. */
 export interface ToolParts {
   now(): Date;
   secrets: SecretValues;
   outgoing: Outgoing;
+  memory: MemoryPart;
 }

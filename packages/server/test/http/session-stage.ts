@@ -10,12 +10,12 @@ import {
   createDemo,
   createModels,
   createScripted,
+  createSessionsDoor,
   Database,
   Kernel,
   newId,
   type Probe,
   type Script,
-  sessionsDoor,
   silentLogger,
   type ToolExecute,
 } from '@troupe/server';
@@ -83,7 +83,12 @@ export class SessionStage {
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
     const tools = codeTools(options.tools ?? {});
     const { graceMs } = options;
-    await working.kernel.work({ doors: [sessionsDoor], models, tools, ...(graceMs ? { graceMs } : {}) });
+    await working.kernel.work({
+      doors: [createSessionsDoor(working.db)],
+      models,
+      tools,
+      ...(graceMs ? { graceMs } : {}),
+    });
     if (options.apart) await serving.kernel.listen();
     await direct(serving.db, cast, options);
     const stage: { opened?: SessionStage } = {};

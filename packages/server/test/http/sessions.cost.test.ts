@@ -116,7 +116,7 @@ beforeAll(async () => {
       config,
       logger: silentLogger,
       life,
-      doors: [sessionsDoor],
+      doors: () => [sessionsDoor],
       models: createProviders(providers, { named: { demo: () => createDemo() }, keys: config.modelKeys }),
       providers,
       tools: () => createTools(),

@@ -476,3 +476,49 @@ describe('ends of streams that providers do not close', () => {
     await wire.heard[0]!.closed;
   });
 });
+
+describe('the schema of an answer', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+  const heardFor = async (
+    kind: string,
+    changes: Partial<ModelRequest>,
+    said: Said = { text: ['{"a":"x"}'] },
+  ) => {
+    const format = formats.find((one) => one.kind === kind)!;
+    wire.replies(stream(format.events(said)));
+    const request = buildRequest({
+      model: 'm-1',
+      tools: [buildTool('add')],
+      answerSchema: schema,
+      ...changes,
+    });
+    const { answer } = await ask(modelOf(format), request);
+    expect(answer).toMatchObject({ text: '{"a":"x"}', calls: [] });
+    return wire.heard.shift()!.body as Record<string, unknown>;
+  };
+
+  it('goes to OpenAI as it is, with tools beside it; one that is no object stays in the prompt', async () => {
+    const sent = await heardFor('openai', {});
+    expect(sent.text).toMatchObject({
+      format: { type: 'json_schema', strict: false, name: 'answer', schema },
+    });
+    expect(sent.tools).toHaveLength(1);
+    expect(await heardFor('openai', { answerSchema: { type: 'array' } })).not.toHaveProperty('text');
+  });
+
+  it('goes to Anthropic in the form that the model takes, or not at all beside reasoning', async () => {
+    const known = await heardFor('anthropic', { model: 'claude-sonnet-4-5' });
+    expect(known.output_config).toMatchObject({
+      format: { type: 'json_schema', schema: { required: ['a'] } },
+    });
+    const calls = [{ id: 'c1', name: 'json', pieces: ['{"a":', '"x"}'] }];
+    const other = await heardFor('anthropic', {}, { calls });
+    expect(other.tools).toMatchObject([{ name: 'add' }, { name: 'json', input_schema: schema }]);
+    const thinking = await heardFor('anthropic', { reasoningEffort: 'high' });
+    expect(thinking.tools).toHaveLength(1);
+  });
+
+  it('is left to the prompt where nobody knows what the server takes', async () => {
+    expect(await heardFor('openai_compatible', {})).not.toHaveProperty('response_format');
+  });
+});

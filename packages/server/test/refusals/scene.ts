@@ -69,7 +69,9 @@ export class Scene {
     });
     const { id: keyId } = await this.done('POST', '/v1/keys', { name: 'k' });
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
-    const more = { keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
+    await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });
+    const { id: goalId } = await this.done('POST', `/v1/agents/${agentId}/goals`, { description: 'x' });
+    const more = { goalId, key: 'KEY', keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
     Object.assign(this.things, {
       providerId,
       modelId,

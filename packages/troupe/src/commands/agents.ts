@@ -95,6 +95,25 @@ export const agents: Record<string, Command> = {
       `${plain(preview.prompt) || '(no prompt)'}\n\n${tools}\n${table(preview.models, ['provider', 'model'])}`,
     );
   },
+  async memories(given) {
+    const agent = await find(given);
+    const { user } = given.options;
+    const query = { limit: limitOf(given.options), ...(user ? { user } : {}) };
+    const { data, nextCursor } = await given.troupe.memories.list({ params: { agentId: agent.id }, query });
+    given.terminal.out(given.options.json ? json(data) : table(data, ['key', 'value', 'updatedAt']));
+    if (nextCursor) given.terminal.err(MORE);
+  },
+  async goals(given) {
+    const agent = await find(given);
+    const { user, status } = given.options;
+    const asked = status ? { status: oneOf('status', status, ['active', 'completed', 'abandoned']) } : {};
+    const query = { limit: limitOf(given.options), ...asked, ...(user ? { user } : {}) };
+    const { data, nextCursor } = await given.troupe.goals.list({ params: { agentId: agent.id }, query });
+    given.terminal.out(
+      given.options.json ? json(data) : table(data, ['id', 'priority', 'status', 'description']),
+    );
+    if (nextCursor) given.terminal.err(MORE);
+  },
   async archive(given) {
     const agent = await find(given);
     await setStatus(given, agent.id, 'archived');

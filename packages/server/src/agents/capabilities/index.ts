@@ -2,13 +2,14 @@ import type { Capability } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { currentTime } from './current-time.ts';
 import type { CapabilityEntry } from './entry.ts';
+import { memory } from './memory.ts';
 import { noop } from './noop.ts';
 import { plannedCapabilities } from './planned.ts';
 
 export type { CapabilityEntry } from './entry.ts';
 
 /** All there are, in the order in which they are shown. */
-export const capabilities: readonly CapabilityEntry[] = [noop, currentTime, ...plannedCapabilities];
+export const capabilities: readonly CapabilityEntry[] = [noop, currentTime, memory, ...plannedCapabilities];
 
 const byId = new Map(capabilities.map((entry) => [entry.id, entry]));
 

@@ -44,12 +44,6 @@ export const plannedCapabilities: CapabilityEntry[] = [
     icon: 'hard-drive',
     category: 'execution',
   }),
-  planned('memory', {
-    name: 'Memory',
-    description: 'Keeps what is worth knowing from run to run.',
-    icon: 'brain',
-    category: 'knowledge',
-  }),
   planned('todo_list', {
     name: 'To-do list',
     description: 'Writes down what is to be done and ticks it off.',

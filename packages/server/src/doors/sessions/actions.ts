@@ -1,4 +1,4 @@
-import { type BusyPolicy, type JsonObject, RESERVED, type SessionStatus } from '@troupe/protocol';
+import { type BusyPolicy, type JsonObject, NOBODY_NAMED, type SessionStatus } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
@@ -19,8 +19,6 @@ export interface SessionAddress {
   sessionId: string;
 }
 
-/** Who a session belongs to where nobody is named. No person can have this name: it is a reserved one. */
-export const NOBODY_NAMED = `${RESERVED}nobody`;
 const CONTENTION_TRIES = 5;
 
 /** A session that was not given a title is called by its first message. */

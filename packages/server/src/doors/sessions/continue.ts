@@ -1,6 +1,7 @@
+import { NOBODY_NAMED } from '@troupe/protocol';
 import { newId, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { agentArchived, getSession, NOBODY_NAMED, type Parts, type Who } from './actions.ts';
+import { agentArchived, getSession, type Parts, type Who } from './actions.ts';
 import { getRun } from './runs.ts';
 import { RUN_KEY } from './turns.ts';
 

@@ -1,4 +1,5 @@
 import type { RunRow, StoredMessage } from '../../store/index.ts';
+import { isRefused } from './answer.ts';
 import { isSummary } from './summary.ts';
 
 /**
@@ -51,8 +52,8 @@ export function turnsFor(
 
 /** False where its beginning lies before the window. */
 export function isWhole(turn: Turn): boolean {
-  const { role } = turn.messages[0]!;
-  return role === 'user' || role === 'system';
+  const first = turn.messages[0]!;
+  return first.role === 'user' || (first.role === 'system' && !isRefused(first));
 }
 
 /**

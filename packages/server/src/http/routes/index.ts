@@ -3,8 +3,10 @@ import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
 import { eventRoutes } from './events.ts';
+import { goalRoutes } from './goals.ts';
 import { inboxRoutes } from './inbox.ts';
 import { keyRoutes } from './keys.ts';
+import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
 import { projectRoutes } from './project.ts';
@@ -19,8 +21,10 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   auditRoutes,
   capabilityRoutes,
   eventRoutes,
+  goalRoutes,
   inboxRoutes,
   keyRoutes,
+  memoryRoutes,
   messageRoutes,
   modelRoutes,
   projectRoutes,

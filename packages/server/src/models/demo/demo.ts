@@ -4,6 +4,7 @@ import { sleep } from '../waits.ts';
 import { fitReply } from './fit.ts';
 import { pieces } from './pieces.ts';
 import { reply } from './reply.ts';
+import { sampleOf } from './sample.ts';
 import { situationOf } from './situation.ts';
 import { spokenBy } from './voice.ts';
 
@@ -30,7 +31,12 @@ export function createDemo({ delayMs = 15 }: DemoOptions = {}): Model {
 
 function answerTo(request: ModelRequest): ModelAnswer {
   const situation = situationOf(request);
-  const { text, calls, cut } = fitReply(reply(situation), request, spokenBy(situation));
+  const fit = fitReply(reply(situation), request, spokenBy(situation));
+  const { calls } = fit;
+  const { answerSchema } = request;
+  const written = answerSchema && calls.length === 0;
+  const text = written ? JSON.stringify(sampleOf(answerSchema, fit.text)) : fit.text;
+  const cut = fit.cut && !written;
   return {
     text,
     calls,

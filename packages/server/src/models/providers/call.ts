@@ -44,10 +44,23 @@ function callOptions(request: ModelRequest, kind: RemoteKind): LanguageModelV4Ca
     options.tools = tools;
     options.toolChoice = { type: request.toolChoice };
   }
+  if (request.answerSchema && takesSchema(request, kind)) {
+    options.responseFormat = { type: 'json', name: 'answer', schema: request.answerSchema as JSONSchema7 };
+  }
   if (kind === 'openai') {
     // Nothing of a conversation stays at OpenAI: the thread is here. Schemas are sent as their authors wrote them.
     // With `store: false` the package asks reasoning models for their thoughts, encrypted.
     options.providerOptions = { openai: { store: false, strictJsonSchema: false } };
   }
   return options;
+}
+
+/**
+ * Everywhere else the prompt must do. OpenAI takes objects only. The package of Anthropic makes a tool of the schema for models
+ * that take none, and forces its use, which is refused beside reasoning. Servers that speak as OpenAI does take a schema,
+ * or JSON without one, or refuse both.
+ */
+function takesSchema({ answerSchema, reasoningEffort }: ModelRequest, kind: RemoteKind): boolean {
+  if (kind === 'openai') return answerSchema!.type === 'object';
+  return kind === 'anthropic' && reasoningEffort === undefined;
 }
