@@ -14,6 +14,9 @@ const LINES = new Set(
 );
 const HIDDEN = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 
+const PIECE = 16_384;
+const DEEPEST = 2_000;
+
 export interface ReadableOptions {
   /** What links are relative to. */
   url: string;
@@ -36,7 +39,10 @@ export function readable(
     onclosetag: (name) => page.close(name),
     ontext: (text) => page.text(text),
   });
-  parser.end(html);
+  // In pieces, so that it can end early: where enough was written, and where it is nested as no page for people is. The parser
+  // takes time with the square of the depth.
+  for (let at = 0; at < html.length && !page.full; at += PIECE) parser.write(html.slice(at, at + PIECE));
+  parser.end();
   return page.end();
 }
 
@@ -49,8 +55,8 @@ class Page {
   #cut = false;
   #title = '';
   #inTitle = false;
-  /** For each open element: whether nobody sees it. */
-  #seen: boolean[] = [];
+  /** For each open element: whether it hides what is in it. */
+  #hiding: boolean[] = [];
   #unseen = 0;
   #lists: { ordered: boolean; items: number }[] = [];
   #quotes = 0;
@@ -74,6 +80,11 @@ class Page {
     this.#most = most;
   }
 
+  get full(): boolean {
+    if (this.#hiding.length > DEEPEST) this.#cut = true;
+    return this.#cut;
+  }
+
   open(name: string, attributes: Record<string, string>): void {
     if (name === 'title' && this.#title === '') this.#inTitle = true;
     if (name === 'base') this.#base = this.#absolute(attributes.href) ?? this.#base;
@@ -82,7 +93,7 @@ class Page {
       'hidden' in attributes ||
       attributes['aria-hidden'] === 'true' ||
       HIDDEN.test(attributes.style ?? '');
-    this.#seen.push(hidden);
+    this.#hiding.push(hidden);
     if (hidden) this.#unseen++;
     if (this.#unseen > 0) return;
     this.#break(name);
@@ -153,7 +164,7 @@ class Page {
   close(name: string): void {
     if (name === 'title') this.#inTitle = false;
     const wasUnseen = this.#unseen > 0;
-    if (this.#seen.pop()) this.#unseen--;
+    if (this.#hiding.pop()) this.#unseen--;
     if (wasUnseen) return;
     switch (name) {
       case 'ul':
@@ -213,9 +224,10 @@ class Page {
   }
 
   end(): { title: string; text: string; cut: boolean } {
-    const text = this.#parts
-      .join('')
-      .replace(/[ \t]+\n/g, '\n')
+    const lines = this.#parts.join('').split('\n');
+    const text = lines
+      .map((line) => line.trimEnd())
+      .join('\n')
       .replace(/\n{3,}/g, '\n\n')
       .trim();
     return { title: this.#title.replace(/\s+/g, ' ').trim(), text, cut: this.#cut };
@@ -262,7 +274,7 @@ class Page {
       this.#breaks > 0 && this.#length > 0
         ? '\n'.repeat(this.#breaks) + (this.#markdown ? '> '.repeat(Math.min(20, this.#quotes)) : '')
         : '';
-    const whole = before + this.#opened.join('') + text;
+    const whole = (before + this.#opened.join('') + text).slice(0, this.#most - this.#length + 1);
     this.#breaks = 0;
     this.#opened = [];
     this.#marked = false;

@@ -13,7 +13,7 @@ export function natureOf(type: string, body: Uint8Array): Nature {
   const start = body.subarray(0, 4_096);
   if (start.includes(0)) return 'binary';
   const text = new TextDecoder().decode(start);
-  if (/^\s*(<!--[\s\S]*?-->\s*)*<(!doctype html|html|head|body)\b/i.test(text)) return 'html';
+  if (text.trimStart().startsWith('<') && /<(!doctype html|html|head|body)\b/i.test(text)) return 'html';
   // The last character may be cut in two.
   return text.slice(0, -1).includes('\ufffd') ? 'binary' : 'text';
 }
