@@ -3,13 +3,15 @@ import {
   Access,
   createApp,
   createDemo,
-  createModels,
+  createProviders,
   createScripted,
   createTools,
   Database,
   Encryption,
   Kernel,
   listen,
+  openOutgoing,
+  ProviderRows,
   type Script,
   Stream,
   sessionsDoor,
@@ -26,6 +28,8 @@ export interface ServerOptions {
   mode?: 'open' | 'closed';
   heartbeatMs?: number;
   metricsToken?: string;
+  /** What the first project may reach beyond the internet; other projects have their own lists. */
+  allow?: string[];
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -37,17 +41,23 @@ export async function openServer({
   mode = 'open',
   heartbeatMs,
   metricsToken,
+  allow = [],
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
   const kernel = new Kernel({ db, logger: silentLogger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const models = createModels({ demo: script ? scripted.provider : () => demo });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
-  const tools = createTools(toolParts(db, encryption));
+  const own: string[] = [];
+  const outgoing = openOutgoing(() => db, { allow, own: () => own });
+  const providers = new ProviderRows();
+  providers.open(db, encryption);
+  const named = { demo: script ? scripted.provider : () => demo };
+  const models = createProviders(providers, { named, fetchFor: outgoing.fetchFor });
+  const tools = createTools(toolParts(db, encryption, outgoing));
   await kernel.work({ doors: [sessionsDoor], models, tools, graceMs: 500 });
-  const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
+  const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
     logger: silentLogger,
@@ -61,6 +71,7 @@ export async function openServer({
     services: () => services,
   });
   const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  own.push(server.url);
   const close = async () => {
     await stream.close();
     await server.close(500);

@@ -131,6 +131,8 @@ export interface LoadedProvider {
   /** Null: there is none in the row; the environment may have one. */
   apiKey: string | null;
   status: 'active' | 'disabled';
+  /** The project whose guard its address must pass; null: the operator chose it, or it is the provider's own. */
+  guardedFor: string | null;
 }
 
 /** For the worker, with the key in the clear: not to be logged or kept. */
@@ -147,6 +149,7 @@ export async function loadProvider(
     baseUrl: row.base_url,
     apiKey: row.key_envelope === null ? null : openKey(row, sealer),
     status: row.status,
+    guardedFor: row.first || row.base_url === null ? null : row.project_id,
   };
 }
 

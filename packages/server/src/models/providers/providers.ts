@@ -12,6 +12,8 @@ export interface ProviderRecord {
   baseUrl: string | null;
   apiKey: string | null;
   status: 'active' | 'disabled';
+  /** The project whose guard its address must pass; absent or null: none. */
+  guardedFor?: string | null;
 }
 
 export interface ProviderSource {
@@ -29,6 +31,8 @@ export interface ProvidersOptions {
   named?: Record<string, ModelProvider>;
   /** From the environment: for `openai` and `anthropic` in snapshots, and for rows without a key of their own. */
   keys?: ProviderKeys;
+  /** For addresses that somebody else than the operator chose; without it, they are not called. */
+  fetchFor?: (project: string) => typeof globalThis.fetch;
   /** For how long a row may be used without looking again. */
   cacheMs?: number;
 }
@@ -39,7 +43,7 @@ const NO_KEYS: ProviderKeys = { openai: null, anthropic: null };
 
 /** A snapshot names a provider by the id of its row, or by a name that this process knows. */
 export function createProviders(source: ProviderSource, options: ProvidersOptions = {}): Models {
-  const { named = {}, keys = NO_KEYS, cacheMs = 5_000 } = options;
+  const { named = {}, keys = NO_KEYS, fetchFor, cacheMs = 5_000 } = options;
   const byName = createModels({
     ...named,
     openai: fromEnvironment('openai', keys),
@@ -59,7 +63,10 @@ export function createProviders(source: ProviderSource, options: ProvidersOption
           called.kind = row.kind;
           if (row.kind === 'demo')
             return byName.resolve({ ...choice, provider: 'demo' }).generate(request, io);
-          return call(endpointOf({ ...row, kind: row.kind }, keys), request, io);
+          const endpoint = endpointOf({ ...row, kind: row.kind }, keys);
+          if (!row.guardedFor) return call(endpoint, request, io);
+          if (!fetchFor) throw unguarded(model);
+          return call({ ...endpoint, fetch: fetchFor(row.guardedFor) }, request, io);
         },
       };
       return called;
@@ -89,6 +96,13 @@ function endpointOf(row: ProviderRecord & { kind: Endpoint['kind'] }, keys: Prov
   const { kind, baseUrl } = row;
   const fallback = kind !== 'openai_compatible' && baseUrl === null ? keys[kind] : null;
   return { kind, baseUrl, apiKey: row.apiKey ?? fallback };
+}
+
+function unguarded(model: string): TroupeError {
+  return new TroupeError(
+    'provider_unguarded',
+    `The model "${model}" cannot be used: this process calls no addresses that projects choose.`,
+  );
 }
 
 function usable(row: ProviderRecord | null, id: string, model: string): ProviderRecord {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
+import { FIRST_PROJECT } from './projects.ts';
 
 export interface ProviderRow {
   id: string;
@@ -29,10 +30,20 @@ export async function readProvider(
     .executeTakeFirst();
 }
 
-/** By its id alone, for the worker: a run is pinned to a snapshot that names it. */
-export async function findProvider(db: Database, provider: string): Promise<ProviderRow | undefined> {
-  const rows = await db.run<ProviderRow>(
-    { name: 'find_provider', text: 'select * from troupe.llm_providers where id = $1', values: [provider] },
+/**
+ * By its id alone, for the worker: a run is pinned to a snapshot that names it. `first`: it is of the project of whoever runs the
+ * server.
+ */
+export async function findProvider(
+  db: Database,
+  provider: string,
+): Promise<(ProviderRow & { first: boolean }) | undefined> {
+  const rows = await db.run<ProviderRow & { first: boolean }>(
+    {
+      name: 'find_provider',
+      text: `select l.*, p.name = $2 as first from troupe.llm_providers l join troupe.projects p on p.id = l.project_id where l.id = $1`,
+      values: [provider, FIRST_PROJECT],
+    },
     db.pool,
   );
   return rows[0];
