@@ -71,7 +71,13 @@ export class Projects {
 
   /** What a project may reach of the operator's network is the operator's to decide, also for the project that asks. */
   async changeOutgoing(caller: Caller, id: string, outgoing: OutgoingRules): Promise<Project> {
-    await this.requireOperator(caller, 'What a project may reach is decided by whoever runs the server.');
+    await this.requireOperator(
+      caller,
+      'What a project may reach is decided by whoever runs the server.',
+    ).catch((refusal: unknown) => {
+      // Whether there are others is nobody's business but the operator's.
+      throw id === caller.project ? refusal : notFound('project');
+    });
     const issues = outgoing.allow.flatMap((entry, index) =>
       isAllowEntry(entry)
         ? []

@@ -408,13 +408,13 @@ test('capabilities are listed in a stable order and shown with what they bring',
   expect(data.map(({ id, status }) => `${id} ${status}`)).toEqual([
     'noop available',
     'current_time available',
-    'research coming_soon',
+    'web_fetch available',
+    'web_search available',
+    'research available',
     'sandbox coming_soon',
     'file_system coming_soon',
     'memory coming_soon',
     'todo_list coming_soon',
-    'web_fetch coming_soon',
-    'web_search coming_soon',
     'delegation coming_soon',
   ]);
   expect(await stage.get('/v1/capabilities/current_time')).toMatchObject({

@@ -99,6 +99,7 @@ test('the operator decides what a project may reach; the list is checked, shown 
     },
   });
   expect((await allow(other.id, [], other.key)).status).toBe(403);
+  expect((await allow((await another()).id, [], other.key)).status).toBe(404);
   expect((await allow('01900000-0000-7000-8000-000000000000', [])).status).toBe(404);
   const own = await ask<Problem>('PATCH', '/v1/project', {
     key: other.key,
