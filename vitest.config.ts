@@ -14,7 +14,7 @@ process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, 'node_modules/.c
  * measure or change the process that they are in.
  */
 const together = [
-  'packages/server/test/{config,doors,races,store,tools}/*.test.ts',
+  'packages/server/test/{config,doors,outgoing,races,store,tools}/*.test.ts',
   'packages/server/test/agents/!(files).test.ts',
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',

@@ -77,11 +77,21 @@ export const tokenRules = z
   });
 export type TokenRules = z.infer<typeof tokenRules>;
 
+/**
+ * What the requests of a project may reach although it is not on the internet: hosts, addresses and ranges, with a port where only
+ * that one is meant.
+ */
+export const outgoingRules = z.strictObject({
+  allow: z.array(z.string().min(1).max(300)).max(200),
+});
+export type OutgoingRules = z.infer<typeof outgoingRules>;
+
 export const project = z.object({
   id,
   name,
   tokens: tokenRules.nullable(),
   defaultModelId: id.nullable(),
+  outgoing: outgoingRules,
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -111,6 +121,20 @@ export const accessEndpoints = {
     query: listQuery,
     status: 200,
     response: page(project),
+  }),
+  changeProject: endpoint({
+    method: 'PATCH',
+    path: '/v1/projects/{projectId}',
+    tag: 'project',
+    summary: 'Decide what the requests of a project may reach beyond the internet',
+    description:
+      'Only from the project that is there from the start. An entry is a host, an address or a range, with a port where only that one is meant: `intranet.example`, `10.0.0.5:8080`, `[fd00::1]:443`, `10.1.0.0/16`. Holds within five seconds, in every process.',
+    scope: 'admin',
+    params: z.object({ projectId: id }),
+    body: z.strictObject({ outgoing: outgoingRules }),
+    status: 200,
+    response: project,
+    problems: ['allow_entry_invalid'],
   }),
   getProject: endpoint({
     method: 'GET',

@@ -10,7 +10,7 @@ export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './outgoing/index.ts';
-export { compose, isCommand, toolParts } from './process/index.ts';
+export { compose, isCommand, openOutgoing, ProviderRows, toolParts } from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
 export * from './tools/index.ts';

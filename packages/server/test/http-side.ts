@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createModels, type Logger } from '@troupe/server';
+import { createModels, type Logger, openOutgoing } from '@troupe/server';
 import type { Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { silentLogger } from '../src/base/index.ts';
@@ -23,6 +23,8 @@ export async function openHttpSide(
     doors: () => [],
     models: createModels({}),
     providers: new ProviderRows(),
+    outgoing: openOutgoing(() => db),
+    place: { origins: [], database: db },
     tools: () => ({ resolve: () => undefined }),
     tasks: {},
     crontab: [],

@@ -3,7 +3,7 @@ import {
   Access,
   createApp,
   createDemo,
-  createModels,
+  createProviders,
   createScripted,
   createSessionsDoor,
   createTools,
@@ -12,6 +12,8 @@ import {
   Kernel,
   listen,
   type Models,
+  openOutgoing,
+  ProviderRows,
   type Script,
   Stream,
   silentLogger,
@@ -29,6 +31,8 @@ export interface ServerOptions {
   models?: (db: Database) => Models;
   heartbeatMs?: number;
   metricsToken?: string;
+  /** What the first project may reach beyond the internet; other projects have their own lists. */
+  allow?: string[];
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -41,17 +45,23 @@ export async function openServer({
   mode = 'open',
   heartbeatMs,
   metricsToken,
+  allow = [],
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
   const kernel = new Kernel({ db, logger: silentLogger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const models = makeModels?.(db) ?? createModels({ demo: script ? scripted.provider : () => demo });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
-  const tools = createTools(toolParts(db, encryption));
+  const own: string[] = [];
+  const outgoing = openOutgoing(() => db, { allow, own: () => own });
+  const providers = new ProviderRows();
+  providers.open(db, encryption);
+  const named = { demo: script ? scripted.provider : () => demo };
+  const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
+  const tools = createTools(toolParts(db, encryption, outgoing));
   await kernel.work({ doors: [createSessionsDoor(db)], models, tools, graceMs: 500 });
-  const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
+  const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
     logger: silentLogger,
@@ -65,6 +75,7 @@ export async function openServer({
     services: () => services,
   });
   const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  own.push(server.url);
   const close = async () => {
     await stream.close();
     await server.close(500);

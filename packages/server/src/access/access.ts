@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Refusal, TroupeError } from '../base/index.ts';
+import type { Outgoing } from '../outgoing/index.ts';
 import {
   type Database,
   ensureEntity,
@@ -22,6 +23,8 @@ export interface AccessOptions {
   /** `open`: whoever comes without a key, from this machine, may do everything in the default project. */
   mode: 'open' | 'closed';
   encryption: Encryption;
+  /** Reaches what other projects than the operator's name as the address of their keys; without it, nothing does. */
+  outgoing?: Pick<Outgoing, 'fetchFor'>;
   /** Opens `/metrics` and nothing else. */
   metricsToken?: string | null;
 }
@@ -39,17 +42,18 @@ export class Access {
   readonly #db: Database;
   readonly #mode: AccessOptions['mode'];
   readonly #metricsToken: Buffer | null;
-  readonly #tokens = new Tokens();
+  readonly #tokens: Tokens;
   readonly #known = new ShortCache<FoundKey | null>({ most: 5_000, lifeMs: REMEMBERED_MS });
   readonly #people = new ShortCache<{ id: string; type: string }>({ most: 20_000, lifeMs: REMEMBERED_MS });
   readonly #touched = new ShortCache<void>({ most: 5_000, lifeMs: TOUCH_MS });
   #defaultProject: string | null = null;
 
-  constructor({ db, mode, encryption, metricsToken = null }: AccessOptions) {
+  constructor({ db, mode, encryption, outgoing, metricsToken = null }: AccessOptions) {
     this.#db = db;
     this.#mode = mode;
     this.#metricsToken = metricsToken === null ? null : hashOf(metricsToken);
     this.encryption = encryption;
+    this.#tokens = new Tokens(outgoing?.fetchFor);
     const forget = () => this.#known.clear();
     this.keys = new Keys(db, forget);
     this.secrets = new Secrets(db, encryption, forget);
@@ -99,7 +103,12 @@ export class Access {
     if (tokens === null) {
       throw refused('The project takes no tokens of people yet.', 'Set its token rules: PATCH /v1/project.');
     }
-    const person = await this.#tokens.check(token, tokens, () => this.#secretOf(key));
+    const person = await this.#tokens.check(
+      token,
+      tokens,
+      () => this.#secretOf(key),
+      key.first ? null : project,
+    );
     const entity = await this.#people.get(JSON.stringify([project, person]), () =>
       ensureEntity(this.#db.rows, project, person),
     );

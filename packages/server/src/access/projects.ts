@@ -1,6 +1,14 @@
-import type { accessEndpoints, BodyOf, JsonObject, Project, TokenRules } from '@troupe/protocol';
+import type {
+  accessEndpoints,
+  BodyOf,
+  JsonObject,
+  OutgoingRules,
+  Project,
+  TokenRules,
+} from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, Refusal, toPage } from '../base/index.ts';
+import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { isAllowEntry } from '../outgoing/index.ts';
 import {
   addKey,
   addProject,
@@ -10,6 +18,7 @@ import {
   hasModel,
   isTaken,
   listProjects,
+  lockProject,
   markDefault,
   updateProject,
 } from '../store/index.ts';
@@ -61,6 +70,37 @@ export class Projects {
     await this.requireOperator(caller);
     const after = fromCursor(z.uuid(), cursor);
     return toPage(await listProjects(this.#db.rows, after, limit + 1), limit, ({ id }) => id, present);
+  }
+
+  /** What a project may reach of the operator's network is the operator's to decide, also for the project that asks. */
+  async changeOutgoing(caller: Caller, id: string, outgoing: OutgoingRules): Promise<Project> {
+    await this.requireOperator(
+      caller,
+      'What a project may reach is decided by whoever runs the server.',
+    ).catch((refusal: unknown) => {
+      // Whether there are others is nobody's business but the operator's.
+      throw id === caller.project ? refusal : notFound('project');
+    });
+    const issues = outgoing.allow.flatMap((entry, index) =>
+      isAllowEntry(entry)
+        ? []
+        : [{ path: `outgoing.allow.${index}`, message: 'is no host, address or range' }],
+    );
+    if (issues.length > 0) {
+      throw new Refusal('invalid', 'allow_entry_invalid', 'The list has entries that mean nothing.', {
+        hint: 'Write them as intranet.example, 10.0.0.5:8080, [fd00::1]:443 or 10.1.0.0/16.',
+        issues,
+      });
+    }
+    const row = await this.#db.rows.transaction().execute(async (rows) => {
+      const before = await lockProject(rows, id);
+      if (!before) throw notFound('project');
+      const changed = await updateProject(rows, id, { outgoing });
+      const data = { from: (before.outgoing as OutgoingRules).allow, to: outgoing.allow };
+      await audit(rows, caller, 'project.outgoing_changed', id, data);
+      return changed;
+    });
+    return present(row);
   }
 
   async requireOperator(
@@ -123,6 +163,7 @@ function present(row: Row): Project {
     name: row.name,
     tokens: row.tokens as TokenRules | null,
     defaultModelId: row.default_model_id,
+    outgoing: row.outgoing as OutgoingRules,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

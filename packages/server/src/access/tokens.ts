@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { isFree, type TokenRules } from '@troupe/protocol';
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { messageOf, Refusal, RetryableError } from '../base/index.ts';
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
 
 /** Shorter ones can be guessed from a single token. */
 const SECRET_BYTES = 32;
@@ -9,17 +9,30 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 const FETCH_MS = 5_000;
 const KEY_SETS = 100;
 
+/** For addresses that the project chose. */
+export type FetchFor = (project: string) => typeof globalThis.fetch;
+
 /**
  * Checks the tokens of people. The algorithm must be one of the project's rules, and decides alone which key is used:
  * a shared secret for HS, a published key for everything else. So no published key can ever serve as a secret.
  */
 export class Tokens {
   readonly #keySets = new Map<string, JWTVerifyGetKey>();
+  readonly #fetchFor: FetchFor;
+
+  constructor(fetchFor: FetchFor = () => unreachable) {
+    this.#fetchFor = fetchFor;
+  }
 
   /** The external id of the person; throws a `Refusal` where the token does not hold. */
-  async check(token: string, rules: TokenRules, secret: () => string | null): Promise<string> {
+  async check(
+    token: string,
+    rules: TokenRules,
+    secret: () => string | null,
+    guardedFor: string | null = null,
+  ): Promise<string> {
     const getKey: JWTVerifyGetKey = (header, input) =>
-      header.alg.startsWith('HS') ? sharedSecret(secret()) : this.#keySet(rules)(header, input);
+      header.alg.startsWith('HS') ? sharedSecret(secret()) : this.#keySet(rules, guardedFor)(header, input);
     const { payload } = await jwtVerify(token, getKey, {
       algorithms: rules.algorithms,
       audience: rules.audience,
@@ -36,17 +49,25 @@ export class Tokens {
     return person;
   }
 
-  #keySet({ jwksUrl }: TokenRules): JWTVerifyGetKey {
+  #keySet({ jwksUrl }: TokenRules, guardedFor: string | null): JWTVerifyGetKey {
     if (jwksUrl === null) throw cannotBeChecked();
-    const known = this.#keySets.get(jwksUrl);
+    const name = JSON.stringify([guardedFor, jwksUrl]);
+    const known = this.#keySets.get(name);
     if (known) return known;
     const [oldest] = this.#keySets.keys();
     if (this.#keySets.size >= KEY_SETS) this.#keySets.delete(oldest!);
-    const keySet = createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: FETCH_MS });
-    this.#keySets.set(jwksUrl, keySet);
+    const keySet = createRemoteJWKSet(new URL(jwksUrl), {
+      timeoutDuration: FETCH_MS,
+      ...(guardedFor === null ? {} : { [customFetch]: this.#fetchFor(guardedFor) }),
+    });
+    this.#keySets.set(name, keySet);
     return keySet;
   }
 }
+
+const unreachable: typeof globalThis.fetch = async () => {
+  throw new TroupeError('address_forbidden', 'This process reaches no addresses that projects choose.');
+};
 
 function sharedSecret(secret: string | null): KeyObject {
   const bytes = Buffer.from(secret ?? '');

@@ -4,7 +4,6 @@ import {
   type Author,
   type Database,
   deleteProvider as deleteRow,
-  FIRST_PROJECT,
   findProvider,
   insertProvider,
   inTransaction,
@@ -136,6 +135,8 @@ export interface LoadedProvider {
   status: 'active' | 'disabled';
   /** Of the project that the keys of the environment are for. */
   ofOperator: boolean;
+  /** The project whose guard its address must pass; null: the operator chose it, or it is the provider's own. */
+  guardedFor: string | null;
 }
 
 /** For the worker, with the key in the clear: not to be logged or kept. */
@@ -152,7 +153,8 @@ export async function loadProvider(
     baseUrl: row.base_url,
     apiKey: row.key_envelope === null ? null : openKey(row, sealer),
     status: row.status,
-    ofOperator: row.project_name === FIRST_PROJECT,
+    ofOperator: row.first,
+    guardedFor: row.first || row.base_url === null ? null : row.project_id,
   };
 }
 

@@ -13,6 +13,8 @@ export interface Config {
   databaseDirectUrl: string | null;
   /** Pages of these origins may call the API from a browser. */
   origins: string[];
+  /** Hosts, addresses and ranges beyond the internet that the requests of the first project may reach. */
+  outgoingAllow: string[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -61,6 +63,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     databaseUrl: data.DATABASE_URL ?? null,
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
     origins: data.TROUPE_ORIGINS,
+    outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },

@@ -75,6 +75,8 @@ const origins = z
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
   .refine((list) => list.every(isOrigin), 'must be origins such as https://app.example, separated by commas');
 
+const hosts = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -94,6 +96,7 @@ export const environment = z.object({
   TROUPE_BOOTSTRAP_KEY: variable(bootstrapKey.optional()),
   TROUPE_METRICS_TOKEN: variable(metricsToken.optional()),
   TROUPE_METRICS_PORT: variable(wholeNumber(0, 65_535).optional()),
+  TROUPE_OUTGOING_ALLOW: variable(hosts.default([])),
   TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

@@ -1,14 +1,22 @@
 import ipaddr from 'ipaddr.js';
+import { TroupeError } from '../base/index.ts';
 
 /** Answers to machines of its cloud and to nobody else, though the address looks like any other. */
 const INTERNAL = new Set(['168.63.129.16']);
+/** All of IPv6 that anybody on the internet has an address in. */
+const GIVEN_OUT = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** Whether an address belongs to a machine of the internet, and not to this one, its network or something in between. */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  // Everything that has another address in it (mapped, 6to4, NAT64, …) is another range, so it is refused as a whole.
-  return ipaddr.parse(address).range() === 'unicast' && !INTERNAL.has(address);
+  const parsed = ipaddr.parse(address);
+  // Everything that has another address in it (mapped, 6to4, NAT64, …) is another range, so it is refused as a whole. What lies
+  // outside of the part of IPv6 that was given out has no range, and may be an old form of an IPv4 address, such as ::7f00:1.
+  if (parsed.kind() === 'ipv6' && !parsed.match(GIVEN_OUT)) return false;
+  return parsed.range() === 'unicast' && !INTERNAL.has(parsed.toString());
 }
+
+const LONGEST = 8_000;
 
 type Rule = (host: string, port: number, address: string | null) => boolean;
 
@@ -49,7 +57,7 @@ function ruleOf(entry: string): Rule | null {
       });
   }
   const bare = ipaddr.IPv6.isValid(entry) ? `[${entry}]` : entry;
-  const given = /^(\[[^\]]+\]|[^:/?#@[\]\s]+)(?::(\d{1,5}))?$/.exec(bare);
+  const given = /^(\[[^\]]+\]|[^*:/?#@%\\[\]\s]+)(?::(\d{1,5}))?$/.exec(bare);
   // As an address of the web writes it: lower case, in ASCII, numbers in their usual form.
   const host = given && URL.canParse(`http://${given[1]}/`) ? hostOf(new URL(`http://${given[1]}/`)) : null;
   if (!host) return null;
@@ -77,4 +85,25 @@ export function portOf(url: URL): number {
 
 export function isAddress(host: string): boolean {
   return ipaddr.isValid(host);
+}
+
+/** Text as an address of the web; throws where it is none, or one that names a user. */
+export function webAddress(text: string, base?: URL): URL {
+  if (text.length > LONGEST || !URL.canParse(text, base?.href)) {
+    throw new TroupeError(
+      'address_invalid',
+      `${JSON.stringify(text.slice(0, 200))} is no address of the web.`,
+    );
+  }
+  const url = new URL(text, base?.href);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new TroupeError(
+      'address_invalid',
+      `An address begins with http: or https:, not with ${url.protocol}`,
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TroupeError('address_invalid', 'An address must not hold a user name or a password.');
+  }
+  return url;
 }

@@ -2,9 +2,11 @@ import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { messageOf, TroupeError } from '../base/index.ts';
-import { AllowList, hostOf, isAddress, isPublic, portOf } from './addresses.ts';
+import { AllowList, hostOf, isAddress, isPublic, portOf, webAddress } from './addresses.ts';
 import { bodyOf } from './body.ts';
+import { headersOf, VIA } from './headers.ts';
 import type { Outgoing, OutgoingRequest, OutgoingResponse } from './port.ts';
+import { type Hop, locationOf, redirected } from './redirects.ts';
 
 export type Lookup = (
   host: string,
@@ -17,8 +19,9 @@ export interface OutgoingOptions {
   allowed(project: string): Promise<readonly string[]>;
   /** Origins that are the server's own, and pass for everybody. */
   own?(): readonly string[];
-  /** How names are resolved; for tests. */
+  /** How names are resolved, and how what was judged is connected to; for tests. */
   lookup?: Lookup;
+  connect?: typeof buildConnector;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -26,14 +29,13 @@ const CONNECT_MS = 10_000;
 const MOST_BYTES = 10 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
 const MOST_AGENTS = 200;
-/** Headers that say nothing about who asks. */
-const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
 /** Names are resolved, judged and connected to in one go: what was judged is what is connected to. */
 export function createOutgoing({
   allowed,
   own = () => [],
   lookup = systemLookup as Lookup,
+  connect = buildConnector,
 }: OutgoingOptions): Outgoing {
   const agents = new Map<string, { agent: Agent; list: AllowList }>();
   const direct = new Agent({ connect: { timeout: CONNECT_MS } });
@@ -41,11 +43,16 @@ export function createOutgoing({
   /** One for each project and list: a connection that one may use must not serve another. */
   async function agentFor(project: string) {
     const entries = await allowed(project);
-    const key = `${project} ${entries.join(' ')}`;
+    const key = JSON.stringify([project, entries]);
     const known = agents.get(key);
-    if (known) return known;
+    if (known) {
+      // The ones that go first are those that nobody used for longest.
+      agents.delete(key);
+      agents.set(key, known);
+      return known;
+    }
     const list = new AllowList(entries);
-    const fresh = { list, agent: new Agent({ connect: connector(list, lookup) }) };
+    const fresh = { list, agent: new Agent({ connect: connector(list, { lookup, connect }) }) };
     agents.set(key, fresh);
     for (const [oldest, { agent }] of agents) {
       if (agents.size <= MOST_AGENTS) break;
@@ -74,10 +81,10 @@ export function createOutgoing({
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = asked.signal ? AbortSignal.any([asked.signal, timeout]) : timeout;
     try {
-      let hop = {
-        url: addressOf(asked.url),
+      let hop: Hop = {
+        url: webAddress(asked.url),
         method: asked.method ?? 'GET',
-        headers: asked.headers ?? {},
+        headers: headersOf(asked.headers ?? {}),
         body: asked.body,
       };
       for (let followed = 0; ; followed++) {
@@ -90,9 +97,7 @@ export function createOutgoing({
           signal,
           ...(hop.body === undefined ? {} : { body: hop.body }),
         });
-        const location = [301, 302, 303, 307, 308].includes(response.status)
-          ? response.headers.get('location')
-          : null;
+        const location = locationOf(response.status, response.headers);
         if (location === null) {
           const { body, cut } = await bodyOf(response.body, { maxBytes, overflow });
           return {
@@ -120,11 +125,19 @@ export function createOutgoing({
   return {
     request,
     fetchFor: (project) => async (input, init) => {
-      const url = addressOf(input instanceof Request ? input.url : String(input));
-      const dispatcher = await dispatcherFor(project, url);
+      // A `Request` brings what `init` would say; the client is another than the one that it was made for.
+      const asked = input instanceof Request ? { ...partsOf(input), ...init } : init;
+      const url = webAddress(input instanceof Request ? input.url : String(input));
+      const headers = new Headers(asked?.headers);
+      headers.set('via', VIA);
       try {
-        const options = { ...init, redirect: 'manual', dispatcher } as Parameters<typeof undiciFetch>[1];
-        return (await undiciFetch(input as string, options)) as unknown as Response;
+        const options = {
+          ...asked,
+          headers: [...headers],
+          redirect: 'manual',
+          dispatcher: await dispatcherFor(project, url),
+        } as unknown as Parameters<typeof undiciFetch>[1];
+        return (await undiciFetch(url, options)) as unknown as Response;
       } catch (error) {
         throw forbiddenIn(error) ?? error;
       }
@@ -132,55 +145,22 @@ export function createOutgoing({
   };
 }
 
-interface Hop {
-  url: URL;
-  method: string;
-  headers: Record<string, string>;
-  body: string | Uint8Array | undefined;
-}
-
-/** As browsers do it, and what names the caller stays with the origin that it was meant for. */
-function redirected(hop: Hop, location: string, status: number): Hop {
-  const url = addressOf(location, hop.url);
-  const asGet =
-    (status === 303 && hop.method !== 'HEAD') ||
-    ((status === 301 || status === 302) && hop.method === 'POST');
-  const kept = Object.entries(hop.headers).filter(
-    ([name]) =>
-      (url.origin === hop.url.origin || HARMLESS.has(name.toLowerCase())) &&
-      !(asGet && name.toLowerCase() === 'content-type'),
-  );
-  const body = asGet || url.origin !== hop.url.origin ? undefined : hop.body;
-  // What was to be written goes to the one that it was written for.
-  const method = asGet || (body === undefined && hop.body !== undefined) ? 'GET' : hop.method;
-  return { url, method, headers: Object.fromEntries(kept), body };
-}
-
-function addressOf(text: string, base?: URL): URL {
-  if (!URL.canParse(text, base?.href)) {
-    throw new TroupeError(
-      'address_invalid',
-      `${JSON.stringify(text.slice(0, 200))} is no address of the web.`,
-    );
-  }
-  const url = new URL(text, base?.href);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new TroupeError(
-      'address_invalid',
-      `An address begins with http: or https:, not with ${url.protocol}`,
-    );
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new TroupeError('address_invalid', 'An address must not hold a user name or a password.');
-  }
-  return url;
+function partsOf({ method, headers, body, signal }: Request): RequestInit {
+  return { method, headers, signal, ...(body === null ? {} : { body, duplex: 'half' as const }) };
 }
 
 /** Connects only to addresses that it may; one forbidden address among several is reason enough to refuse. */
-function connector(list: AllowList, lookup: Lookup): buildConnector.connector {
+function connector(
+  list: AllowList,
+  { lookup, connect }: { lookup: Lookup; connect: typeof buildConnector },
+): buildConnector.connector {
   return (options, done) => {
-    const host = options.hostname.toLowerCase().replace(/\.$/, '');
+    const host = options.hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
     const port = Number(options.port || (options.protocol === 'https:' ? 443 : 80));
+    // An address is connected to without a look-up.
+    if (isAddress(host) && !isPublic(host) && !list.has(host, port, host)) {
+      return done(forbidden(host), null);
+    }
     const checked: LookupFunction = (name, { all }, answer) => {
       lookup(name, { all: true, verbatim: true }, (error, addresses) => {
         if (error) return answer(error, []);
@@ -190,7 +170,7 @@ function connector(list: AllowList, lookup: Lookup): buildConnector.connector {
         return answer(null, addresses[0]!.address, addresses[0]!.family);
       });
     };
-    buildConnector({ timeout: CONNECT_MS, lookup: checked })(options, done);
+    connect({ timeout: CONNECT_MS, lookup: checked })(options, done);
   };
 }
 

@@ -5,11 +5,11 @@ import type { Program } from './program.ts';
 
 /** Who is let in. Without a key nobody is, but for `dev` on an address that only this machine reaches. */
 export async function openAccess(program: Program, db: Database, encryption: Encryption): Promise<Access> {
-  const { name, config, logger } = program;
+  const { name, config, logger, outgoing } = program;
   const loopback = isLoopback(config.host);
   const { metricsToken } = config;
   const mode = name === 'dev' && loopback ? 'open' : 'closed';
-  const access = new Access({ db, mode, encryption, metricsToken });
+  const access = new Access({ db, mode, encryption, outgoing, metricsToken });
   const project = await ensureProject(db);
   if (config.bootstrapKey !== null && !(await access.keys.bootstrap(project, config.bootstrapKey)))
     logger.warn('the key of TROUPE_BOOTSTRAP_KEY was revoked, and stays so; unset it, or choose another');

@@ -3,11 +3,13 @@ import { type Config, readConfig } from '../config/index.ts';
 import { createSessionsDoor } from '../doors/sessions/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createProviders } from '../models/index.ts';
+import { isAllowEntry } from '../outgoing/index.ts';
 import { createTools } from '../tools/index.ts';
+import { openOutgoing } from './allow-lists.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
-import type { Program } from './program.ts';
+import type { Place, Program } from './program.ts';
 import { ProviderRows } from './provider-rows.ts';
 import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
@@ -49,6 +51,21 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
   stopOnSignals(life, logger, exit);
   const demo = createDemo();
   const providers = new ProviderRows();
+  const meaningless = config.outgoingAllow.filter((entry) => !isAllowEntry(entry));
+  if (meaningless.length > 0) {
+    throw new StartupError(
+      'bad_config',
+      `TROUPE_OUTGOING_ALLOW names what is no host, address or range: ${meaningless.join(', ')}.`,
+      {
+        hint: 'Write them as intranet.example, 10.0.0.5:8080, [fd00::1]:443 or 10.1.0.0/16, separated by commas.',
+      },
+    );
+  }
+  const place: Place = { origins: [], database: null };
+  const outgoing = openOutgoing(() => place.database!, {
+    allow: config.outgoingAllow,
+    own: () => place.origins,
+  });
   const program: Program = {
     name: command,
     version,
@@ -61,9 +78,12 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
       named: { demo: () => demo },
       keys: config.modelKeys,
       addresses: config.modelAddresses,
+      fetchFor: outgoing.fetchFor,
     }),
     providers,
-    tools: (db, encryption) => createTools(toolParts(db, encryption)),
+    outgoing,
+    place,
+    tools: (db, encryption) => createTools(toolParts(db, encryption, outgoing)),
     tasks: houseTasks,
     crontab: housekeeping,
   };

@@ -4,6 +4,8 @@
  * Start reading: compose.ts (what is put together), dev.ts (a process from start to end), life.ts (what is open and in
  * which order it closes), shutdown.ts.
  */
+export { type OutgoingSettings, openOutgoing } from './allow-lists.ts';
 export { type Command, compose, isCommand } from './compose.ts';
+export { ProviderRows } from './provider-rows.ts';
 export { toolParts } from './tool-parts.ts';
 export { version } from './version.ts';

@@ -11,6 +11,7 @@ import {
 } from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
+import type { Outgoing } from '../outgoing/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import { openAccess } from './admission.ts';
@@ -31,10 +32,20 @@ export interface Program {
   doors(db: Database): Door[];
   models: Models;
   providers: ProviderRows;
+  /** The one guarded client of the process; of use once there is a database. */
+  outgoing: Outgoing;
+  /** Origins at which this server answers, and the database, once they are known. */
+  place: Place;
   /** Made once there is a database. */
   tools(db: Database, encryption: Encryption): Tools;
   tasks: Record<string, Task>;
   crontab: CronEntry[];
+}
+
+/** What is known of a process only once it has started. */
+export interface Place {
+  origins: string[];
+  database: Database | null;
 }
 
 export interface DatabaseAddress {
@@ -66,7 +77,9 @@ export async function openHttp(
   const { logger, config } = program;
   const health = healthOf(program, database);
   const app = createApp({ logger, health, services, origins: config.origins });
-  return openListener(program, app, config.port);
+  const server = await openListener(program, app, config.port);
+  program.place.origins.push(new URL(server.url).origin);
+  return server;
 }
 
 /** A process that only works answers for its health and its metrics, where it was told a port for that. */
@@ -109,12 +122,15 @@ export async function openDatabase(program: Program, address: DatabaseAddress): 
 
 /** The database as it is. */
 export function connectDatabase(
-  { life, logger, name }: Program,
+  { life, logger, name, place }: Program,
   address: DatabaseAddress,
 ): Promise<Database> {
   return life.open(
     'database',
-    async () => new Database({ ...address, applicationName: `troupe/${name}`, logger }),
+    async () => {
+      place.database = new Database({ ...address, applicationName: `troupe/${name}`, logger });
+      return place.database;
+    },
     (db) =>
       Promise.race([db.close(), new Promise<void>((done) => setTimeout(done, CONNECTION_GRACE_MS).unref())]),
   );

@@ -1,8 +1,7 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretOf } from '../access/index.ts';
-import { createOutgoing } from '../outgoing/index.ts';
+import type { Outgoing } from '../outgoing/index.ts';
 import {
-  allowedOutgoing,
   type Database,
   deleteGoals,
   deleteMemories,
@@ -12,14 +11,21 @@ import {
   setMemories,
 } from '../store/index.ts';
 import type { MemoryPart, ToolParts } from '../tools/index.ts';
+import { openOutgoing } from './allow-lists.ts';
+import { findingsIn } from './findings.ts';
 
 /** What the tools get of the rest of the server: one field for each part, made here and nowhere else. */
-export function toolParts(db: Database, encryption: Encryption): Partial<ToolParts> {
+export function toolParts(
+  db: Database,
+  encryption: Encryption,
+  outgoing: Outgoing = openOutgoing(() => db),
+): Partial<ToolParts> {
   return {
     now: () => new Date(),
     secrets: { reveal: (project, name) => secretOf(db.rows, encryption, project, name) },
     memory: memoryPart(db),
-    outgoing: createOutgoing({ allowed: (project) => allowedOutgoing(db, project) }),
+    outgoing,
+    findings: findingsIn(db),
   };
 }
 

@@ -23,7 +23,7 @@ export async function work(program: Program): Promise<void> {
   const kernel = await openWork(program, db);
   const stream = await openStream(program, db, kernel);
   const encryption = openEncryption(program.name, program.config);
-  const access = new Access({ db, mode: 'closed', encryption, metricsToken });
+  const access = new Access({ db, mode: 'closed', encryption, outgoing: program.outgoing, metricsToken });
   observed = { db, kernel, access, stream };
   program.life.ready();
   const facts = { concurrency, ...(server ? { metrics: server.url } : {}) };

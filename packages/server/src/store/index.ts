@@ -19,6 +19,7 @@ export * from './queries/claim.ts';
 export * from './queries/entities.ts';
 export * from './queries/envelopes.ts';
 export * from './queries/events.ts';
+export * from './queries/findings.ts';
 export * from './queries/goals.ts';
 export * from './queries/idempotency.ts';
 export { HalfFailed } from './queries/in-two.ts';

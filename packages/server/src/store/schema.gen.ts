@@ -138,6 +138,20 @@ export interface Files {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Findings {
+  thread_id: string;
+  seq: Generated<number>;
+  project_id: string;
+  run_id: string;
+  call_id: string;
+  question: string;
+  claim: string;
+  source: string;
+  quote: string;
+  confidence: 'low' | 'medium' | 'high';
+  created_at: Timestamp<undefined>;
+}
+
 export interface Goals {
   id: string;
   project_id: string;
@@ -414,6 +428,7 @@ export interface DB {
   events: Events;
   file_totals: FileTotals;
   files: Files;
+  findings: Findings;
   goals: Goals;
   idempotency_keys: IdempotencyKeys;
   llm_models: LlmModels;

@@ -186,6 +186,23 @@ create table troupe.files (
   constraint files_path_check CHECK (((path ~~ '/%'::text) AND ((length(path) >= 2) AND (length(path) <= 1000))))
 );
 
+create table troupe.findings (
+  thread_id uuid not null,
+  seq bigint not null generated always as identity,
+  project_id uuid not null,
+  run_id uuid not null,
+  call_id text not null,
+  question text not null,
+  claim text not null,
+  source text not null,
+  quote text not null,
+  confidence text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint findings_pkey PRIMARY KEY (thread_id, seq),
+  constraint findings_run_id_call_id_key UNIQUE (run_id, call_id),
+  constraint findings_confidence_check CHECK ((confidence = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text])))
+);
+
 create table troupe.goals (
   id uuid not null,
   project_id uuid not null,

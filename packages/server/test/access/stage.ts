@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@troupe/protocol';
-import { newId } from '@troupe/server';
+import { createOutgoing, newId } from '@troupe/server';
 import { Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
@@ -57,7 +57,9 @@ export async function openDoor({
   });
   after(() => stage.close());
   const { db, kernel } = stage;
-  const access = new Access({ db, mode, encryption });
+  // Those who publish keys in tests do so on this machine.
+  const outgoing = createOutgoing({ allowed: async () => ['127.0.0.1'] });
+  const access = new Access({ db, mode, encryption, outgoing });
   const stream = new Stream({ db, logger: silentLogger, line: kernel });
   after(async () => stream.close());
   const app: Hono = createApp({

@@ -21,6 +21,7 @@ test('everything may be left out, or set to nothing', () => {
     databaseUrl: null,
     databaseDirectUrl: null,
     origins: [],
+    outgoingAllow: [],
     logLevel: 'info',
     concurrency: 100,
     modelKeys: { openai: null, anthropic: null },
@@ -47,6 +48,7 @@ test('what is set is used', () => {
       OPENAI_API_KEY: ' sk-1\n',
       ANTHROPIC_API_KEY: '',
       DATABASE_URL: url,
+      TROUPE_OUTGOING_ALLOW: 'localhost:8080, 10.1.0.0/16,',
     }),
   ).toEqual({
     port: 0,
@@ -55,6 +57,7 @@ test('what is set is used', () => {
     databaseUrl: url,
     databaseDirectUrl: url,
     origins: [],
+    outgoingAllow: ['localhost:8080', '10.1.0.0/16'],
     logLevel: 'debug',
     concurrency: 7,
     modelKeys: { openai: 'sk-1', anthropic: null },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDemo, createProviders, newId } from '@troupe/server';
+import { createDemo, createProviders, newId, openOutgoing } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
@@ -109,6 +109,7 @@ beforeAll(async () => {
   const programOf = (name: string): Program => {
     const providers = new ProviderRows();
     const life = new Life(silentLogger);
+    const place: Program['place'] = { origins: [], database: null };
     closing.push(() => life.stop());
     return {
       name,
@@ -119,6 +120,8 @@ beforeAll(async () => {
       doors: () => [sessionsDoor],
       models: createProviders(providers, { named: { demo: () => createDemo() }, keys: config.modelKeys }),
       providers,
+      outgoing: openOutgoing(() => place.database!),
+      place,
       tools: () => createTools(),
       tasks: {},
       crontab: [],

@@ -5,11 +5,22 @@ import type { CapabilityEntry } from './entry.ts';
 import { memory } from './memory.ts';
 import { noop } from './noop.ts';
 import { plannedCapabilities } from './planned.ts';
+import { research } from './research.ts';
+import { webFetch } from './web-fetch.ts';
+import { webSearch } from './web-search.ts';
 
 export type { CapabilityEntry } from './entry.ts';
 
 /** All there are, in the order in which they are shown. */
-export const capabilities: readonly CapabilityEntry[] = [noop, currentTime, memory, ...plannedCapabilities];
+export const capabilities: readonly CapabilityEntry[] = [
+  noop,
+  currentTime,
+  memory,
+  webFetch,
+  webSearch,
+  research,
+  ...plannedCapabilities,
+];
 
 const byId = new Map(capabilities.map((entry) => [entry.id, entry]));
 

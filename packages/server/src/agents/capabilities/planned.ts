@@ -26,12 +26,6 @@ function planned(
 
 /** Known by name already, so that nobody takes the names for something else; no agent can carry them yet. */
 export const plannedCapabilities: CapabilityEntry[] = [
-  planned('research', {
-    name: 'Research',
-    description: 'Looks into a question step by step, with notes that it keeps.',
-    icon: 'search',
-    category: 'knowledge',
-  }),
   planned('sandbox', {
     name: 'Sandbox',
     description: 'Runs code where it can do no harm.',
@@ -49,18 +43,6 @@ export const plannedCapabilities: CapabilityEntry[] = [
     description: 'Writes down what is to be done and ticks it off.',
     icon: 'list-checks',
     category: 'utilities',
-  }),
-  planned('web_fetch', {
-    name: 'Web pages',
-    description: 'Reads a page of the web.',
-    icon: 'globe',
-    category: 'network',
-  }),
-  planned('web_search', {
-    name: 'Web search',
-    description: 'Searches the web.',
-    icon: 'globe-search',
-    category: 'network',
   }),
   planned('delegation', {
     name: 'Delegation',

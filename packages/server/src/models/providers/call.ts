@@ -16,7 +16,7 @@ export async function call(endpoint: Endpoint, request: ModelRequest, io: ModelI
   // Of this call alone: it ends with the call, while the signal of the run lives on with what was added to it.
   const controller = new AbortController();
   try {
-    const model = languageModel(endpoint, request.model, guardedFetch);
+    const model = languageModel(endpoint, request.model, guardedFetch(endpoint.fetch));
     const options = { ...callOptions(request, endpoint.kind), abortSignal: controller.signal };
     const { stream } = await until(model.doStream(options), signal);
     return await readAnswer(stream, request, io);

@@ -12,6 +12,8 @@ export interface Endpoint {
   kind: RemoteKind;
   baseUrl: string | null;
   apiKey: string | null;
+  /** Absent: the address was not somebody else's choice. */
+  fetch?: typeof globalThis.fetch;
 }
 
 const OWN = {

@@ -20,8 +20,11 @@ export class NoStream extends RetryableError {
  * `fetch` for the provider packages. A redirect is not followed, because the key would go along; a page or a document
  * in the place of the stream is told as such; a stream without end cannot fill the memory.
  */
-export const guardedFetch: GuardedFetch = async (input, init) => {
-  const response = await globalThis.fetch(input, { ...init, redirect: 'manual' });
+export function guardedFetch(fetch: GuardedFetch = globalThis.fetch): GuardedFetch {
+  return async (input, init) => checked(await fetch(input, { ...init, redirect: 'manual' }));
+}
+
+async function checked(response: Response): Promise<Response> {
   if (!response.ok || response.body === null) return response;
   const type = (response.headers.get('content-type') ?? '').toLowerCase();
   // Servers that forget the right type for a stream are many: only what is surely none is refused.
@@ -39,8 +42,9 @@ export const guardedFetch: GuardedFetch = async (input, init) => {
       } else controller.enqueue(chunk);
     },
   });
-  return new Response(response.body.pipeThrough(counted), response);
-};
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers: [...headers] });
+}
 
 async function firstOf(body: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();

@@ -14,6 +14,8 @@ export interface ProviderRecord {
   status: 'active' | 'disabled';
   /** The key of the environment is for the operator's project: rows of others never spend it. */
   ofOperator?: boolean;
+  /** The project whose guard its address must pass; absent or null: none. */
+  guardedFor?: string | null;
 }
 
 export interface ProviderSource {
@@ -33,6 +35,8 @@ export interface ProvidersOptions {
   keys?: ProviderKeys;
   /** Where the keys of the environment are sent instead of the providers' own addresses. */
   addresses?: ProviderKeys;
+  /** For addresses that somebody else than the operator chose; without it, they are not called. */
+  fetchFor?: (project: string) => typeof globalThis.fetch;
   /** For how long a row may be used without looking again. */
   cacheMs?: number;
 }
@@ -43,7 +47,7 @@ const NO_KEYS: ProviderKeys = { openai: null, anthropic: null };
 
 /** A snapshot names a provider by the id of its row, or by a name that this process knows. */
 export function createProviders(source: ProviderSource, options: ProvidersOptions = {}): Models {
-  const { named = {}, keys = NO_KEYS, addresses = NO_KEYS, cacheMs = 5_000 } = options;
+  const { named = {}, keys = NO_KEYS, addresses = NO_KEYS, fetchFor, cacheMs = 5_000 } = options;
   const environment = { keys, addresses };
   const byName = createModels({
     ...named,
@@ -64,7 +68,10 @@ export function createProviders(source: ProviderSource, options: ProvidersOption
           called.kind = row.kind;
           if (row.kind === 'demo')
             return byName.resolve({ ...choice, provider: 'demo' }).generate(request, io);
-          return call(endpointOf({ ...row, kind: row.kind }, environment), request, io);
+          const endpoint = endpointOf({ ...row, kind: row.kind }, environment);
+          if (!row.guardedFor) return call(endpoint, request, io);
+          if (!fetchFor) throw unguarded(model);
+          return call({ ...endpoint, fetch: fetchFor(row.guardedFor) }, request, io);
         },
       };
       return called;
@@ -103,6 +110,13 @@ function endpointOf(
     return { kind, baseUrl, apiKey };
   }
   return { kind, baseUrl: addresses[kind], apiKey: keys[kind] };
+}
+
+function unguarded(model: string): TroupeError {
+  return new TroupeError(
+    'provider_unguarded',
+    `The model "${model}" cannot be used: this process calls no addresses that projects choose.`,
+  );
 }
 
 function usable(row: ProviderRecord | null, id: string, model: string): ProviderRecord {

@@ -1,6 +1,7 @@
 import type { JsonObject, Scope, TokenRules } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
+import { FIRST_PROJECT } from './projects.ts';
 
 const shown = [
   'id',
@@ -67,6 +68,8 @@ export interface FoundKey {
   expiresAt: Date | null;
   revokedAt: Date | null;
   tokens: TokenRules | null;
+  /** The project is that of whoever runs the server. */
+  first: boolean;
   /** The secret that the rules name, as it is stored. */
   envelope: JsonObject | null;
 }
@@ -77,11 +80,11 @@ export async function findKey(db: Database, hash: Buffer): Promise<FoundKey | nu
     {
       name: 'find_key',
       text: `select k.id, k.project_id as project, k.kind, k.scopes, k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
-          p.tokens, s.envelope
+          p.tokens, p.name = $2 as first, s.envelope
         from troupe.api_keys k join troupe.projects p on p.id = k.project_id
         left join troupe.secrets s on s.project_id = k.project_id and s.name = p.tokens->>'secretName'
         where k.hash = $1`,
-      values: [hash],
+      values: [hash, FIRST_PROJECT],
     },
     db.pool,
   );

@@ -20,10 +20,15 @@ export async function ensureProject(db: Database): Promise<string> {
   return (await find())!.id;
 }
 
-const shown = ['id', 'name', 'tokens', 'default_model_id', 'created_at', 'updated_at'] as const;
+const shown = ['id', 'name', 'tokens', 'default_model_id', 'outgoing', 'created_at', 'updated_at'] as const;
 
 export function findProject(on: Rows, id: string) {
   return on.selectFrom('projects').select(shown).where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Locked until the transaction ends. */
+export function lockProject(on: Rows, id: string) {
+  return on.selectFrom('projects').select(shown).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 /** Another project may have the name: see `isTaken`. */
@@ -45,11 +50,12 @@ export interface ProjectChange {
   name?: string | undefined;
   tokens?: JsonObject | null | undefined;
   defaultModelId?: string | null | undefined;
+  outgoing?: { allow: string[] } | undefined;
 }
 
 /** Another project may have the name: see `isTaken`. */
 export async function updateProject(on: Rows, id: string, change: ProjectChange) {
-  const { name, tokens, defaultModelId } = change;
+  const { name, tokens, defaultModelId, outgoing } = change;
   return on
     .updateTable('projects')
     .set((set) => ({
@@ -57,6 +63,7 @@ export async function updateProject(on: Rows, id: string, change: ProjectChange)
       ...(name === undefined ? {} : { name }),
       ...(tokens === undefined ? {} : { tokens: tokens && toJsonText(tokens) }),
       ...(defaultModelId === undefined ? {} : { default_model_id: defaultModelId }),
+      ...(outgoing === undefined ? {} : { outgoing: toJsonText(outgoing) }),
     }))
     .where('id', '=', id)
     .returning(shown)
@@ -74,15 +81,18 @@ export async function hasModel(on: Rows, project: string, model: string): Promis
   return row !== undefined;
 }
 
-/** What the tools of a project may reach beyond the internet. */
-export async function allowedOutgoing(db: Database, project: string): Promise<string[]> {
-  const rows = await db.run<{ allow: string[] }>(
+/** What the project's requests may reach beyond the internet, and whether it is the one of whoever runs the server. */
+export async function allowedOutgoing(
+  db: Database,
+  project: string,
+): Promise<{ entries: string[]; first: boolean }> {
+  const rows = await db.run<{ entries: string[]; first: boolean }>(
     {
       name: 'allowed_outgoing',
-      text: `select outgoing -> 'allow' as allow from troupe.projects where id = $1`,
-      values: [project],
+      text: `select outgoing -> 'allow' as entries, name = $2 as first from troupe.projects where id = $1`,
+      values: [project, FIRST_PROJECT],
     },
     db.pool,
   );
-  return rows[0]?.allow ?? [];
+  return rows[0] ?? { entries: [], first: false };
 }

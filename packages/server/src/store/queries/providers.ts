@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
+import { FIRST_PROJECT } from './projects.ts';
 
 export interface ProviderRow {
   id: string;
@@ -29,17 +30,19 @@ export async function readProvider(
     .executeTakeFirst();
 }
 
-/** By its id alone, for the worker: a run is pinned to a snapshot that names it. */
+/**
+ * By its id alone, for the worker: a run is pinned to a snapshot that names it. `first`: it is of the project of whoever runs the
+ * server.
+ */
 export async function findProvider(
   db: Database,
   provider: string,
-): Promise<(ProviderRow & { project_name: string }) | undefined> {
-  const rows = await db.run<ProviderRow & { project_name: string }>(
+): Promise<(ProviderRow & { first: boolean }) | undefined> {
+  const rows = await db.run<ProviderRow & { first: boolean }>(
     {
       name: 'find_provider',
-      text: `select p.*, j.name as project_name from troupe.llm_providers p join troupe.projects j on j.id = p.project_id
-        where p.id = $1`,
-      values: [provider],
+      text: `select l.*, p.name = $2 as first from troupe.llm_providers l join troupe.projects p on p.id = l.project_id where l.id = $1`,
+      values: [provider, FIRST_PROJECT],
     },
     db.pool,
   );

@@ -302,6 +302,7 @@ const DELETE_REST: string[] = [
   `delete from troupe.runs r where r.thread_id = $1`,
   `delete from troupe.messages m where m.thread_id = $1`,
   `delete from troupe.events e where e.thread_id = $1`,
+  `delete from troupe.findings f where f.thread_id = $1`,
   `delete from troupe.threads t where t.id = $1`,
 ];
 

@@ -1,11 +1,20 @@
 import type { Provider, ToolParts } from '../ports.ts';
 import { currentTime } from './current-time.ts';
+import { listFindings, noteFinding } from './findings.ts';
 import { memoryTools } from './memory.ts';
+import { webFetch } from './web-fetch.ts';
+import { webSearch } from './web-search.ts';
 
-/** The tools of capabilities, by the name that snapshots give them. */
-export function builtinTools({ now = () => new Date(), memory }: Partial<ToolParts>): Map<string, Provider> {
-  return new Map<string, Provider>([
-    ['current_time', () => currentTime(now)],
-    ...(memory ? memoryTools(memory) : []),
-  ]);
+/** The tools of capabilities, by the name that snapshots give them. One whose parts are missing is not there. */
+export function builtinTools(parts: Partial<ToolParts>): Map<string, Provider> {
+  const { now = () => new Date(), outgoing, secrets, findings, memory } = parts;
+  const tools = new Map<string, Provider>([['current_time', () => currentTime(now)]]);
+  if (outgoing) tools.set('web_fetch', () => webFetch(outgoing));
+  if (outgoing && secrets) tools.set('web_search', (tool) => webSearch(tool, { outgoing, secrets }));
+  if (findings) {
+    tools.set('note_finding', () => noteFinding(findings));
+    tools.set('list_findings', () => listFindings(findings));
+  }
+  for (const [name, provider] of memory ? memoryTools(memory) : []) tools.set(name, provider);
+  return tools;
 }
