@@ -6,6 +6,7 @@ import { inboxEndpoints } from './inbox.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
+import { toolEndpoints } from './tools.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
@@ -16,6 +17,7 @@ export const endpoints = {
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,
+  tools: toolEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

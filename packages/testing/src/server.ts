@@ -9,6 +9,7 @@ import {
   Database,
   Encryption,
   Kernel,
+  type Logger,
   listen,
   type Script,
   Stream,
@@ -26,6 +27,7 @@ export interface ServerOptions {
   mode?: 'open' | 'closed';
   heartbeatMs?: number;
   metricsToken?: string;
+  logger?: Logger;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -37,10 +39,11 @@ export async function openServer({
   mode = 'open',
   heartbeatMs,
   metricsToken,
+  logger = silentLogger,
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
-  const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
-  const kernel = new Kernel({ db, logger: silentLogger });
+  const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
+  const kernel = new Kernel({ db, logger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const models = createModels({ demo: script ? scripted.provider : () => demo });
@@ -50,13 +53,13 @@ export async function openServer({
   const access = new Access({ db, mode, encryption, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
-    logger: silentLogger,
+    logger,
     line: kernel,
     ...(heartbeatMs ? { heartbeatMs } : {}),
   });
-  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {} };
+  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {}, tools };
   const app = createApp({
-    logger: silentLogger,
+    logger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
     services: () => services,
   });

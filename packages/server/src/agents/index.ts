@@ -26,4 +26,5 @@ export {
   updateProvider,
 } from './providers.ts';
 export type { Sealer } from './sealer.ts';
+export { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from './tools/index.ts';
 export { diffVersions, getVersion, listVersions, rollBack } from './versions.ts';

@@ -12,6 +12,7 @@ import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
+import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
@@ -28,4 +29,5 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   runRoutes,
   secretRoutes,
   sessionRoutes,
+  toolRoutes,
 ];
