@@ -131,8 +131,6 @@ export const newTool = z
           : undefined,
     },
   )
-  .transform(fromSource)
-  .pipe(toolDefinition)
   .meta({
     examples: [
       {
@@ -141,7 +139,9 @@ export const newTool = z
         request: { url: 'https://api.example.com/current?city={{input.city}}' },
       },
     ],
-  });
+  })
+  .transform(fromSource)
+  .pipe(toolDefinition);
 
 export const toolPatch = z.strictObject({
   displayName: z.string().max(200).nullable().optional(),

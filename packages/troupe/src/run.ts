@@ -3,6 +3,7 @@ import { agents } from './commands/agents.ts';
 import { chat } from './commands/chat.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { runs } from './commands/runs.ts';
+import { tools } from './commands/tools.ts';
 import { json, plain } from './output.ts';
 import { parse } from './parse.ts';
 import { type Terminal, UsageError } from './terminal.ts';
@@ -31,7 +32,8 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     if (options.key) key = { from: '--key', value: options.key };
     else if (TROUPE_KEY) key = { from: 'TROUPE_KEY', value: TROUPE_KEY };
     const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key: key.value } : {}) });
-    const act = command === 'chat' ? chat : (command === 'agents' ? agents : runs)[action]!;
+    const act =
+      command === 'chat' ? chat : { agents, runs, tools }[command as 'agents' | 'runs' | 'tools'][action]!;
     return (await act({ troupe, terminal, words: rest, options })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) {

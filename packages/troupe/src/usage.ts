@@ -24,13 +24,17 @@ export const USAGE = `Usage: troupe <command>
          events <run> [--follow]           what happened, and what happens until it ends
          fork <run> <step>                 go on from a step, apart
          continue <run> [--title <text>]   a session that begins where the run ended
+  tools  list               get <tool>                   create <file>
+         apply <file or folder>            makes tools, or makes them what the files say
+         try <tool> [json]                 executes it alone; it takes effect
+         delete <tool>
 
   --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-An agent is named by its id or its name. Options may stand anywhere; what follows -- is no option.`;
+An agent or a tool is named by its id or its name. Options may stand anywhere; what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -68,6 +72,12 @@ const SHAPES: Record<string, Shape> = {
   'runs events': { words: '<run>', options: ['follow', ...ASKING] },
   'runs fork': { words: '<run> <step>', options: ASKING },
   'runs continue': { words: '<run>', options: ['title', ...ASKING] },
+  'tools list': { words: '', options: ['limit', ...ASKING] },
+  'tools get': { words: '<tool>', options: ASKING },
+  'tools create': { words: '<file>', options: ASKING },
+  'tools apply': { words: '<path>', options: ASKING },
+  'tools try': { words: '<tool> [json]', options: ASKING },
+  'tools delete': { words: '<tool>', options: ASKING },
 };
 
 /** The command that the words begin with, in the words of the table; `agents` alone is `agents list`. */

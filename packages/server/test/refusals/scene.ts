@@ -69,7 +69,8 @@ export class Scene {
     });
     const { id: keyId } = await this.done('POST', '/v1/keys', { name: 'k' });
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
-    const more = { keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
+    const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
+    const more = { toolId, keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
     Object.assign(this.things, {
       providerId,
       modelId,

@@ -175,7 +175,9 @@ describe('what comes back', () => {
     );
     expect(await failure({ request: { url: 'http://127.0.0.1:1/' } })).toMatch(/^address_forbidden: /);
     const hanging = AbortSignal.timeout(50);
-    await expect(call({ ...get('hang'), context: { signal: hanging } })).rejects.toThrow('aborted due to timeout');
+    await expect(call({ ...get('hang'), context: { signal: hanging } })).rejects.toThrow(
+      'aborted due to timeout',
+    );
     expect(Date.now() - began).toBeLessThan(5_000);
   });
 
