@@ -257,6 +257,23 @@ describe('secrets', () => {
     }
   });
 
+  test('what comes with the input is no template, so that a model cannot ask for a secret', async () => {
+    const asking = 'x {{secrets.PLAIN}}';
+    const request = {
+      url: 'http://unruly/echo/{{input.a}}',
+      method: 'POST',
+      headers: { 'X-A': '{{input.a}}', 'X-Key': '{{secrets.PLAIN}}' },
+      query: { a: '{{input.a}}' },
+      body: { a: '{{input}}', b: 'with {{input.a}}' },
+    };
+    const sent = await echoed({ request, args: { a: asking } });
+    expect(JSON.parse(sent.body)).toEqual({ a: { a: asking }, b: `with ${asking}` });
+    expect(sent.headers['x-a']).toBe(asking);
+    expect(unruly.heard.at(-1)!.url).toContain('secrets.PLAIN');
+    const deep = { url: 'http://unruly/deep', headers: { 'X-Key': '{{secrets.PLAIN}}' } };
+    expect(await failure({ request: deep })).toMatch(/^response_too_deep/);
+  });
+
   test('one that is not there is named, and nothing is sent', async () => {
     const before = unruly.heard.length;
     const request = { url: 'http://unruly/echo', headers: { 'X-Key': '{{secrets.ABSENT}}' } };

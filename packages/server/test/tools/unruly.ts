@@ -24,6 +24,9 @@ const ways: Record<string, (response: ServerResponse, heard: Heard) => void> = {
   broken: (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"half": ');
   },
+  deep: (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('['.repeat(1e5) + ']'.repeat(1e5));
+  },
   nothing: (response) => {
     response.writeHead(204).end();
   },

@@ -76,6 +76,8 @@ function failureOf(error: unknown, hidden: Hidden): TroupeError {
   // It quotes the beginning of an address, in which a value may be cut in two.
   if (code === 'address_invalid')
     return new TroupeError(code, 'The server redirects to something that is no address of the web.');
+  if (error instanceof RangeError)
+    return new TroupeError('response_too_deep', 'The answer is JSON nested too deep to be read.');
   return new TroupeError(code, hidden.text(messageOf(error)));
 }
 
