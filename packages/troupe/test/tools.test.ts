@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,8 +28,6 @@ async function parsed(...words: string[]) {
   expect([code, err]).toEqual([0, '']);
   return JSON.parse(out);
 }
-const allow = (entry: string) =>
-  server.db.pool.query('update troupe.projects set outgoing = $1', [{ allow: [entry] }]);
 function file(name: string, content: unknown): string {
   const path = join(home, name);
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -88,20 +86,42 @@ it('applies a folder, again and again, in every way of writing it', async () => 
   });
 });
 
-it('an agent calls a tool when it is asked to, by the demo model', async () => {
-  const weather = createServer((request, response) => {
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ asked: request.url }));
+it('the examples of docs/tools.md are true: defined, tried, and called by the demo model', async () => {
+  const document = readFileSync(new URL('../../../docs/tools.md', import.meta.url), 'utf8');
+  const [definition, trial, source] = [...document.matchAll(/```json\n([\s\S]+?)```/g)].map(
+    ([, text]) => text!,
+  );
+  const weather = createServer(({ headers }, response) => {
+    const now = { temperature: -4, sky: `${headers.authorization?.slice('Bearer '.length)} is clear` };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ now }));
   });
   await new Promise<void>((done) => weather.listen(0, '127.0.0.1', done));
   try {
     const { port } = weather.address() as AddressInfo;
-    await allow(`127.0.0.1:${port}`);
-    const request = { url: `http://127.0.0.1:${port}/current?city={{input.city}}` };
-    await parsed('tools', 'create', file('weather.json', { name: 'weather', kind: 'http', request }));
-    await parsed('agents', 'import', file('ada.yaml', 'name: Ada\ntools: [weather]\n'));
-    const { code, out } = await told('chat', 'Ada', 'call weather {"city": "Oslo & Bergen"}');
-    expect(code).toBe(0);
-    expect(out).toContain('/current?city=Oslo%20%26%20Bergen');
+    const here = (text: string) => text.replaceAll('127.0.0.1:4701', `127.0.0.1:${port}`);
+    const send = (method: string, path: string, body: object) =>
+      fetch(`${server.url}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await send('PUT', '/v1/secrets/WEATHER_KEY', { value: 'wk-3f9a2c71' });
+    await parsed('tools', 'create', file('weather.json', here(definition!)));
+    const [, allowed] = /set outgoing = '(.+?)'/.exec(document)!;
+    const city = '{"city": "Oslo"}';
+    expect((await told('tools', 'try', 'fetchWeather', city)).out).toContain('address_forbidden');
+    await server.db.pool.query('update troupe.projects set outgoing = $1', [here(allowed!)]);
+    expect(await parsed('tools', 'try', 'fetchWeather', city)).toEqual({
+      ...JSON.parse(here(trial!)),
+      durationMs: expect.any(Number),
+    });
+    await send('POST', '/v1/agents', { name: 'Ada', tools: ['fetchWeather'] });
+    const { code, out } = await told('chat', 'Ada', `call fetchWeather ${city}`);
+    expect([code, out]).toEqual([0, expect.stringContaining('[secret WEATHER_KEY] is clear')]);
+    const loaded = file('source.json', source!.replace('fetchWeather', 'loaded'));
+    expect(await parsed('tools', 'apply', loaded)).toMatchObject([
+      { name: 'loaded', kind: 'http', visible: true, timeoutMs: 10_000, done: 'created' },
+    ]);
   } finally {
     weather.close();
     weather.closeAllConnections();
