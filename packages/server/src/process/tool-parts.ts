@@ -1,4 +1,4 @@
-import { type Encryption, secretOf } from '../access/index.ts';
+import { type Encryption, secretToSend } from '../access/index.ts';
 import { createOutgoing } from '../outgoing/index.ts';
 import { allowedOutgoing, type Database } from '../store/index.ts';
 import type { ToolParts } from '../tools/index.ts';
@@ -7,7 +7,7 @@ import type { ToolParts } from '../tools/index.ts';
 export function toolParts(db: Database, encryption: Encryption): Partial<ToolParts> {
   return {
     now: () => new Date(),
-    secrets: { reveal: (project, name) => secretOf(db, encryption, project, name) },
+    secrets: { reveal: (project, name) => secretToSend(db, encryption, project, name) },
     outgoing: createOutgoing({ allowed: (project) => allowedOutgoing(db, project) }),
   };
 }

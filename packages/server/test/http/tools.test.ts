@@ -501,6 +501,16 @@ test('planted secrets are nowhere: not in a table, a log line, an event or an an
   expect(unruly.heard.some(({ url }) => url.includes(planted.TOKEN))).toBe(true);
 });
 
+test('the secret that tokens are checked with is not sent anywhere', async () => {
+  await done('PUT', '/v1/secrets/SIGNING', { value: randomBytes(32).toString('hex') });
+  const tokens = { algorithms: ['HS256'], audience: 'troupe', secretName: 'SIGNING' };
+  await done('PATCH', '/v1/project', { tokens });
+  const tool = await create(http('forger', { url: '/echo', headers: { 'X-Key': '{{secrets.SIGNING}}' } }));
+  const before = unruly.heard.length;
+  expect(await attempt(tool)).toMatchObject({ ok: false, error: { code: 'secret_reserved' }, request: null });
+  expect(unruly.heard.length).toBe(before);
+});
+
 // The last one: it ends the server's worker.
 test('a call that is executed again, by another worker, has the same key; one that must run once is in doubt', async () => {
   const later = (name: string, effect: string) =>
