@@ -8,6 +8,7 @@ import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
+import { toolEndpoints } from './tools.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
@@ -20,6 +21,7 @@ export const endpoints = {
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,
+  tools: toolEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

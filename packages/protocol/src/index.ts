@@ -22,4 +22,5 @@ export * from './session-status.ts';
 export * from './sessions.ts';
 export * from './snapshots.ts';
 export * from './tool-calls.ts';
+export { defaultEffect } from './tool-source.ts';
 export * from './tools.ts';

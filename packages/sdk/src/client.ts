@@ -39,6 +39,7 @@ export class Troupe {
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
+  readonly tools: Group<typeof endpoints.tools>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -53,6 +54,7 @@ export class Troupe {
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);
+    this.tools = groupOf(transport, endpoints.tools);
   }
 
   session(agentId: string, sessionId: string): Session {

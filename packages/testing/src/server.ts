@@ -10,6 +10,7 @@ import {
   Database,
   Encryption,
   Kernel,
+  type Logger,
   listen,
   type Models,
   openOutgoing,
@@ -33,6 +34,7 @@ export interface ServerOptions {
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
+  logger?: Logger;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -46,10 +48,11 @@ export async function openServer({
   heartbeatMs,
   metricsToken,
   allow = [],
+  logger = silentLogger,
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
-  const db = new Database({ url: database.url, applicationName: 'troupe/test', logger: silentLogger });
-  const kernel = new Kernel({ db, logger: silentLogger });
+  const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
+  const kernel = new Kernel({ db, logger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
@@ -64,13 +67,13 @@ export async function openServer({
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
-    logger: silentLogger,
+    logger,
     line: kernel,
     ...(heartbeatMs ? { heartbeatMs } : {}),
   });
-  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {} };
+  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {}, tools };
   const app = createApp({
-    logger: silentLogger,
+    logger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
     services: () => services,
   });

@@ -9,6 +9,7 @@ import { providers } from './commands/providers.ts';
 import { runs } from './commands/runs.ts';
 import { secrets } from './commands/secrets.ts';
 import { sessions } from './commands/sessions.ts';
+import { tools } from './commands/tools.ts';
 import { tell } from './failure.ts';
 import { json } from './output.ts';
 import { parse, wantsJson } from './parse.ts';
@@ -25,6 +26,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   models,
   keys,
   secrets,
+  tools,
 };
 
 /** Does what the words ask for, and answers with the exit code. */

@@ -40,13 +40,17 @@ export const USAGE = `Usage: troupe <command>
   keys   list               create <name> [--kind secret | public] [--scopes <a,b>] [--expires <time>]
          revoke <key>
   secrets list              set <name>, its value from stdin        delete <name>
+  tools  list               get <tool>                   create <file>
+         apply <file or folder>            makes tools, or makes them what the files say
+         try <tool> [json]                 executes it alone; it takes effect
+         delete <tool>
 
   --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON; errors too, on stderr
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-Agents, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is no option.`;
+Agents, tools, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -119,6 +123,12 @@ const SHAPES: Record<string, Shape> = {
   'secrets list': { words: '', options: ['limit', ...ASKING] },
   'secrets set': { words: '<name>', options: ASKING },
   'secrets delete': { words: '<name>', options: ASKING },
+  'tools list': { words: '', options: ['limit', ...ASKING] },
+  'tools get': { words: '<tool>', options: ASKING },
+  'tools create': { words: '<file>', options: ASKING },
+  'tools apply': { words: '<path>', options: ASKING },
+  'tools try': { words: '<tool> [json]', options: ASKING },
+  'tools delete': { words: '<tool>', options: ASKING },
 };
 
 /** The command that the words begin with, in the words of the table; `agents` alone is `agents list`. */

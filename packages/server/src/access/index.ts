@@ -8,4 +8,4 @@ export { type AuditQuery, audit, listAudit, type System } from './audit.ts';
 export { authorize, type Caller } from './caller.ts';
 export { Encryption, type EncryptionKey, type Envelope } from './envelope.ts';
 export { BOOTSTRAP } from './keys.ts';
-export { secretOf } from './secrets.ts';
+export { secretOf, secretToSend } from './secrets.ts';

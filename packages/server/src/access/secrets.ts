@@ -110,6 +110,22 @@ async function isForTokens(rows: Transaction, project: string, name: string): Pr
   return (tokens as { secretName?: string } | null)?.secretName === name;
 }
 
+/** For what leaves the server. Whoever has the secret that tokens are checked with could be anybody, so that one stays. */
+export async function secretToSend(
+  db: Database,
+  encryption: Encryption,
+  project: string,
+  name: string,
+): Promise<string | null> {
+  if (await isForTokens(db.rows, project, name)) {
+    throw new TroupeError(
+      'secret_reserved',
+      `The secret "${name}" is what tokens of people are checked with, so tools do not get it. Use another one.`,
+    );
+  }
+  return secretOf(db.rows, encryption, project, name);
+}
+
 function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {
   return { name: row.name, createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
 }

@@ -26,3 +26,4 @@ export {
   metricsText,
 } from './metrics.ts';
 export { checkStorable } from './storable.ts';
+export { mapTexts, type TemplatePart, templateOf, valueAt } from './template.ts';

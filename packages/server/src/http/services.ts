@@ -1,6 +1,6 @@
 import type { Access } from '../access/index.ts';
 import type { Keys } from '../agents/index.ts';
-import type { Kernel } from '../kernel/index.ts';
+import type { Kernel, Tools } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 import type { Stream } from '../stream/index.ts';
 
@@ -10,4 +10,6 @@ export interface Services extends Keys {
   kernel: Kernel;
   access: Access;
   stream: Stream;
+  /** For trying one alone. */
+  tools: Tools;
 }

@@ -5,6 +5,7 @@ import type {
   ReasoningEffort,
   SnapshotModel,
   SnapshotTool,
+  ToolTrialRequest,
   Usage,
 } from '@troupe/protocol';
 
@@ -125,6 +126,8 @@ export interface ToolContext {
   /** 1 for the first try. */
   attempt: number;
   signal: AbortSignal;
+  /** Where somebody tries a tool alone: told what is sent, without secrets. */
+  onRequest?(request: ToolTrialRequest): void;
 }
 
 /** Returns the output, or throws: the message of what is thrown is told to the model. */

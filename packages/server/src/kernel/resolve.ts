@@ -69,7 +69,8 @@ function argumentsOf(
   };
 }
 
-function problemOf(
+/** Why a call cannot be made, or null. */
+export function problemOf(
   snapshot: AgentSnapshot,
   tool: SnapshotTool | undefined,
   name: string,

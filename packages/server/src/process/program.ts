@@ -171,6 +171,7 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
     kernel,
     access,
     stream: await openStream(program, db, kernel),
+    tools: program.tools(db, access.encryption),
     sealer: access.encryption,
     environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
     environmentProject: await openEnvironmentModels(program, db),

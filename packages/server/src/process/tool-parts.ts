@@ -1,5 +1,5 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
-import { type Encryption, secretOf } from '../access/index.ts';
+import { type Encryption, secretToSend } from '../access/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import {
   type Database,
@@ -22,7 +22,7 @@ export function toolParts(
 ): Partial<ToolParts> {
   return {
     now: () => new Date(),
-    secrets: { reveal: (project, name) => secretOf(db.rows, encryption, project, name) },
+    secrets: { reveal: (project, name) => secretToSend(db, encryption, project, name) },
     memory: memoryPart(db),
     outgoing,
     findings: findingsIn(db),

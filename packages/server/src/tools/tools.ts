@@ -1,13 +1,16 @@
 import type { Tools } from '../kernel/ports.ts';
 import { builtinTools } from './builtin/index.ts';
+import { httpTool } from './http/index.ts';
 import type { Provider, ToolParts } from './ports.ts';
 import { staticTool } from './static.ts';
 
 /** Resolves what this process can execute, by the provider that a snapshot names. */
 export function createTools(parts: Partial<ToolParts> = {}): Tools {
   const builtin = builtinTools(parts);
+  const { secrets, outgoing } = parts;
   const providers: Record<string, Provider> = {
     builtin: (tool) => builtin.get(tool.name)?.(tool),
+    ...(secrets && outgoing ? { http: httpTool({ secrets, outgoing }) } : {}),
     static: staticTool,
   };
   return {

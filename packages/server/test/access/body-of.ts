@@ -16,6 +16,7 @@ interface Schema {
   minimum?: number;
   minLength?: number;
   $ref?: string;
+  examples?: unknown[];
 }
 
 /** What an endpoint takes as its body, made from the contract: the least of it, or everything where that is too little. */
@@ -23,6 +24,7 @@ export function bodyOf(schema: ZodType): unknown {
   const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
   const least = sampleOf(described);
   if (schema.safeParse(least).success) return least;
+  if (described.examples) return described.examples[0];
   const most = sampleOf({ ...described, required: Object.keys(described.properties ?? {}) });
   schema.parse(most);
   return most;

@@ -83,8 +83,14 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
     [modelId, project, providerId],
   );
+  const toolId = newId();
+  await db.pool.query(
+    `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
+    [toolId, project],
+  );
   return {
     agentId: stage.cast.agent,
+    toolId,
     sessionId,
     runId: item.run.id,
     messageId: item.message.id,

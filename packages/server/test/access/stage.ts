@@ -65,7 +65,15 @@ export async function openDoor({
   const app: Hono = createApp({
     logger: silentLogger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
-    services: () => ({ db, kernel, access, stream, sealer: access.encryption, environmentKeys: {} }),
+    services: () => ({
+      db,
+      kernel,
+      access,
+      stream,
+      sealer: access.encryption,
+      environmentKeys: {},
+      tools: { resolve: () => undefined },
+    }),
   });
   const ask = async (method: string, path: string, request: Request = {}): Promise<Answer> => {
     const { key, body, headers = {} } = request;

@@ -43,6 +43,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     stream,
     sealer: null,
     environmentKeys: {},
+    tools: { resolve: () => undefined },
   }));
   let count = 0;
   for (const each of [order, put]) {

@@ -71,7 +71,16 @@ export class Scene {
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
     await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });
     const { id: goalId } = await this.done('POST', `/v1/agents/${agentId}/goals`, { description: 'x' });
-    const more = { goalId, key: 'KEY', keyId, name: 'NAME', version: '1', capabilityId: 'current_time' };
+    const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
+    const more = {
+      goalId,
+      toolId,
+      key: 'KEY',
+      keyId,
+      name: 'NAME',
+      version: '1',
+      capabilityId: 'current_time',
+    };
     Object.assign(this.things, {
       providerId,
       modelId,

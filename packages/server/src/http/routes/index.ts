@@ -14,6 +14,7 @@ import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
+import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
@@ -32,4 +33,5 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   runRoutes,
   secretRoutes,
   sessionRoutes,
+  toolRoutes,
 ];

@@ -1,5 +1,6 @@
 import type { JsonObject, ToolEffect, ToolKind } from '@troupe/protocol';
 import { sql } from 'kysely';
+import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface ToolRow {
@@ -51,4 +52,82 @@ export async function toolsNamed(
   const folded = names.map((name) => name.toLowerCase());
   const found = selectTools(rows, project).where(sql<string>`lower(name)`, 'in', folded);
   return (keep ? found.orderBy('id').forShare() : found).execute();
+}
+
+export async function readTool(
+  rows: Transaction,
+  project: string,
+  id: string,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<ToolRow | undefined> {
+  const found = selectTools(rows, project).where('id', '=', id);
+  return (lock ? found.forUpdate() : found).executeTakeFirst();
+}
+
+export async function listTools(
+  rows: Transaction,
+  project: string,
+  filter: {
+    name?: string | undefined;
+    kind?: ToolKind | undefined;
+    before: string | null;
+    limit: number;
+  },
+): Promise<ToolRow[]> {
+  const { name, kind, before, limit } = filter;
+  return selectTools(rows, project)
+    .$if(before !== null, (query) => query.where('id', '<', before!))
+    .$if(name !== undefined, (query) => query.where(sql<string>`lower(name)`, '=', name!.toLowerCase()))
+    .$if(kind !== undefined, (query) => query.where('kind', '=', kind!))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+export type ToolWrite = Omit<ToolRow, 'id' | 'name' | 'kind' | 'version' | 'created_at' | 'updated_at'>;
+
+/** Another tool may have the name: see `isTaken` with `tools_name`. */
+export async function insertTool(
+  transaction: Transaction,
+  {
+    id,
+    project,
+    name,
+    kind,
+    write,
+  }: { id: string; project: string; name: string; kind: ToolKind; write: ToolWrite },
+): Promise<void> {
+  await transaction
+    .insertInto('tools')
+    .values({ id, project_id: project, name, kind, ...columnsOf(write) })
+    .execute();
+}
+
+export async function updateTool(transaction: Transaction, id: string, write: ToolWrite): Promise<void> {
+  await transaction
+    .updateTable('tools')
+    .set({ ...columnsOf(write), version: sql<number>`version + 1`, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+function columnsOf({ input_schema, config, ...plain }: ToolWrite) {
+  return { ...plain, input_schema: toJsonText(input_schema), config: toJsonText(config) };
+}
+
+export async function deleteTool(transaction: Transaction, id: string): Promise<void> {
+  await transaction.deleteFrom('tools').where('id', '=', id).execute();
+}
+
+/** The names of agents that carry it, archived ones too. */
+export async function agentsWithTool(transaction: Transaction, id: string): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom('agent_tools')
+    .innerJoin('agents', 'agents.id', 'agent_tools.agent_id')
+    .select('agents.name')
+    .where('agent_tools.tool_id', '=', id)
+    .orderBy('agents.name')
+    .limit(10)
+    .execute();
+  return rows.map(({ name }) => name);
 }

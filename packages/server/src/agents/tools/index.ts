@@ -1,0 +1,1 @@
+export { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from './tools.ts';

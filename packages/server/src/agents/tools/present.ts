@@ -1,0 +1,48 @@
+import { type JsonObject, type Tool, type ToolDefinition, tool, toolDefinition } from '@troupe/protocol';
+import type { ToolRow, ToolWrite } from '../../store/index.ts';
+
+/** What has no column of its own; what is not set is not there. */
+export function toWrite(definition: ToolDefinition): ToolWrite {
+  const { timeoutMs, deadlineMs, outputSchema, output, request, response, display, metadata, kind } =
+    definition;
+  const set = {
+    ...(kind === 'static' ? { output } : {}),
+    ...(request ? { request } : {}),
+    ...(response ? { response } : {}),
+    ...(outputSchema ? { outputSchema } : {}),
+  };
+  return {
+    display_name: definition.displayName,
+    description: definition.description,
+    input_schema: definition.inputSchema,
+    effect: definition.effect,
+    approval: definition.approval,
+    visible: definition.visible,
+    config: { timeoutMs, deadlineMs, display, metadata, ...set } as JsonObject,
+  };
+}
+
+/** Parsed, since a row may have been written before a field was known. */
+export function definitionOf(row: ToolRow): ToolDefinition {
+  return toolDefinition.parse({
+    name: row.name,
+    displayName: row.display_name,
+    description: row.description,
+    kind: row.kind,
+    inputSchema: row.input_schema,
+    effect: row.effect,
+    approval: row.approval,
+    visible: row.visible,
+    ...row.config,
+  });
+}
+
+export function presentTool(row: ToolRow): Tool {
+  return tool.parse({
+    ...definitionOf(row),
+    id: row.id,
+    version: row.version,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  });
+}

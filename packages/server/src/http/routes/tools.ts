@@ -1,0 +1,33 @@
+import { toolEndpoints } from '@troupe/protocol';
+import { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from '../../agents/index.ts';
+import { tryTool } from '../../kernel/index.ts';
+import { authorOf } from '../author.ts';
+import type { Endpoints } from '../endpoint.ts';
+
+export function toolRoutes(endpoints: Endpoints): void {
+  endpoints.serve(toolEndpoints.create, ({ services, caller, body }) =>
+    createTool(services.db, authorOf(caller), body),
+  );
+  endpoints.serve(toolEndpoints.list, ({ services, caller, query }) =>
+    listTools(services.db, caller.project, query),
+  );
+  endpoints.serve(toolEndpoints.get, ({ services, caller, params }) =>
+    getTool(services.db, caller.project, params.toolId),
+  );
+  endpoints.serve(toolEndpoints.update, ({ services, caller, params, body }) =>
+    updateTool(services.db, authorOf(caller), params.toolId, body),
+  );
+  endpoints.serve(toolEndpoints.remove, async ({ services, caller, params }) => {
+    await deleteTool(services.db, authorOf(caller), params.toolId);
+    return undefined;
+  });
+  endpoints.serve(toolEndpoints.try, async ({ services, caller, params, body, context }) => {
+    const tool = await toolToTry(services.db, caller.project, params.toolId);
+    const { project, entityId } = caller;
+    return tryTool(services.tools, tool, body.arguments, {
+      project,
+      entityId,
+      signal: context.req.raw.signal,
+    });
+  });
+}

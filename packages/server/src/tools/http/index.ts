@@ -1,0 +1,1 @@
+export { httpTool, idempotencyKey } from './http.ts';

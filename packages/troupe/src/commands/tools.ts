@@ -1,0 +1,128 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newTool, type Tool } from '@troupe/protocol';
+import { type Troupe, TroupeClientError } from '@troupe/sdk';
+import { json, MORE, plain, record, table } from '../output.ts';
+import { limitOf } from '../parse.ts';
+import { UsageError } from '../terminal.ts';
+import type { Command, Surroundings } from './command.ts';
+import { ID } from './find-agent.ts';
+
+type NewTool = NonNullable<Parameters<Troupe['tools']['create']>[0]>['body'];
+type ToolPatch = NonNullable<NonNullable<Parameters<Troupe['tools']['update']>[0]>['body']>;
+
+export const tools: Record<string, Command> = {
+  async list({ troupe, terminal, options }) {
+    const { data, nextCursor } = await troupe.tools.list({ query: { limit: limitOf(options) } });
+    terminal.out(options.json ? json(data) : table(data, ['id', 'name', 'kind', 'version', 'description']));
+    if (nextCursor) terminal.err(MORE);
+  },
+  async get(given) {
+    show(given, await find(given));
+  },
+  async create(given) {
+    const { path, definition } = await readDefinition(given.words[0]!);
+    show(given, await told(path, given.troupe.tools.create({ body: definition })));
+  },
+  async apply(given) {
+    const applied: (Tool & { done: string })[] = [];
+    for (const file of await filesIn(given.words[0]!)) {
+      const { path, definition } = await readDefinition(file);
+      applied.push(await told(path, apply(given.troupe, definition)));
+    }
+    const { terminal, options } = given;
+    terminal.out(options.json ? json(applied) : table(applied, ['name', 'kind', 'version', 'done']));
+  },
+  async try(given) {
+    const body = { arguments: argumentsIn(given.words[1]) };
+    const tool = await find(given);
+    const trial = await given.troupe.tools.try({ params: { toolId: tool.id }, body });
+    show(given, trial);
+    return trial.ok ? 0 : 1;
+  },
+  async delete(given) {
+    const tool = await find(given);
+    await given.troupe.tools.remove({ params: { toolId: tool.id } });
+    given.terminal.out(given.options.json ? json({ id: tool.id }) : `${plain(tool.name)} is deleted\n`);
+  },
+};
+
+/** Makes the tool, or makes the one of that name what the file says. */
+async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done: string }> {
+  const known = await named(troupe, String(definition.name));
+  if (!known) return { ...(await troupe.tools.create({ body: definition })), done: 'created' };
+  // Read by the contract first, so that every way of writing it, and what it leaves out, is the same as for a new one.
+  const read = newTool.safeParse(definition);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw new TroupeClientError(`"${issue!.path.join('.')}" ${issue!.message}`);
+  }
+  const { name: _, kind, request, output, ...rest } = read.data;
+  if (kind !== known.kind)
+    throw new TroupeClientError(
+      `"${known.name}" is a tool of the kind ${known.kind}, and stays one. Delete it first.`,
+    );
+  const body = { ...rest, ...(request ? { request } : {}), ...(kind === 'static' ? { output } : {}) };
+  const tool = await troupe.tools.update({ params: { toolId: known.id }, body: body as ToolPatch });
+  return { ...tool, done: tool.version === known.version ? 'unchanged' : 'changed' };
+}
+
+async function named(troupe: Troupe, name: string): Promise<Tool | undefined> {
+  return (await troupe.tools.list({ query: { name } })).data[0];
+}
+
+async function find({ troupe, words }: Surroundings): Promise<Tool> {
+  const nameOrId = words[0]!;
+  if (ID.test(nameOrId)) return troupe.tools.get({ params: { toolId: nameOrId } });
+  const found = await named(troupe, nameOrId);
+  if (!found) throw new TroupeClientError(`There is no tool "${nameOrId}". \`troupe tools list\` shows all.`);
+  return found;
+}
+
+async function filesIn(path: string): Promise<string[]> {
+  const found = await stat(path).catch(() => null);
+  if (!found?.isDirectory()) return [path];
+  const files = (await readdir(path)).filter((name) => name.endsWith('.json')).sort();
+  if (files.length === 0) throw new TroupeClientError(`${path} has no .json files.`);
+  return files.map((name) => join(path, name));
+}
+
+async function readDefinition(path: string): Promise<{ path: string; definition: NewTool }> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
+    throw new TroupeClientError(`${path} cannot be read: ${problem}.`);
+  });
+  const definition = jsonIn(text);
+  if (definition === null || typeof definition !== 'object' || Array.isArray(definition))
+    throw new TroupeClientError(`${path} is no JSON object.`);
+  return { path, definition: definition as NewTool };
+}
+
+function argumentsIn(text = '{}'): Record<string, never> {
+  const value = jsonIn(text);
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new UsageError('<json> must be a JSON object', 'Such as \'{"city": "Oslo"}\'.');
+  return value as Record<string, never>;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Of several files, the one that is wrong is named. */
+async function told<Result>(path: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof TroupeClientError) error.message = `${path}: ${error.message}`;
+    throw error;
+  }
+}
+
+function show({ terminal, options }: Surroundings, thing: object): void {
+  terminal.out(options.json ? json(thing) : record(thing as Record<string, unknown>));
+}
