@@ -44,6 +44,8 @@ export interface Endpoint {
   body?: z.ZodType;
   /** Where the body is not JSON. */
   bodyTypes?: string[];
+  /** The body is taken as it is, to the byte. */
+  bytes?: true;
   /** Where it may be larger than a megabyte. */
   bodyBytes?: number;
   /** The answer holds what must not be kept: a repeat with the same Idempotency-Key is refused, not answered again. */

@@ -2,20 +2,24 @@ import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import type { Endpoint } from './endpoint.ts';
+import { fileEndpoints } from './files.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
+import { todoEndpoints } from './todos.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
+  files: fileEndpoints,
   inbox: inboxEndpoints,
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,
+  todos: todoEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

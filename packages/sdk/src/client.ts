@@ -33,10 +33,12 @@ export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
+  readonly files: Group<typeof endpoints.files>;
   readonly inbox: Group<typeof endpoints.inbox>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
+  readonly todos: Group<typeof endpoints.todos>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -45,10 +47,12 @@ export class Troupe {
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
+    this.files = groupOf(transport, endpoints.files);
     this.inbox = groupOf(transport, endpoints.inbox);
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);
+    this.todos = groupOf(transport, endpoints.todos);
   }
 
   session(agentId: string, sessionId: string): Session {

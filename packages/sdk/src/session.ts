@@ -6,9 +6,11 @@ import {
   type QueryInputOf,
   type Session as SessionRow,
   sessionEndpoints,
+  todoEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
 import { newId } from './ids.ts';
+import { SessionFiles } from './session-files.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
@@ -54,12 +56,14 @@ const PAGE = 1_000;
 export class Session {
   readonly id: string;
   readonly agentId: string;
+  readonly files: SessionFiles;
   readonly #transport: Transport;
 
   constructor(transport: Transport, agentId: string, id: string) {
     this.#transport = transport;
     this.agentId = agentId;
     this.id = id;
+    this.files = new SessionFiles(transport, { agentId, sessionId: id });
   }
 
   get #params(): { agentId: string; sessionId: string } {
@@ -148,6 +152,11 @@ export class Session {
     const said = messages.filter((message) => message.role === 'assistant').at(-1);
     const content = said?.content as { text?: string } | undefined;
     return { posted, status, text: content?.text ?? '', messages };
+  }
+
+  /** The agent's to-do list, as it is now. */
+  todos(options?: RequestOptions) {
+    return this.#transport.call(todoEndpoints.get, { params: this.#params }, options);
   }
 
   messages(query: QueryInputOf<typeof sessionEndpoints.listMessages> = {}, options?: RequestOptions) {

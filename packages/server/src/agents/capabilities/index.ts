@@ -2,13 +2,23 @@ import type { Capability } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { currentTime } from './current-time.ts';
 import type { CapabilityEntry } from './entry.ts';
+import { fileSystem } from './file-system.ts';
 import { noop } from './noop.ts';
 import { plannedCapabilities } from './planned.ts';
+import { sandbox } from './sandbox.ts';
+import { todoList } from './todo-list.ts';
 
 export type { CapabilityEntry } from './entry.ts';
 
 /** All there are, in the order in which they are shown. */
-export const capabilities: readonly CapabilityEntry[] = [noop, currentTime, ...plannedCapabilities];
+export const capabilities: readonly CapabilityEntry[] = [
+  noop,
+  currentTime,
+  fileSystem,
+  todoList,
+  sandbox,
+  ...plannedCapabilities,
+];
 
 const byId = new Map(capabilities.map((entry) => [entry.id, entry]));
 

@@ -32,29 +32,11 @@ export const plannedCapabilities: CapabilityEntry[] = [
     icon: 'search',
     category: 'knowledge',
   }),
-  planned('sandbox', {
-    name: 'Sandbox',
-    description: 'Runs code where it can do no harm.',
-    icon: 'box',
-    category: 'execution',
-  }),
-  planned('file_system', {
-    name: 'Files',
-    description: 'Reads and writes files of the session.',
-    icon: 'hard-drive',
-    category: 'execution',
-  }),
   planned('memory', {
     name: 'Memory',
     description: 'Keeps what is worth knowing from run to run.',
     icon: 'brain',
     category: 'knowledge',
-  }),
-  planned('todo_list', {
-    name: 'To-do list',
-    description: 'Writes down what is to be done and ticks it off.',
-    icon: 'list-checks',
-    category: 'utilities',
   }),
   planned('web_fetch', {
     name: 'Web pages',
