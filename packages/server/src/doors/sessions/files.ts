@@ -31,8 +31,7 @@ export async function writeFile(
 ): Promise<store.FileRow> {
   const { threadId } = await getSession(parts, who, address);
   const path = filePath(given);
-  await store.writeFile(parts.db, threadId, null, { path, content, type: fileType(path, content) });
-  return readFile(parts, who, address, path);
+  return store.writeFile(parts.db, threadId, null, { path, content, type: fileType(path, content) });
 }
 
 export async function deleteFiles(

@@ -24,7 +24,7 @@ end $$;
 -- A directory is a beginning that paths share; it exists while a file is in it. After open_files only.
 create function troupe.put_file(p_thread uuid, p_path text, p_content bytea, p_type text, p_most_files int, p_most_bytes bigint) returns jsonb language plpgsql as $$
 declare
-  before bigint; has troupe.file_totals; size bigint := octet_length(p_content); stored troupe.files;
+  before bigint; has troupe.file_totals; size bigint := octet_length(p_content); since timestamptz; changed timestamptz;
 begin
   select octet_length(f.content) into before from troupe.files f where f.thread_id = p_thread and f.path = p_path;
   if before is null then
@@ -41,10 +41,11 @@ begin
     return jsonb_build_object('ok', false, 'code', 'files_full');
   end if;
   insert into troupe.files (thread_id, path, content, type) values (p_thread, p_path, p_content, p_type)
-    on conflict (thread_id, path) do update set content = excluded.content, type = excluded.type, updated_at = now();
+    on conflict (thread_id, path) do update set content = excluded.content, type = excluded.type, updated_at = now()
+    returning created_at, updated_at into since, changed;
   update troupe.file_totals t set files = t.files + case when before is null then 1 else 0 end, bytes = t.bytes - coalesce(before, 0) + size
     where t.thread_id = p_thread;
-  return jsonb_build_object('ok', true, 'created', before is null);
+  return jsonb_build_object('ok', true, 'created', before is null, 'createdAt', since, 'updatedAt', changed);
 end $$;
 
 create function troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean) returns jsonb language plpgsql as $$

@@ -21,21 +21,30 @@ export interface FileRow {
 
 const FILE = `f.path, octet_length(f.content) as size, f.type, f.created_at as "createdAt", f.updated_at as "updatedAt"`;
 
-type Verdict = { ok: true; created?: boolean; deleted?: number } | { ok: false; code: string };
+type Verdict =
+  | { ok: true; created?: boolean; createdAt?: string; updatedAt?: string; deleted?: number }
+  | { ok: false; code: string };
 
 export async function writeFile(
   db: Database,
   thread: string,
   fence: Fence | null,
   { path, content, type }: { path: string; content: Uint8Array; type: string },
-): Promise<{ created: boolean }> {
+): Promise<FileRow & { created: boolean }> {
   const verdict = await ask(
     db,
     'write_file',
     'select troupe.write_file($1, $2, $3, $4, $5, $6, $7, $8, $9) as verdict',
     [thread, ...fenced(fence), path, asBuffer(content), type, FILE_LIMITS.files, FILE_LIMITS.totalBytes],
   );
-  return { created: verdict.created! };
+  return {
+    path,
+    size: content.byteLength,
+    type,
+    createdAt: new Date(verdict.createdAt!),
+    updatedAt: new Date(verdict.updatedAt!),
+    created: verdict.created!,
+  };
 }
 
 /** With `recursive`, all that is below the path where it is a directory. Answers how many files are gone. */
