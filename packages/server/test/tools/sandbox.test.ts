@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { until } from '@troupe/testing';
 import { describe, expect, test } from 'vitest';
-import { type CodeOutcome, runInProcess } from '../../src/tools/builtin/sandbox/process.ts';
+import { type CodeOutcome, runInProcess, walls } from '../../src/tools/builtin/sandbox/process.ts';
 
 // What code must not be able to do, and how each of it ends. Everything runs in real processes, a few at a time.
 
@@ -49,11 +49,7 @@ const escapes: Record<string, [code: string, ends: RegExp, timeLimitMs?: number]
     'const a = []; for (;;) a.push(new Array(10000).fill(a.length))',
     /^(time|memory|code: .*memory)/,
   ],
-  'large buffers without end': [
-    'const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1))',
-    /^(memory|code: .*(memory|RangeError))/,
-    8_000,
-  ],
+  'large buffers without end': ['const a = []; for (;;) a.push(new Uint8Array(1e7))', /^memory/, 8_000],
   'a string that doubles': ['let s = "x"; for (;;) s += s', /^(memory|code: .*(string|memory))/],
   'a huge string': ['"x".repeat(2 ** 30)', /^(memory|code: RangeError)/],
   'an expression that backtracks': ['/(a+)+$/.test("a".repeat(60) + "b")', /^time/],
@@ -182,6 +178,27 @@ describe('code in the sandbox', () => {
     const running = run('for (;;);', 30_000, controller.signal);
     setTimeout(() => controller.abort(new Error('no longer wanted')), 500);
     await expect(running).rejects.toThrow('no longer wanted');
+  });
+
+  test('whoever broke out of it would find a process that may do nothing', () => {
+    const tries = `const tried = {};
+      const attempt = (name, work) => { try { work(); tried[name] = 'done'; } catch (error) { tried[name] = error.code; } };
+      attempt('read', () => process.getBuiltinModule('fs').readFileSync('/etc/passwd'));
+      attempt('list', () => process.getBuiltinModule('fs').readdirSync('/proc'));
+      attempt('write', () => process.getBuiltinModule('fs').writeFileSync('/tmp/escaped', ''));
+      attempt('start', () => process.getBuiltinModule('child_process').spawnSync('true'));
+      attempt('thread', () => new (process.getBuiltinModule('worker_threads').Worker)('1', { eval: true }));
+      console.log(JSON.stringify({ tried, environment: Object.keys(process.env) }));`;
+    const { stdout } = spawnSync(process.execPath, [...walls(), '-e', tries], {
+      cwd: '/',
+      env: { TZ: 'UTC' },
+      encoding: 'utf8',
+    });
+    const denied = 'ERR_ACCESS_DENIED';
+    expect(JSON.parse(stdout)).toEqual({
+      tried: { read: denied, list: denied, write: denied, start: denied, thread: denied },
+      environment: ['TZ'],
+    });
   });
 
   test('ends by itself when the process that started it is killed', async () => {

@@ -23,6 +23,8 @@ type Outcome =
   | { error: { kind: string; message: string }; output: string; cut: boolean };
 
 const PARENT = process.ppid;
+/** The memory of QuickJS with all that is in it; it begins with 16 MiB. */
+const WHOLE_BYTES = 96 * 1024 * 1024;
 const STACK_BYTES = 256 * 1024;
 const LOOK_MS = 50;
 
@@ -212,6 +214,15 @@ function isSyntaxError(context: QuickJSContext, error: QuickJSHandle): boolean {
   const name = context.getProp(error, 'name');
   return context.typeof(name) === 'string' && context.getString(name) === 'SyntaxError';
 }
+
+// QuickJS counts what it allocates only where the system tells the size of a piece, and WebAssembly does not: 1.3 GB were seen
+// with a limit of 64 MiB. So its memory itself grows no further; what does not fit is an error inside the code.
+const PAGE_BYTES = 65_536;
+const { grow } = WebAssembly.Memory.prototype;
+WebAssembly.Memory.prototype.grow = function (this: WebAssembly.Memory, pages: number) {
+  if (this.buffer.byteLength + pages * PAGE_BYTES > WHOLE_BYTES) throw new RangeError('no more memory');
+  return grow.call(this, pages);
+};
 
 const quickjs = await newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-ng-wasmfile-release-sync'));
 writeLine({ ready: true });

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -65,25 +66,23 @@ function readable(): string[] {
 
 const LIMITS_OF_THE_SYSTEM = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; exec "$@"';
 
-function start(timeLimitMs: number): ChildProcessWithoutNullStreams {
-  const node = [
-    process.execPath,
+/** What Node is told: it reads these files, and neither writes, starts processes or threads, nor loads native code. */
+export function walls(): string[] {
+  return [
     '--permission',
     ...readable().map((path) => `--allow-fs-read=${path}`),
     '--max-old-space-size=128',
     '--no-warnings',
-    CHILD,
   ];
+}
+
+function start(timeLimitMs: number): ChildProcessWithoutNullStreams {
+  const node = [process.execPath, ...walls(), CHILD];
   // Seconds of the processor: the last resort, which holds when the process that started this one is dead.
   const seconds = String(Math.ceil(timeLimitMs / 1_000) + 5);
-  const command =
-    process.platform === 'win32' ? node : ['/bin/sh', '-c', LIMITS_OF_THE_SYSTEM, 'sh', seconds, ...node];
-  return spawn(command[0]!, command.slice(1), {
-    cwd: '/',
-    env: { TZ: 'UTC' },
-    stdio: 'pipe',
-    windowsHide: true,
-  });
+  const limited = ['/bin/sh', '-c', LIMITS_OF_THE_SYSTEM, 'sh', seconds, ...node];
+  const [command, ...rest] = existsSync('/bin/sh') ? limited : node;
+  return spawn(command!, rest, { cwd: '/', env: { TZ: 'UTC' }, stdio: 'pipe', windowsHide: true });
 }
 
 /** Resolves when the process is gone, never before. */
