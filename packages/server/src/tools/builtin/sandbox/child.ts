@@ -218,8 +218,14 @@ function isSyntaxError(context: QuickJSContext, error: QuickJSHandle): boolean {
 // QuickJS counts what it allocates only where the system tells the size of a piece, and WebAssembly does not: 1.3 GB were seen
 // with a limit of 64 MiB. So its memory itself grows no further; what does not fit is an error inside the code.
 const PAGE_BYTES = 65_536;
-const { grow } = WebAssembly.Memory.prototype;
-WebAssembly.Memory.prototype.grow = function (this: WebAssembly.Memory, pages: number) {
+interface Memory {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+const memories = (globalThis as unknown as { WebAssembly: { Memory: { prototype: Memory } } }).WebAssembly
+  .Memory.prototype;
+const { grow } = memories;
+memories.grow = function (this: Memory, pages: number) {
   if (this.buffer.byteLength + pages * PAGE_BYTES > WHOLE_BYTES) throw new RangeError('no more memory');
   return grow.call(this, pages);
 };
