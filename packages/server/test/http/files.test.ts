@@ -274,7 +274,10 @@ describe('files', () => {
     const session = await open();
     // Without a pattern in it that an automaton could remember.
     let seed = 1;
-    const next = () => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1];
+    const next = () => {
+      seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+      return 'ab'[(seed >> 16) & 1];
+    };
     const disorder = Array.from({ length: 1_000_000 }, next).join('');
     await session.files.write('/long', 'a'.repeat(3_000_000));
     await session.files.write('/lines', disorder.replaceAll(/(.{400})/g, '$1\n'));
