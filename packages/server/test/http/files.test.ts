@@ -227,7 +227,9 @@ describe('files', () => {
     const holder = await server.db.connectDirect('holder');
     await holder.query('begin');
     await holder.query('select 1 from troupe.file_totals where thread_id = $1 for update', [threadId]);
-    const writing = Array.from({ length: 30 }, (_, index) => session.files.write(`/g/${index}`, 'x'));
+    const writing = Promise.allSettled(
+      Array.from({ length: 30 }, (_, index) => session.files.write(`/g/${index}`, 'x')),
+    );
     await until('several writers wait', async () => {
       const { rows } = await server.db.liveness.query(
         `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -236,7 +238,7 @@ describe('files', () => {
     });
     await holder.query('commit');
     await holder.end();
-    const wrote = await Promise.allSettled(writing);
+    const wrote = await writing;
     expect(wrote.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
     for (const one of wrote)
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'too_many_files' });
