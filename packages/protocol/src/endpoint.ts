@@ -46,6 +46,8 @@ export interface Endpoint {
   bodyTypes?: string[];
   /** Where it may be JSON all the same: what that has to be. For readers of the reference; the handler parses the text. */
   bodyAsJson?: z.ZodType;
+  /** The body is taken as it is, to the byte. */
+  bytes?: true;
   /** Where it may be larger than a megabyte. */
   bodyBytes?: number;
   /** The answer holds what must not be kept: a repeat with the same Idempotency-Key is refused, not answered again. */

@@ -2,12 +2,14 @@ import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import type { Endpoint } from './endpoint.ts';
+import { fileEndpoints } from './files.ts';
 import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
+import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
 
 /** Everything that is served under `/v1`, by noun. */
@@ -15,12 +17,14 @@ export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
+  files: fileEndpoints,
   goals: goalEndpoints,
   inbox: inboxEndpoints,
   memories: memoryEndpoints,
   models: modelEndpoints,
   runs: runEndpoints,
   sessions: sessionEndpoints,
+  todos: todoEndpoints,
   tools: toolEndpoints,
 } as const;
 

@@ -33,12 +33,14 @@ export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
+  readonly files: Group<typeof endpoints.files>;
   readonly goals: Group<typeof endpoints.goals>;
   readonly inbox: Group<typeof endpoints.inbox>;
   readonly memories: Group<typeof endpoints.memories>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
+  readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
   readonly #transport: Transport;
 
@@ -48,12 +50,14 @@ export class Troupe {
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
+    this.files = groupOf(transport, endpoints.files);
     this.goals = groupOf(transport, endpoints.goals);
     this.inbox = groupOf(transport, endpoints.inbox);
     this.memories = groupOf(transport, endpoints.memories);
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);
+    this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
   }
 

@@ -6,9 +6,11 @@ import {
   type QueryInputOf,
   type Session as SessionRow,
   sessionEndpoints,
+  todoEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
 import { newId } from './ids.ts';
+import { SessionFiles } from './session-files.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
@@ -56,12 +58,14 @@ const PAGE = 1_000;
 export class Session {
   readonly id: string;
   readonly agentId: string;
+  readonly files: SessionFiles;
   readonly #transport: Transport;
 
   constructor(transport: Transport, agentId: string, id: string) {
     this.#transport = transport;
     this.agentId = agentId;
     this.id = id;
+    this.files = new SessionFiles(transport, { agentId, sessionId: id });
   }
 
   get #params(): { agentId: string; sessionId: string } {
@@ -159,6 +163,11 @@ export class Session {
     const text = content?.text ?? '';
     const isJson = status === 'completed' && said?.metadata.format === 'json';
     return { posted, status, text, ...(isJson ? { output: JSON.parse(text) } : {}), messages };
+  }
+
+  /** The agent's to-do list, as it is now. */
+  todos(options?: RequestOptions) {
+    return this.#transport.call(todoEndpoints.get, { params: this.#params }, options);
   }
 
   messages(query: QueryInputOf<typeof sessionEndpoints.listMessages> = {}, options?: RequestOptions) {

@@ -129,7 +129,7 @@ export class Transport {
         headers,
         ...(input.body === undefined
           ? {}
-          : { body: typeof input.body === 'string' ? input.body : JSON.stringify(input.body) }),
+          : { body: isAsItIs(input.body) ? input.body : JSON.stringify(input.body) }),
         signal: AbortSignal.any(signals),
       });
       if (!response.ok) throw await errorOf(response);
@@ -144,7 +144,12 @@ export class Transport {
   }
 
   async #headersOf({ body }: Input, options: Sending): Promise<Record<string, string>> {
-    const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+    const type =
+      body instanceof Uint8Array
+        ? 'application/octet-stream'
+        : typeof body === 'string'
+          ? 'text/plain'
+          : 'application/json';
     return {
       ...(await this.#credentials()),
       accept: options.accept ?? 'application/json',
@@ -172,6 +177,10 @@ export class Transport {
     if (person) return { authorization: `Bearer ${person}`, ...(key ? { 'troupe-key': key } : {}) };
     return key ? { authorization: `Bearer ${key}` } : {};
   }
+}
+
+function isAsItIs(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array;
 }
 
 async function asked(token: () => string | Promise<string>): Promise<string> {

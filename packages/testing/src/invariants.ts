@@ -66,6 +66,13 @@ const CHECKS: Record<string, string> = {
   'two serial runs of a thread are at work': `
     select thread_id from troupe.runs where serial and ready and status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
     group by thread_id having count(*) > 1`,
+  'what a thread keeps is not what was counted': `
+    select coalesce(t.thread_id, f.thread_id) as id, t.files, t.bytes, f.count, f.sum from troupe.file_totals t
+      full join (select thread_id, count(*), sum(octet_length(content)) from troupe.files group by 1) f on f.thread_id = t.thread_id
+    where t.files is distinct from coalesce(f.count, 0) or t.bytes is distinct from coalesce(f.sum, 0)`,
+  'files or a list are of no thread': `
+    select thread_id from (select thread_id from troupe.file_totals union select thread_id from troupe.todo_lists) x
+    where not exists (select from troupe.threads t where t.id = x.thread_id)`,
   'a budget was exceeded': `select id, amount, spent, leased from troupe.budgets where spent + leased > amount`,
   'a budget lease does not add up': `
     select b.id, b.leased, sum(l.granted - l.spent - l.returned) from troupe.budgets b left join troupe.budget_leases l on l.budget_id = b.id

@@ -13,6 +13,8 @@ export {
   StartupError,
   TroupeError,
 } from './errors.ts';
+export { directoryPath, filePath } from './file-path.ts';
+export { fileType, textIn } from './file-type.ts';
 export { type Id, isId, newId } from './ids.ts';
 export { argumentProblem, schemaProblem } from './json-schema.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';

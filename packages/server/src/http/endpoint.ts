@@ -3,7 +3,7 @@ import type { Context, Hono } from 'hono';
 import { authorize, type Caller } from '../access/index.ts';
 import { onlyOnce } from './idempotency.ts';
 import { refuseOtherMethods } from './methods.ts';
-import { bodyOf, paramsOf, queryOf, textOf } from './request.ts';
+import { bodyOf, bytesOf, paramsOf, queryOf, textOf } from './request.ts';
 import type { Services } from './services.ts';
 
 /** A request that was understood and is allowed. */
@@ -43,14 +43,15 @@ export class Endpoints {
       const services = this.#services();
       const caller = await services.access.authenticate(context.req.raw.headers);
       authorize(caller, endpoint);
-      const text = await textOf(endpoint, context);
+      const bytes = await bytesOf(endpoint, context);
+      const text = endpoint.bytes ? '' : textOf(bytes);
       const call = {
         caller,
         context,
         services,
         params: paramsOf(endpoint, context),
         query: queryOf(endpoint, context),
-        body: bodyOf(endpoint, context, text),
+        body: bodyOf(endpoint, context, endpoint.bytes ? bytes : text),
       } as Call<E>;
       return onlyOnce({ endpoint, caller, context, text, db: services.db }, async () => {
         const answer = await handler(call);

@@ -52,7 +52,12 @@ export function queryOf(endpoint: Endpoint, context: Context): unknown {
   return endpoint.query && parse(endpoint.query, { ...query });
 }
 
-export function bodyOf(endpoint: Endpoint, context: Context, text: string): unknown {
+export function bodyOf(endpoint: Endpoint, context: Context, given: string | Uint8Array): unknown {
+  if (typeof given !== 'string') {
+    checkContentType(endpoint, context);
+    return given;
+  }
+  const text = given;
   if (!endpoint.body) {
     if (text.trim() !== '' && text.trim() !== '{}')
       throw invalid([{ path: '', message: 'there is no body here' }]);
@@ -89,12 +94,20 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Reads no more than it may, whatever the length was said to be. One byte order mark at the beginning is passed over. */
-export async function textOf({ bodyBytes: most = BODY_BYTES }: Endpoint, context: Context): Promise<string> {
+/** Reads no more than it may, whatever the length was said to be. */
+export async function bytesOf(
+  { bodyBytes: most = BODY_BYTES }: Endpoint,
+  context: Context,
+): Promise<Uint8Array> {
   const tooLarge = () => new Refusal('too_large', 'body_too_large', `The body is larger than ${most} bytes.`);
   if (Number(context.req.header('content-length') ?? 0) > most) throw tooLarge();
-  const bytes = await bytesOf(context, most);
+  const bytes = await atMost(context, most);
   if (!bytes) throw tooLarge();
+  return bytes;
+}
+
+/** One byte order mark at the beginning is passed over. */
+export function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -103,7 +116,7 @@ export async function textOf({ bodyBytes: most = BODY_BYTES }: Endpoint, context
 }
 
 /** Null where there are more than that. */
-async function bytesOf(context: Context, most: number): Promise<Uint8Array | null> {
+async function atMost(context: Context, most: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {

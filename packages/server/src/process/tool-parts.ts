@@ -1,41 +1,64 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
+import { fileType } from '../base/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
-import {
-  type Database,
-  deleteGoals,
-  deleteMemories,
-  goalsOfRun,
-  memoriesOfRun,
-  setGoals,
-  setMemories,
-} from '../store/index.ts';
-import type { MemoryPart, ToolParts } from '../tools/index.ts';
+import * as store from '../store/index.ts';
+import type { Files, MemoryPart, Todos, ToolParts } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { findingsIn } from './findings.ts';
 
 /** What the tools get of the rest of the server: one field for each part, made here and nowhere else. */
 export function toolParts(
-  db: Database,
+  db: store.Database,
   encryption: Encryption,
   outgoing: Outgoing = openOutgoing(() => db),
 ): Partial<ToolParts> {
   return {
     now: () => new Date(),
     secrets: { reveal: (project, name) => secretToSend(db, encryption, project, name) },
+    files: filesOf(db),
+    todos: todosOf(db),
     memory: memoryPart(db),
     outgoing,
     findings: findingsIn(db),
   };
 }
 
-function memoryPart({ rows }: Database): MemoryPart {
+function memoryPart({ rows }: store.Database): MemoryPart {
   return {
-    setMemories: (where, memories) => setMemories(rows, where, memories, MOST_MEMORIES),
-    memories: (where, keys) => memoriesOfRun(rows, where, { keys, most: 2 * MOST_MEMORIES }),
-    deleteMemories: (where, keys) => deleteMemories(rows, where, keys),
-    setGoals: (where, goals) => setGoals(rows, where, goals, MOST_GOALS),
-    goals: (where, status) => goalsOfRun(rows, where, { status }),
-    deleteGoals: (where, ids) => deleteGoals(rows, where, ids),
+    setMemories: (where, memories) => store.setMemories(rows, where, memories, MOST_MEMORIES),
+    memories: (where, keys) => store.memoriesOfRun(rows, where, { keys, most: 2 * MOST_MEMORIES }),
+    deleteMemories: (where, keys) => store.deleteMemories(rows, where, keys),
+    setGoals: (where, goals) => store.setGoals(rows, where, goals, MOST_GOALS),
+    goals: (where, status) => store.goalsOfRun(rows, where, { status }),
+    deleteGoals: (where, ids) => store.deleteGoals(rows, where, ids),
+  };
+}
+
+function filesOf(db: store.Database): Files {
+  return {
+    list: (thread, path) => store.listFiles(db, thread, path),
+    read: (thread, path) => store.readFile(db, thread, path),
+    write: (writer, path, content) =>
+      store.writeFile(db, writer.threadId, writer, { path, content, type: fileType(path, content) }),
+    delete: (writer, path, recursive) => store.deleteFiles(db, writer.threadId, writer, path, recursive),
+    change: (writer, changes) =>
+      store.changeFiles(
+        db,
+        writer.threadId,
+        writer,
+        [...changes].map(([path, content]) => ({
+          path,
+          content,
+          type: content ? fileType(path, content) : '',
+        })),
+      ),
+  };
+}
+
+function todosOf(db: store.Database): Todos {
+  return {
+    read: async (thread) => (await store.readTodos(db, thread)).todos,
+    write: (writer, todos) => store.writeTodos(db, writer.threadId, writer, todos),
   };
 }

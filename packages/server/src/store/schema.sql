@@ -199,7 +199,7 @@ create table troupe.findings (
   confidence text not null,
   created_at timestamp with time zone not null default now(),
   constraint findings_pkey PRIMARY KEY (thread_id, seq),
-  constraint findings_run_id_call_id_key UNIQUE (run_id, call_id),
+  constraint findings_thread_id_run_id_call_id_key UNIQUE (thread_id, run_id, call_id),
   constraint findings_confidence_check CHECK ((confidence = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text])))
 );
 
@@ -806,6 +806,35 @@ begin
   return jsonb_build_object('ok', true, 'status', 'canceled', 'worker', r.worker_id, 'thread', r.thread_id);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.change_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_paths text[], p_contents bytea[], p_types text[], p_most_files integer, p_most_bytes bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.open_files(p_thread, p_run, p_epoch, p_worker); answer jsonb;
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  for i in 1 .. coalesce(cardinality(p_paths), 0) loop
+    if p_contents[i] is null then
+      -- One that is gone already is as it should be.
+      answer := troupe.remove_files(p_thread, p_paths[i], false);
+    end if;
+  end loop;
+  for i in 1 .. coalesce(cardinality(p_paths), 0) loop
+    if p_contents[i] is not null then
+      answer := troupe.put_file(p_thread, p_paths[i], p_contents[i], p_types[i], p_most_files, p_most_bytes);
+      if not (answer->>'ok')::boolean then
+        raise exception sqlstate 'TF001';
+      end if;
+    end if;
+  end loop;
+  return jsonb_build_object('ok', true);
+exception when sqlstate 'TF001' then
+  return answer;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.check_run()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -935,6 +964,33 @@ begin
       (select jsonb_agg(jsonb_build_object('type', 'tool.failed', 'message', k - 1, 'step', c->'step',
         'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code))) from jsonb_array_elements(closed) with ordinality x(c, k)));
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.file_totals t where t.thread_id = p_from for share;
+  insert into troupe.files (thread_id, path, content, type, created_at, updated_at)
+    select p_to, f.path, f.content, f.type, f.created_at, f.updated_at from troupe.files f where f.thread_id = p_from;
+  insert into troupe.file_totals (thread_id, files, bytes) select p_to, t.files, t.bytes from troupe.file_totals t where t.thread_id = p_from;
+  insert into troupe.todo_lists (thread_id, items, updated_at) select p_to, l.items, l.updated_at from troupe.todo_lists l where l.thread_id = p_from;
+  insert into troupe.findings (thread_id, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at)
+    select p_to, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at from troupe.findings f where f.thread_id = p_from order by f.seq;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_path text, p_recursive boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.open_files(p_thread, p_run, p_epoch, p_worker);
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  return troupe.remove_files(p_thread, p_path, p_recursive);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -1072,6 +1128,7 @@ begin
     case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;
+  perform troupe.copy_files(r.thread_id, p_thread);
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
     chain_depth, step, wall_ms, history_limit, budget_ids, metadata)
   values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null, p_run, 'fork', r.trigger_seq,
@@ -1211,6 +1268,27 @@ AS $function$
   from (select uuid_send(gen_random_uuid()) as r offset 0) x
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.open_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p_run is not null then
+    perform 1 from troupe.run_heads h where h.run_id = p_run and h.epoch = p_epoch and h.worker_id = p_worker for share;
+    if not found then
+      return 'run_lost';
+    end if;
+  end if;
+  -- So that who deletes the thread comes before or after, and never leaves a file behind.
+  perform 1 from troupe.threads t where t.id = p_thread for key share;
+  if not found then
+    return 'thread_not_found';
+  end if;
+  insert into troupe.file_totals (thread_id) values (p_thread) on conflict do nothing;
+  perform 1 from troupe.file_totals t where t.thread_id = p_thread for update;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
  RETURNS uuid
  LANGUAGE sql
@@ -1314,6 +1392,35 @@ begin
   return false;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.put_file(p_thread uuid, p_path text, p_content bytea, p_type text, p_most_files integer, p_most_bytes bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  before bigint; has troupe.file_totals; size bigint := octet_length(p_content); since timestamptz; changed timestamptz;
+begin
+  select octet_length(f.content) into before from troupe.files f where f.thread_id = p_thread and f.path = p_path;
+  if before is null then
+    if exists (select from troupe.files f where f.thread_id = p_thread and starts_with(f.path, p_path || '/')) then
+      return jsonb_build_object('ok', false, 'code', 'is_a_directory');
+    elsif exists (select from troupe.files f where f.thread_id = p_thread and starts_with(p_path, f.path || '/')) then
+      return jsonb_build_object('ok', false, 'code', 'not_a_directory');
+    end if;
+  end if;
+  select * into has from troupe.file_totals t where t.thread_id = p_thread;
+  if before is null and has.files >= p_most_files then
+    return jsonb_build_object('ok', false, 'code', 'too_many_files');
+  elsif has.bytes - coalesce(before, 0) + size > p_most_bytes and size > coalesce(before, 0) then
+    return jsonb_build_object('ok', false, 'code', 'files_full');
+  end if;
+  insert into troupe.files (thread_id, path, content, type) values (p_thread, p_path, p_content, p_type)
+    on conflict (thread_id, path) do update set content = excluded.content, type = excluded.type, updated_at = now()
+    returning created_at, updated_at into since, changed;
+  update troupe.file_totals t set files = t.files + case when before is null then 1 else 0 end, bytes = t.bytes - coalesce(before, 0) + size
+    where t.thread_id = p_thread;
+  return jsonb_build_object('ok', true, 'created', before is null, 'createdAt', since, 'updatedAt', changed);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.raise_budget(p_budget uuid, p_amount bigint)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -1371,6 +1478,29 @@ begin
     delete from troupe.budget_leases l where l.budget_id = lease.budget_id and l.worker_id = p_worker;
   end loop;
   return n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int; freed bigint;
+begin
+  with gone as (delete from troupe.files f where f.thread_id = p_thread and f.path = p_path returning octet_length(f.content) as size)
+    select count(*), coalesce(sum(size), 0) into gone, freed from gone;
+  if gone = 0 and exists (select from troupe.files f where f.thread_id = p_thread and starts_with(f.path, rtrim(p_path, '/') || '/')) then
+    if not p_recursive then
+      return jsonb_build_object('ok', false, 'code', 'is_a_directory');
+    end if;
+    with gone as (delete from troupe.files f where f.thread_id = p_thread and starts_with(f.path, rtrim(p_path, '/') || '/') returning octet_length(f.content) as size)
+      select count(*), coalesce(sum(size), 0) into gone, freed from gone;
+  end if;
+  if gone = 0 then
+    return jsonb_build_object('ok', false, 'code', 'file_not_found');
+  end if;
+  update troupe.file_totals t set files = t.files - gone, bytes = t.bytes - freed where t.thread_id = p_thread;
+  return jsonb_build_object('ok', true, 'deleted', gone);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.report_budgets(p_worker uuid, p_entries jsonb)
@@ -1932,6 +2062,19 @@ CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
 AS $function$
   select hashtextextended('troupe.worker:' || incarnation::text, 0)
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.write_file(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_path text, p_content bytea, p_type text, p_most_files integer, p_most_bytes bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.open_files(p_thread, p_run, p_epoch, p_worker);
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  return troupe.put_file(p_thread, p_path, p_content, p_type, p_most_files, p_most_bytes);
+end $function$;
 
 CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
 CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));

@@ -3,5 +3,14 @@
  * Imports: types of kernel/ports.ts, outgoing, base, protocol; what it needs of the rest is given to it (ports.ts).
  * Start reading: tools.ts.
  */
-export type { Findings, MemoryPart, SecretValues, ToolParts } from './ports.ts';
+export type {
+  FileInfo,
+  Files,
+  Findings,
+  MemoryPart,
+  SecretValues,
+  Todos,
+  ToolParts,
+  Writer,
+} from './ports.ts';
 export { createTools } from './tools.ts';

@@ -20,7 +20,7 @@ export interface BadRequest {
 type Maker = (random: Random, endpoint: Endpoint, good: BadRequest, scene: Scene) => BadRequest | null;
 
 const MEGABYTE = 1_048_576;
-const blank = new Uint8Array(8 * MEGABYTE + 1).fill(32);
+const blank = new Uint8Array(10 * MEGABYTE + 1).fill(32);
 
 const garbageIds = [
   ...[
@@ -215,13 +215,15 @@ const wrongMethod: Maker = (random, { path }, good) => {
 const badBody: Maker = (random, endpoint, good) => {
   if (endpoint.method === 'GET') return null;
   if (!endpoint.body) return { ...good, body: random.pick(['{"a":1}', 'x', '[]', 'null', '0', '{', '"{}"']) };
+  // Whatever is sent is a file.
+  if (endpoint.bytes) return null;
   if (endpoint.bodyTypes) return { ...good, body: random.pick(garbageFiles) };
   const bad = badJson(random, endpoint.body, sampleOf(random, endpoint.body));
   return bad === null ? null : { ...good, body: bad };
 };
 
 const garbageBody: Maker = (random, endpoint, good) => {
-  if (!endpoint.body) return null;
+  if (!endpoint.body || endpoint.bytes) return null;
   if (random.chance(0.3)) return { ...good, body: Uint8Array.from(random.pick(garbageBytes)) };
   if (endpoint.bodyTypes) return null;
   const cut = JSON.stringify(sampleOf(random, endpoint.body));

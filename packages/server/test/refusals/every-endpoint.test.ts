@@ -25,13 +25,13 @@ const ways: Record<string, { status: number; code: string | RegExp; wrong: Wrong
   'a body that is not UTF-8': {
     status: 400,
     code: 'malformed_json',
-    wrong: (_, { body }) => (body ? { body: Uint8Array.from([0x22, 0xff, 0x22]) } : null),
+    wrong: (_, { body, bytes }) => (body && !bytes ? { body: Uint8Array.from([0x22, 0xff, 0x22]) } : null),
   },
   'an unknown field': {
     status: 422,
     code: 'invalid_request',
-    wrong: ({ body }, { method, bodyTypes }) => {
-      if (method === 'GET') return null;
+    wrong: ({ body }, { method, bodyTypes, bytes }) => {
+      if (method === 'GET' || bytes) return null;
       if (bodyTypes) return { body: '---\nname: x\nunknown: 1\n---\n' };
       return { body: JSON.stringify({ ...JSON.parse((body as string) ?? '{}'), unknown: 1 }) };
     },
@@ -71,7 +71,7 @@ const ways: Record<string, { status: number; code: string | RegExp; wrong: Wrong
   'the wrong type': {
     status: 422,
     code: /^(invalid_request|import_unreadable)$/,
-    wrong: (_, { method }) => (method === 'GET' ? null : { body: '[1]' }),
+    wrong: (_, { method, bytes }) => (method === 'GET' || bytes ? null : { body: '[1]' }),
   },
   'a body that is too large': {
     status: 413,

@@ -67,6 +67,9 @@ export class Scene {
     const { id: messageId, run } = await this.done('POST', `${sessions}/${sessionId}/messages`, {
       content: { text: 'x' },
     });
+    // What a query that must be there is given: every parameter is 1.
+    const file = { method: 'PUT', body: 'x', headers: { 'content-type': 'text/plain' } };
+    await this.request(`${sessions}/${sessionId}/files/content?path=1`, file);
     const { id: keyId } = await this.done('POST', '/v1/keys', { name: 'k' });
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
     await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });

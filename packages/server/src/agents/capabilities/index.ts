@@ -2,10 +2,13 @@ import type { Capability } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { currentTime } from './current-time.ts';
 import type { CapabilityEntry } from './entry.ts';
+import { fileSystem } from './file-system.ts';
 import { memory } from './memory.ts';
 import { noop } from './noop.ts';
 import { plannedCapabilities } from './planned.ts';
 import { research } from './research.ts';
+import { sandbox } from './sandbox.ts';
+import { todoList } from './todo-list.ts';
 import { webFetch } from './web-fetch.ts';
 import { webSearch } from './web-search.ts';
 
@@ -15,6 +18,9 @@ export type { CapabilityEntry } from './entry.ts';
 export const capabilities: readonly CapabilityEntry[] = [
   noop,
   currentTime,
+  fileSystem,
+  todoList,
+  sandbox,
   memory,
   webFetch,
   webSearch,

@@ -19,7 +19,7 @@ export const research: CapabilityEntry = {
    it. Findings stay with the session; what you only read does not.
 4. Look for a second source where a claim matters, and for sources that say otherwise. Note both, and how sure you are.
 5. Answer from list_findings. Cite the address of the source after every claim, say which questions stay open, and make nothing up.`,
-  includes: ['web_search', 'web_fetch'],
+  includes: ['web_search', 'web_fetch', 'file_system'],
   tools: [
     snapshotTool.parse({
       name: 'note_finding',

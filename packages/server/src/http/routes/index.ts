@@ -3,6 +3,7 @@ import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
 import { eventRoutes } from './events.ts';
+import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
 import { inboxRoutes } from './inbox.ts';
 import { keyRoutes } from './keys.ts';
@@ -22,6 +23,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   auditRoutes,
   capabilityRoutes,
   eventRoutes,
+  fileRoutes,
   goalRoutes,
   inboxRoutes,
   keyRoutes,

@@ -13,6 +13,6 @@ create table troupe.findings (
   confidence text not null check (confidence in ('low', 'medium', 'high')),
   created_at timestamptz not null default now(),
   primary key (thread_id, seq),
-  -- The key of the effect: a call that is carried out again notes nothing new.
-  unique (run_id, call_id)
+  -- The key of the effect: a call that is carried out again notes nothing new. A copy of the thread has them too.
+  unique (thread_id, run_id, call_id)
 );

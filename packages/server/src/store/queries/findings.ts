@@ -39,7 +39,7 @@ export async function addFinding(
         added as (
           insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
             select $1, $2, head.run_id, $4, $7, $8, $9, $10, $11 from head, had where had.count < $12
-            on conflict (run_id, call_id) do nothing returning seq)
+            on conflict (thread_id, run_id, call_id) do nothing returning seq)
         select exists (select from head) as held, had.known, exists (select from added) as added, had.count as before from had`,
       values: [
         projectId,

@@ -195,7 +195,20 @@ export async function updateSession(db: Database, id: string, changes: SessionCh
     .execute();
 }
 
-/** A session that begins with the messages of another up to one of them. Messages never change, so nothing is locked. */
+// What a copy of a thread begins with beside its messages: the files, the list and the findings, as they are now.
+const withFiles = (
+  to: string,
+) => `files as (insert into troupe.files (thread_id, path, content, type, created_at, updated_at)
+          select ${to}, f.path, f.content, f.type, f.created_at, f.updated_at from source s join troupe.files f on f.thread_id = s.thread_id),
+        totals as (insert into troupe.file_totals (thread_id, files, bytes)
+          select ${to}, f.files, f.bytes from source s join troupe.file_totals f on f.thread_id = s.thread_id),
+        todos as (insert into troupe.todo_lists (thread_id, items, updated_at)
+          select ${to}, l.items, l.updated_at from source s join troupe.todo_lists l on l.thread_id = s.thread_id),
+        findings as (insert into troupe.findings (thread_id, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at)
+          select ${to}, f.project_id, f.run_id, f.call_id, f.question, f.claim, f.source, f.quote, f.confidence, f.created_at
+          from source s join troupe.findings f on f.thread_id = s.thread_id order by f.seq)`;
+
+/** A session that begins with the messages of another up to one of them, and its files. Messages never change, so nothing is locked. */
 export async function forkSession(
   db: Database,
   author: Author,
@@ -211,6 +224,7 @@ export async function forkSession(
         copied as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
           select $4, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step, m.metadata, m.created_at
           from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto),
+        ${withFiles('$4::uuid')},
         noted as (insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
           select s.project_id, $6, $7, 'session.forked', $3::uuid::text, jsonb_build_object('from', s.id, 'messageId', $2::uuid, 'entityId', s.entity_id) from source s)
         insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
@@ -244,6 +258,7 @@ export async function continueRun(
           select $3, m.seq, troupe.new_id(), m.role, m.content, m.tool_call_id, ${SENDER}, m.run_id, m.step,
             case when m.seq = s.trigger_seq then coalesce(m.metadata, '{}') || jsonb_build_object($6::text, s.id) else m.metadata end, m.created_at
           from source s join troupe.messages m on m.thread_id = s.thread_id and m.seq <= s.upto),
+        ${withFiles('$3::uuid')},
         noted as (insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
           select s.project_id, $7, $8, 'session.continued', $2::uuid::text, jsonb_build_object('from', s.id, 'entityId', $5::uuid) from source s)
         insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
@@ -302,6 +317,9 @@ const DELETE_REST: string[] = [
   `delete from troupe.runs r where r.thread_id = $1`,
   `delete from troupe.messages m where m.thread_id = $1`,
   `delete from troupe.events e where e.thread_id = $1`,
+  `delete from troupe.files f where f.thread_id = $1`,
+  `delete from troupe.file_totals f where f.thread_id = $1`,
+  `delete from troupe.todo_lists l where l.thread_id = $1`,
   `delete from troupe.findings f where f.thread_id = $1`,
   `delete from troupe.threads t where t.id = $1`,
 ];

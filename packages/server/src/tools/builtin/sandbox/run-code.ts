@@ -1,0 +1,65 @@
+import { TroupeError } from '../../../base/index.ts';
+import type { Files, Provider } from '../../ports.ts';
+import { argumentsOf } from '../files/arguments.ts';
+import { OwnFiles } from './own-files.ts';
+import { type CodeOutcome, runInProcess } from './process.ts';
+import { Turns } from './turns.ts';
+
+const TIME_LIMIT_MS = 5_000;
+/** Processes of code at once, in one process of ours. */
+const AT_ONCE = 4;
+
+/** run_code: what the code wrote is committed when it has ended well, as one, and by nobody who lost the run. */
+export function runCode(files: Files): Provider {
+  const turns = new Turns(AT_ONCE);
+  return ({ config }) =>
+    async (args, context) => {
+      const timeLimitMs = Number(config.timeLimitMs ?? TIME_LIMIT_MS);
+      const own = new OwnFiles(files, context.threadId);
+      const code = String(argumentsOf(args).code);
+      const { signal } = context;
+      const outcome = await turns.take(signal, () =>
+        runInProcess({ code, timeLimitMs, signal, answer: (request) => own.answer(request) }),
+      );
+      if (!outcome.ok) throw new TroupeError(...failureOf(outcome, timeLimitMs));
+      if (own.changes.size > 0) await files.change(context, own.changes);
+      return {
+        result: outcome.result === null ? null : JSON.parse(outcome.result),
+        output: outcome.output,
+        ...(outcome.cut ? { outputTruncated: true } : {}),
+        ...(own.changes.size > 0 ? { changedFiles: [...own.changes.keys()] } : {}),
+      };
+    };
+}
+
+function failureOf(
+  { kind, message, output }: CodeOutcome & { ok: false },
+  timeLimitMs: number,
+): [code: string, message: string] {
+  const [code, sentence] = sentenceOf(kind, message, timeLimitMs);
+  const printed = output ? ` Output until then: ${output.slice(-1_500)}` : '';
+  return [code, `${sentence} No file was changed.${printed}`];
+}
+
+function sentenceOf(kind: string, message: string, timeLimitMs: number): [string, string] {
+  switch (kind) {
+    case 'code':
+      return ['code_failed', `The code threw ${message.trim()}`.slice(0, 2_000)];
+    case 'time':
+      return ['code_too_slow', `The code did not end within ${timeLimitMs} ms and was stopped.`];
+    case 'memory':
+      return ['code_too_large', 'The code used more memory than it may and was stopped.'];
+    case 'stack':
+      return ['code_too_deep', 'The code went too deep and was stopped.'];
+    case 'pending':
+      return ['code_never_ends', 'The code awaits a promise that nothing will settle; there are no timers.'];
+    case 'result':
+      return ['result_unusable', `The result is no JSON: ${message.trim()}`.slice(0, 1_000)];
+    case 'result_size':
+      return ['result_too_large', `The result has ${message} bytes, which is too much. Write it to a file.`];
+    case 'requests':
+      return ['code_too_slow', 'The code used its files too often and was stopped.'];
+    default:
+      return ['sandbox_failed', 'The sandbox ended before the code did. Try simpler code.'];
+  }
+}
