@@ -1,4 +1,5 @@
 import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import { decisions } from './inbox.ts';
 import { Run } from './run.ts';
 import { Session } from './session.ts';
 import { type InputOf, type RequestOptions, Transport, type TroupeOptions } from './transport.ts';
@@ -33,7 +34,7 @@ export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
-  readonly inbox: Group<typeof endpoints.inbox>;
+  readonly inbox: Group<typeof endpoints.inbox> & ReturnType<typeof decisions>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly sessions: Group<typeof endpoints.sessions>;
@@ -45,7 +46,7 @@ export class Troupe {
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
-    this.inbox = groupOf(transport, endpoints.inbox);
+    this.inbox = { ...groupOf(transport, endpoints.inbox), ...decisions(transport) };
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);
     this.sessions = groupOf(transport, endpoints.sessions);
