@@ -31,6 +31,9 @@ const OPTIONS = {
   scopes: { type: 'string' },
   expires: { type: 'string' },
   follow: { type: 'boolean' },
+  arguments: { type: 'string' },
+  output: { type: 'string' },
+  reason: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;
