@@ -132,11 +132,11 @@ function recover(state: RunState, ready: StoredCall[], stale: StoredCall[]): Dec
         resultMessage(state.step, { id: call.id, status: 'failed', error: IN_DOUBT }),
       ),
       events: [
-        ...begun.map(
+        ...[...ready, ...again].map(
           (call): NewEvent => ({
             type: 'tool.started',
             step: state.step,
-            data: { id: call.id, again: true },
+            data: { id: call.id, tool: call.tool, again: true },
           }),
         ),
         ...told.map(
