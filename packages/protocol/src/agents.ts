@@ -68,6 +68,12 @@ export const agentDefinition = z.strictObject({
       'Tools, of whatever origin, of which a person must approve every call; beside those that always need it.',
     )
     .default([]),
+  approvers: z
+    .enum(['anyone', 'keys'])
+    .describe(
+      'Who decides about calls that wait for approval or whose outcome is in doubt: `anyone` who can reach the session, so the person who talks to the agent too, or only whoever has a secret key.',
+    )
+    .default('anyone'),
   answer: answerFormat.nullable().describe('What its answers must look like. Null: free text.').default(null),
   limits: agentLimits.describe('Those that are not set are the ones of the platform.').default({}),
   inDoubt: z
@@ -103,6 +109,7 @@ export const agentPatch = z.strictObject({
   capabilities: z.array(agentCapability).max(250).nullable().optional(),
   tools: z.array(toolName).max(250).nullable().optional(),
   approvals: z.array(toolName).max(500).nullable().optional(),
+  approvers: z.enum(['anyone', 'keys']).optional(),
   answer: answerFormat.nullable().optional(),
   limits: agentLimits.nullable().optional(),
   inDoubt: z.enum(['tell', 'wait']).optional(),

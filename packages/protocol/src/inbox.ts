@@ -82,7 +82,7 @@ export const inboxEndpoints = {
     tag: 'inbox',
     summary: 'Approve or reject a call, or settle one whose outcome is in doubt',
     description:
-      'An approval is for these arguments of this call, once. Whoever comes second is told what the first one decided.',
+      'An approval is for these arguments of this call, once. Whoever comes second is told what the first one decided. A person may do it for their own sessions, unless the agent has `approvers: "keys"`.',
     scope: 'runs:write',
     user: true,
     params: callParams,

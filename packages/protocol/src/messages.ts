@@ -55,6 +55,11 @@ export const toolCallContent = z.object({ id: z.string(), name: z.string(), argu
 export const toolResultContent = z.object({
   result: json.nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  calledWith: json
+    .optional()
+    .describe(
+      'The arguments that it was really called with, where a person changed them. The model is told.',
+    ),
 });
 export type TextContent = z.infer<typeof textContent>;
 export type ToolCallContent = { id: string; name: string; arguments: Json };

@@ -126,6 +126,8 @@ export const agentSnapshot = z.strictObject({
   limits: snapshotLimits.prefault({}),
   /** What becomes of a `once` call whose outcome a crash left unknown: tell the model, or wait for a person. */
   inDoubt: z.enum(['tell', 'wait']).default('tell'),
+  /** Absent: anyone who can reach the session. */
+  approvers: z.literal('keys').optional(),
   /** Absent: the answer is free text. */
   answer: answerFormat.optional(),
   config: jsonObject.default({}),

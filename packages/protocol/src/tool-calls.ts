@@ -26,6 +26,11 @@ export const toolCall = z.object({
   tool: z.string(),
   arguments: z.json(),
   argumentsHash: z.string().describe('What an approval is bound to.'),
+  edited: z
+    .boolean()
+    .describe(
+      'A person changed the arguments when they approved it; the message of the call has the old ones.',
+    ),
   effect: toolEffect.describe(
     'What may happen where its outcome is unknown: `pure` runs again, `idempotent` runs again with the same key, `once` never by itself.',
   ),

@@ -1,4 +1,5 @@
 import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import { decisions } from './inbox.ts';
 import { Run } from './run.ts';
 import { Session } from './session.ts';
 import { type InputOf, type RequestOptions, Transport, type TroupeOptions } from './transport.ts';
@@ -35,7 +36,7 @@ export class Troupe {
   readonly capabilities: Group<typeof endpoints.capabilities>;
   readonly files: Group<typeof endpoints.files>;
   readonly goals: Group<typeof endpoints.goals>;
-  readonly inbox: Group<typeof endpoints.inbox>;
+  readonly inbox: Group<typeof endpoints.inbox> & ReturnType<typeof decisions>;
   readonly memories: Group<typeof endpoints.memories>;
   readonly models: Group<typeof endpoints.models>;
   readonly runs: Group<typeof endpoints.runs>;
@@ -52,7 +53,7 @@ export class Troupe {
     this.capabilities = groupOf(transport, endpoints.capabilities);
     this.files = groupOf(transport, endpoints.files);
     this.goals = groupOf(transport, endpoints.goals);
-    this.inbox = groupOf(transport, endpoints.inbox);
+    this.inbox = { ...groupOf(transport, endpoints.inbox), ...decisions(transport) };
     this.memories = groupOf(transport, endpoints.memories);
     this.models = groupOf(transport, endpoints.models);
     this.runs = groupOf(transport, endpoints.runs);

@@ -6,6 +6,7 @@
 export { Troupe } from './client.ts';
 export * from './errors.ts';
 export { Run } from './run.ts';
+export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
 export type { StreamItem, StreamOptions } from './stream.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -10,6 +10,7 @@ import {
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
 import { newId } from './ids.ts';
+import { type ServeToolsOptions, type ToolHandler, ToolServer } from './serve-tools.ts';
 import { SessionFiles } from './session-files.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
@@ -168,6 +169,18 @@ export class Session {
   /** The agent's to-do list, as it is now. */
   todos(options?: RequestOptions) {
     return this.#transport.call(todoEndpoints.get, { params: this.#params }, options);
+  }
+
+  /**
+   * Executes the calls of client tools, those that wait already too, until `signal` is aborted: `session.serveTools({ pick_file: async
+   * (args) => … }, { signal })`. Calls of tools that are not named here are left to others. One program should serve a
+   * tool of a session: two would both execute the call, and the first result is taken.
+   */
+  async serveTools(handlers: Record<string, ToolHandler>, options: ServeToolsOptions = {}): Promise<void> {
+    const { lastSequence } = await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, options);
+    const stream = (more: StreamOptions) => this.stream({ after: lastSequence, ...more });
+    const place = { transport: this.#transport, sessionId: this.id, stream };
+    await new ToolServer(place, handlers).serve(options);
   }
 
   messages(query: QueryInputOf<typeof sessionEndpoints.listMessages> = {}, options?: RequestOptions) {

@@ -32,6 +32,9 @@ const OPTIONS = {
   expires: { type: 'string' },
   user: { type: 'string' },
   follow: { type: 'boolean' },
+  arguments: { type: 'string' },
+  output: { type: 'string' },
+  reason: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;

@@ -2,6 +2,7 @@ import { Troupe } from '@troupe/sdk';
 import { agents } from './commands/agents.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
+import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { models } from './commands/models.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
@@ -22,6 +23,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   agents,
   sessions,
   runs,
+  inbox,
   providers,
   models,
   keys,

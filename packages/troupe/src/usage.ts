@@ -31,6 +31,10 @@ export const USAGE = `Usage: troupe <command>
          events <run> [--follow]           what happened, and what happens until it ends
          fork <run> <step>                 go on from a step, apart
          continue <run> [--title <text>]   a session that begins where the run ended
+  inbox                     calls that wait for a person, each with a number
+        show <call>         approve <call> [--arguments <json>]     reject <call> [--reason <text>]
+        retry <call>        complete <call> --output <json>         fail <call> --reason <text>
+                            the last three: a call whose outcome is in doubt; <call> is its number, or <run> <call>
   providers list            remove <provider>
             add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
                 [--api-key-env <variable> | --api-key-stdin]
@@ -102,6 +106,13 @@ const SHAPES: Record<string, Shape> = {
   'runs events': { words: '<run>', options: ['follow', ...ASKING] },
   'runs fork': { words: '<run> <step>', options: ASKING },
   'runs continue': { words: '<run>', options: ['title', ...ASKING] },
+  'inbox list': { words: '', options: ['limit', ...ASKING] },
+  'inbox show': { words: '<call> [call]', options: ASKING },
+  'inbox approve': { words: '<call> [call]', options: ['arguments', ...ASKING] },
+  'inbox reject': { words: '<call> [call]', options: ['reason', ...ASKING] },
+  'inbox retry': { words: '<call> [call]', options: ASKING },
+  'inbox complete': { words: '<call> [call]', options: ['output', ...ASKING] },
+  'inbox fail': { words: '<call> [call]', options: ['reason', ...ASKING] },
   'providers list': { words: '', options: ['limit', ...ASKING] },
   'providers add': {
     words: '<kind>',

@@ -19,7 +19,7 @@ export function start(
   words: string[],
   options: {
     url?: string;
-    lines?: string[];
+    lines?: Iterable<string> | AsyncIterable<string>;
     isWatched?: boolean;
     secret?: string;
     env?: Record<string, string>;

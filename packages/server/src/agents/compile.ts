@@ -33,6 +33,7 @@ export function compileAgent(definition: AgentDefinition, found: Found): AgentSn
     tools: compileTools(definition, found),
     limits: definition.limits,
     inDoubt: definition.inDoubt,
+    ...(definition.approvers === 'keys' ? { approvers: 'keys' } : {}),
     ...(definition.answer ? { answer: definition.answer } : {}),
   });
 }

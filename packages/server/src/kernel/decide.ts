@@ -132,11 +132,11 @@ function recover(state: RunState, ready: StoredCall[], stale: StoredCall[]): Dec
         resultMessage(state.step, { id: call.id, status: 'failed', error: IN_DOUBT }),
       ),
       events: [
-        ...begun.map(
+        ...[...ready, ...again].map(
           (call): NewEvent => ({
             type: 'tool.started',
             step: state.step,
-            data: { id: call.id, again: true },
+            data: { id: call.id, tool: call.tool, again: true },
           }),
         ),
         ...told.map(
@@ -151,7 +151,13 @@ function recover(state: RunState, ready: StoredCall[], stale: StoredCall[]): Dec
           (call): NewEvent => ({
             type: 'tool.waiting',
             step: state.step,
-            data: { id: call.id, tool: call.tool, waitsFor: 'person', code: 'in_doubt' },
+            data: {
+              id: call.id,
+              tool: call.tool,
+              waitsFor: 'person',
+              deadlineMs: PERSON_WAIT_MS,
+              code: 'in_doubt',
+            },
           }),
         ),
       ],
@@ -258,7 +264,11 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
       type: waiting ? 'tool.waiting' : 'tool.started',
       step,
       message: messages.length - 1,
-      data: { id: call.id, tool: call.tool, ...(waiting ? { waitsFor: call.waitsFor! } : {}) },
+      data: {
+        id: call.id,
+        tool: call.tool,
+        ...(waiting ? { waitsFor: call.waitsFor!, deadlineMs: call.deadlineMs! } : {}),
+      },
     });
   }
   for (const call of bad) {

@@ -169,6 +169,10 @@ export class Kernel {
     if (this.#probe) await this.#probe('settle', 'before', [run]);
     const settled = await patiently(() => store.settleAll(this.#db, run, settlements, by));
     if (this.#probe) await this.#probe('settle', 'after', [run]);
+    // Sent again after a lost answer, they were counted before.
+    if (settled.ok && settled.repeated === 0)
+      for (const { outcome } of settlements)
+        if (outcome.status !== 'proceed') toolCalls.add(1, outcome.status);
     if (settled.ok && settled.queued) this.#hintQueued();
     if (settled.ok) this.#onlooker?.onTouched(settled.thread);
     return settled;

@@ -6,11 +6,13 @@ import {
   type ClaimedRun,
   isConnectionError,
   type Resync,
+  type StoredCall,
 } from '../store/index.ts';
 import { act } from './act.ts';
 import type { Budgets } from './budget.ts';
 import { decide, initialState } from './decide.ts';
 import type { Door, Meaning, RunView } from './door.ts';
+import { withCalledWith } from './edited.ts';
 import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
 import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
@@ -55,6 +57,8 @@ export class RunLoop {
   readonly #onGone: (how: GoneHow, ended: Ended | null, promoted: boolean) => void;
   readonly #held: Held;
   readonly #calls = new Map<string, { id: string; tool: string; args: Json }>();
+  /** What a person changed the arguments of a call to. */
+  readonly #edited = new Map<string, Json>();
   readonly #callIds = new Set<string>();
   #state: RunState;
   #abort = new AbortController();
@@ -95,7 +99,7 @@ export class RunLoop {
     }
     for (const call of run.calls) {
       this.#callIds.add(call.id);
-      if (call.status === 'requested' || call.status === 'running') this.#calls.set(call.id, call);
+      if (call.status === 'requested' || call.status === 'running') this.#take(call);
     }
     this.#state = initialState(
       {
@@ -257,7 +261,8 @@ export class RunLoop {
   async #commit(commit: Commit): Promise<void> {
     const { probe } = this.#dependencies;
     const { name } = commit;
-    const item = toItem(this.#held, commit, newId);
+    const messages = withCalledWith(commit.messages ?? [], this.#edited);
+    const item = toItem(this.#held, { ...commit, messages }, newId);
     if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
     this.committing = true;
     let verdict: Advanced;
@@ -311,7 +316,7 @@ export class RunLoop {
 
   #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
     remember(this.#held, item, verdict);
-    for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
+    for (const call of verdict.ready ?? []) this.#take(call);
     for (const { status } of item.settled ?? []) toolCalls.add(1, status);
     for (const { status } of item.calls ?? []) if (status === 'failed') toolCalls.add(1, status);
     if (item.stepRow) {
@@ -326,6 +331,11 @@ export class RunLoop {
         error: item.error ?? null,
       };
     }
+  }
+
+  #take(call: StoredCall): void {
+    this.#calls.set(call.id, call);
+    if (call.edited) this.#edited.set(call.id, call.args);
   }
 
   async #ifDoneBefore(item: AdvanceItem, refusal: Advanced & { ok: false }): Promise<Advanced> {

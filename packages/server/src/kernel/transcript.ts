@@ -1,4 +1,4 @@
-import type { ContentPart, TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
+import type { ContentPart, Json, TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
 import type { StoredMessage } from '../store/index.ts';
 import type { ModelMessage } from './ports.ts';
 import { type Continuing, reasoningFor } from './reasoning.ts';
@@ -60,14 +60,14 @@ export function toModelMessages(
         const thought = continuing && reasoningFor(continuing, message);
         if (thought !== undefined) current.reasoningParts = thought;
         const call = message.content as ToolCallContent;
-        const { result: output, error } = result.content as ToolResultContent;
+        const told = result.content as ToolResultContent;
         current.calls.push({ id: call.id, name: call.name, arguments: call.arguments });
         pending.push({
           role: 'tool',
           callId: call.id,
           name: call.name,
-          output: error ?? output ?? null,
-          isError: error !== null,
+          output: outputOf(told),
+          isError: told.error !== null,
         });
         break;
       }
@@ -79,6 +79,14 @@ export function toModelMessages(
   return out.filter(
     (message) => message.role !== 'assistant' || message.text !== '' || message.calls.length > 0,
   );
+}
+
+const EDITED =
+  'A person changed the arguments before they let this call through. It was made with those in calledWith, not with yours.';
+
+function outputOf({ result, error, calledWith }: ToolResultContent): Json {
+  if (calledWith === undefined) return error ?? result ?? null;
+  return error ? { ...error, note: EDITED, calledWith } : { note: EDITED, calledWith, result };
 }
 
 /** The text is said before the parts, unless they say it as well: some clients repeat what is in the parts as the text. */

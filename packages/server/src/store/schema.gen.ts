@@ -383,6 +383,7 @@ export interface ToolCalls {
   settled_by: string | null;
   created_at: Timestamp<undefined>;
   settled_at: Timestamp<null | undefined>;
+  edited: Generated<boolean>;
 }
 
 export interface Tools {

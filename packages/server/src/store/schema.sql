@@ -470,6 +470,7 @@ create table troupe.tool_calls (
   settled_by text,
   created_at timestamp with time zone not null default now(),
   settled_at timestamp with time zone,
+  edited boolean not null default false,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
@@ -785,7 +786,7 @@ CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args, 'effect', c.effect,
+  select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args, 'edited', c.edited, 'effect', c.effect,
     'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch)
 $function$;
 
@@ -954,13 +955,14 @@ begin
   with c as (
     update troupe.tool_calls t set status = p_status::troupe.call_status, error = problem, waits_for = null, deadline = null, settled_at = now(), settled_by = p_by
     where t.run_id = p_run and (t.status in ('requested', 'running') or t.status = 'in_doubt' and t.waits_for is not null)
-    returning t.call_id, t.step, t.position
+    returning t.call_id, t.step, t.position, t.edited, t.args
   )
-  select jsonb_agg(jsonb_build_object('id', call_id, 'step', step) order by position) into closed from c;
+  select jsonb_agg(jsonb_build_object('id', call_id, 'step', step, 'calledWith', case when edited then args end) order by position) into closed from c;
   if closed is not null then
     perform troupe.append(p_thread, p_run,
       (select jsonb_agg(jsonb_build_object('role', 'tool_result', 'callId', c->>'id', 'step', c->'step',
-        'content', jsonb_build_object('result', null, 'error', problem))) from jsonb_array_elements(closed) c),
+        'content', jsonb_build_object('result', null, 'error', problem)
+          || case when c->>'calledWith' is null then '{}' else jsonb_build_object('calledWith', c->'calledWith') end)) from jsonb_array_elements(closed) c),
       (select jsonb_agg(jsonb_build_object('type', 'tool.failed', 'message', k - 1, 'step', c->'step',
         'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code))) from jsonb_array_elements(closed) with ordinality x(c, k)));
   end if;
@@ -1050,10 +1052,11 @@ begin
     end if;
     for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
         error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
-      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error loop
+      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error, x.edited, x.args loop
       perform troupe.append(r.thread_id, r.id,
         jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', c.call_id, 'step', c.step,
-          'content', jsonb_build_object('result', null, 'error', c.error))),
+          'content', jsonb_build_object('result', null, 'error', c.error)
+            || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
         jsonb_build_array(jsonb_build_object('type', 'tool.failed', 'message', 0, 'step', c.step,
           'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
       expired := expired + 1;
@@ -1621,7 +1624,7 @@ CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome json
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean;
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean;
 begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
@@ -1637,18 +1640,20 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
-    -- A call in doubt was tried before.
+    -- The same arguments once more are no edit. A call in doubt was tried before.
+    is_edited := p_outcome ? 'args' and p_outcome->'args' <> c.args;
     update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by, error = null,
-      args = coalesce(p_outcome->'args', x.args), attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
+      args = coalesce(p_outcome->'args', x.args), edited = x.edited or is_edited, attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
       where x.run_id = p_run and x.call_id = p_call;
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.approved', 'step', c.step,
-      'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'by', p_by)))));
+      'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'by', p_by, 'edited', case when is_edited then true end)))));
   else
     update troupe.tool_calls x set status = target::troupe.call_status, output = p_outcome->'output', error = p_outcome->'error', waits_for = null, deadline = null,
       settled_by = p_by, settled_at = now() where x.run_id = p_run and x.call_id = p_call;
     perform troupe.append(r.thread_id, p_run,
       jsonb_build_array(jsonb_build_object('id', p_message, 'role', 'tool_result', 'callId', p_call, 'step', c.step,
-        'content', jsonb_build_object('result', p_outcome->'output', 'error', p_outcome->'error'))),
+        'content', jsonb_build_object('result', p_outcome->'output', 'error', p_outcome->'error')
+          || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
       jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
         'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
   end if;

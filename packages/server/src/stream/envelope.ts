@@ -11,6 +11,11 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
     if (messageId !== null) data.messageId = messageId;
     data.sequence = messageSeq;
   }
+  // The call waits from the moment of the event on.
+  if (type === 'tool.waiting' && typeof data.deadlineMs === 'number') {
+    data.deadline = new Date(createdAt.getTime() + data.deadlineMs).toISOString();
+    delete data.deadlineMs;
+  }
   return {
     id: eventId(log.thread, seq),
     sequence: seq,

@@ -14,6 +14,11 @@ export const agent: Agent = {
   ],
 };
 
+/** Beside them one that a person must approve. */
+export const careful: Agent = {
+  tools: [...agent.tools!, { name: 'send', provider: 'code', effect: 'once', waitsFor: 'approval' }],
+};
+
 export const call = (name: string, ms = 0) => ({ name, arguments: { ms } });
 
 /** A user's message that carries what the model is to answer. */

@@ -61,9 +61,7 @@ export async function effectProblems(pool: pg.Pool): Promise<string[]> {
   return found;
 }
 
-// What a person let through once more is that person's affair.
-const CALLS = `select c.run_id, c.call_id, c.tool, c.effect, c.status, c.settled_by, count(e.id) as times, exists (
-    select from troupe.events v where v.run_id = c.run_id and v.type = 'tool.approved' and v.data->>'id' = c.call_id) as approved
+const CALLS = `select c.run_id, c.call_id, c.tool, c.effect, c.status, c.settled_by, c.attempt, count(e.id) as times
   from troupe.tool_calls c left join effects e on e.run_id = c.run_id and e.call_id = c.call_id and e.kind = 'tool'
   group by c.run_id, c.call_id`;
 
@@ -72,7 +70,10 @@ const CHECKS: Record<string, string> = {
   'something was begun by a process that did not hold the run': `select * from effects where not held`,
   'a try of a call was executed twice': `
     select run_id, call_id, attempt, count(*) from effects where kind = 'tool' group by 1, 2, 3 having count(*) > 1`,
-  'a once call was executed more than once': `select * from (${CALLS}) c where effect = 'once' and times > case when approved then 2 else 1 end`,
+  // Only a person who lets a call in doubt through once more has it tried again; an approval is for once.
+  'a once call was executed more often than it was let': `select * from (${CALLS}) c where effect = 'once' and times > attempt`,
+  'an approved call went by without an approval': `select c.run_id, c.call_id from effects e join troupe.tool_calls c on c.run_id = e.run_id and c.call_id = e.call_id
+    where e.name = 'send' and (select count(*) from troupe.events v where v.run_id = c.run_id and v.type = 'tool.approved' and v.data->>'id' = c.call_id) <> 1`,
   'a completed call was not executed': `select * from (${CALLS}) c where status = 'completed' and settled_by is null and times = 0`,
   'only a once call can be in doubt': `select * from (${CALLS}) c where status = 'in_doubt' and effect <> 'once'`,
   'a step was answered twice': `

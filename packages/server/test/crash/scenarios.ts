@@ -1,9 +1,9 @@
-import { type Boundary, createBudget, newId } from '@troupe/server';
+import { type Boundary, createBudget, newId, type SettleOutcome } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect } from 'vitest';
-import { agent, call, everyKind, script } from './agents.ts';
+import { agent, call, careful, everyKind, script } from './agents.ts';
 import type { Job, Strike } from './orders.ts';
-import { type Scene, settleAll } from './scene.ts';
+import { approveAll, type Scene, settleAll } from './scene.ts';
 import type { WorkerProcess } from './worker-processes.ts';
 
 export type When = 'before' | 'after';
@@ -31,6 +31,7 @@ export interface Scenario {
 
 const nobody = async () => {};
 const oneTool = script([{ calls: [call('fetch')] }, { text: 'Done.' }]);
+const oneApproval = script([{ calls: [call('send')] }, { text: 'Done.' }]);
 const oneQuestion = script([{ calls: [call('ask')] }, { text: 'Done.' }]);
 
 export const SCENARIOS: Record<Boundary, Scenario[]> = {
@@ -38,6 +39,7 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
   claim: [
     { title: 'a new run is taken' },
     { title: 'a run is taken up again after its call was settled', prepare: settled },
+    { title: 'a run is taken up again after its call was approved', prepare: approved },
   ],
   answer: [
     // The call is on record as running and was not begun: nobody can know that, so it is in doubt.
@@ -66,6 +68,8 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
       title: 'an idempotent and a pure call of the dead',
       prepare: (scene) => diedAt(scene, { boundary: 'result', when: 'before', occurrence: 2 }),
     },
+    // As with an answer: on record as running and not begun.
+    { title: 'an approved call begins', prepare: approved, inDoubt: { before: 0, after: 1 } },
   ],
   park: [{ title: 'a budget is spent and the run waits for more', ...waitingForBudget() }],
   retry: [
@@ -115,7 +119,15 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
       ends: 'failed',
     },
   ],
-  settle: [{ title: 'a client answers', ...settledByVictim() }],
+  settle: [
+    { title: 'a client answers', ...settledByVictim(oneQuestion, { status: 'completed', output: 'yes' }) },
+    {
+      title: 'a person approves',
+      agent: careful,
+      ...settledByVictim(oneApproval, { status: 'proceed' }),
+      outside: approveAll,
+    },
+  ],
   expire: [
     {
       title: 'nobody answers in time',
@@ -146,6 +158,16 @@ async function settled(scene: Scene): Promise<string> {
     await settleAll(scene);
     return scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]);
   });
+  return run;
+}
+
+/** A run waited for approval and has it; no worker is there to go on. */
+async function approved(scene: Scene): Promise<string> {
+  const run = await scene.start(careful, oneApproval);
+  const earlier = await scene.worker({ strike: { boundary: 'answer', when: 'after' } });
+  await earlier.died;
+  await approveAll(scene);
+  expect(await scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run])).toBe(1);
   return run;
 }
 
@@ -180,11 +202,10 @@ function startedByVictim(): Partial<Scenario> {
   };
 }
 
-function settledByVictim(): Partial<Scenario> {
-  const outcome = { status: 'completed', output: 'yes' } as const;
+function settledByVictim(text: string, outcome: SettleOutcome): Partial<Scenario> {
   const callOf = async (scene: Scene, run: string) => String((await scene.stage.calls(run))[0]!.call_id);
   return {
-    text: oneQuestion,
+    text,
     async provoke(scene, victim, run) {
       await until('the run waits', () =>
         scene.count(`troupe.runs where id = $1 and status = 'waiting_tool'`, [run]),

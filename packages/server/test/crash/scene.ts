@@ -143,3 +143,12 @@ export async function settleAll(scene: Scene): Promise<void> {
   for (const { run_id, call_id } of waiting)
     await scene.stage.kernel.settle(run_id, call_id, { status: 'completed', output: 'yes' }, 'client');
 }
+
+/** A person approves whatever waits for it. */
+export async function approveAll(scene: Scene): Promise<void> {
+  const waiting = await scene.query<{ run_id: string; call_id: string }>(
+    `select run_id, call_id from troupe.tool_calls where waits_for = 'approval'`,
+  );
+  for (const { run_id, call_id } of waiting)
+    await scene.stage.kernel.settle(run_id, call_id, { status: 'proceed' }, 'ann');
+}

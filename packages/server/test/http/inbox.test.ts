@@ -1,6 +1,7 @@
-import type { Run, Session, ToolCall, WaitingCall } from '@troupe/protocol';
+import type { Event, Run, Session, ToolCall, WaitingCall } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { disown } from '../../src/store/index.ts';
 import { SessionStage } from './session-stage.ts';
 
 // One server; every test has a session of its own. The first message names the calls that the model makes.
@@ -11,13 +12,21 @@ const executed: string[] = [];
 beforeAll(async () => {
   stage = await SessionStage.open({
     script: ({ messages }) => {
-      const last = messages.at(-1)!;
-      if (last.role !== 'user') return { text: `seen ${JSON.stringify(messages.slice(-5))}` };
-      return { calls: JSON.parse(last.text) };
+      // A list of lists: what it calls in one step after the other.
+      const said = messages.findLastIndex(({ role }) => role === 'user');
+      const { text } = messages[said] as { text: string };
+      const steps = JSON.parse(text) as object[][];
+      const done = messages.slice(said).filter(({ role }) => role === 'assistant').length;
+      return steps[done] ? { calls: steps[done] as [] } : { text: 'Done.' };
     },
     tools: {
       send: (args) => {
         executed.push(JSON.stringify(args));
+        return { sent: args };
+      },
+      lose: async (args, { attempt, signal }) => {
+        executed.push(JSON.stringify({ ...(args as object), attempt }));
+        if (attempt === 1) await new Promise((_, reject) => signal.addEventListener('abort', reject));
         return { sent: args };
       },
     },
@@ -32,6 +41,7 @@ beforeAll(async () => {
           additionalProperties: false,
         },
       },
+      { name: 'lose', waitsFor: 'approval' },
       { name: 'hasty', waitsFor: 'approval', deadlineMs: 300 },
       {
         name: 'ask',
@@ -42,6 +52,7 @@ beforeAll(async () => {
       { name: 'brief', provider: 'client', waitsFor: 'client', deadlineMs: 300 },
     ],
   });
+  await stage.done('PATCH', `/v1/agents/${stage.cast.agent}`, { inDoubt: 'wait' });
 });
 afterAll(async () => {
   expect(await violations(stage.db.pool)).toEqual([]);
@@ -51,9 +62,12 @@ afterAll(async () => {
 const call = (id: string, name: string, args: object = {}) => ({ id, name, arguments: args });
 const send = (id: string, to: string) => call(id, 'send', { to });
 
-async function asked(...calls: object[]): Promise<{ session: Session; run: string }> {
+function asked(...calls: object[]): Promise<{ session: Session; run: string }> {
+  return askedIn([calls]);
+}
+async function askedIn(steps: object[][]): Promise<{ session: Session; run: string }> {
   const session = await stage.create();
-  const run = (await stage.say(session, JSON.stringify(calls))).run!.id;
+  const run = (await stage.say(session, JSON.stringify(steps))).run!.id;
   await stage.becomes(session, 'waiting');
   return { session, run };
 }
@@ -217,4 +231,151 @@ test('a client that answers after the deadline or after a cancel is told which',
     'call_not_open',
   ]);
   expect((await callsOf(canceled.run)).c).toMatchObject({ status: 'canceled' });
+});
+
+test('a person who changes the arguments: that is what is called, and the model is told', async () => {
+  const { session, run } = await asked(send('e', 'old'), send('s', 'same'), call('r', 'ask'));
+  const waiting = new Map((await inbox(run)).map((one) => [one.callId, one]));
+  await decide(run, 'e', approve(waiting.get('e')!, { to: 'new' }));
+  // The same arguments once more are no change.
+  await decide(run, 's', approve(waiting.get('s')!, { to: 'same' }));
+  // Whoever comes second learns that it is decided, not that the arguments are other ones now.
+  expect(await decideRefused(run, 'e', approve(waiting.get('e')!))).toEqual([409, 'call_not_open']);
+  await results(run, { callId: 'r', result: { answer: 1 } });
+  await stage.becomes(session, 'pending');
+  expect(executed).toContain('{"to":"new"}');
+  expect(executed).not.toContain('{"to":"old"}');
+  const calls = await callsOf(run);
+  expect(calls.e).toMatchObject({ arguments: { to: 'new' }, edited: true, output: { sent: { to: 'new' } } });
+  expect(calls.s).toMatchObject({ arguments: { to: 'same' }, edited: false });
+  // The model: its own call as it made it, and a result that says what was called instead.
+  const request = stage.scripted.requests.findLast((one) => one.runId === run)!;
+  const said = request.messages.findLast(({ role }) => role === 'assistant') as { calls: object[] };
+  expect(said.calls).toContainEqual({ id: 'e', name: 'send', arguments: { to: 'old' } });
+  const told = request.messages.filter(({ role }) => role === 'tool') as { callId: string; output: object }[];
+  expect(told.map(({ callId }) => callId).sort()).toEqual(['e', 'r', 's']);
+  const outputs = new Map(told.map(({ callId, output }) => [callId, output]));
+  expect(outputs.get('e')).toEqual({
+    note: expect.stringContaining('A person changed the arguments'),
+    calledWith: { to: 'new' },
+    result: { sent: { to: 'new' } },
+  });
+  expect(outputs.get('s')).toEqual({ sent: { to: 'same' } });
+  // Everybody else: the event, and the message of the result.
+  const messages = await stage.messages(session);
+  expect(messages.find((one) => one.role === 'tool_result' && one.toolCallId === 'e')!.content).toEqual({
+    result: { sent: { to: 'new' } },
+    error: null,
+    calledWith: { to: 'new' },
+  });
+  const { data } = await stage.done<{ data: Event[] }>('GET', `/v1/runs/${run}/events?types=tool.approved`);
+  expect(data.map((event) => [event.data.id, event.data.edited ?? false])).toEqual([
+    ['e', true],
+    ['s', false],
+  ]);
+});
+
+test('a call that is made again with other arguments needs an approval of its own', async () => {
+  const { session, run } = await askedIn([
+    [send('m1', 'first')],
+    [send('m2', 'second')],
+    [send('m3', 'first')],
+  ]);
+  const [first] = await inbox(run);
+  await decide(run, 'm1', approve(first!));
+  const next = (id: string) =>
+    until(`${id} waits`, async () => (await inbox(run)).find((one) => one.callId === id));
+  const second = await next('m2');
+  expect(second.argumentsHash).not.toBe(first!.argumentsHash);
+  expect(await decideRefused(run, 'm2', approve(first!))).toEqual([409, 'arguments_changed']);
+  expect(await decideRefused(run, 'm1', approve(first!))).toEqual([409, 'call_not_open']);
+  await decide(run, 'm2', { decision: 'reject', reason: 'Enough.' });
+  // The very same call once more is another call.
+  await next('m3');
+  expect(executed.filter((text) => text === '{"to":"first"}')).toHaveLength(1);
+  await decide(run, 'm3', { decision: 'reject' });
+  await stage.becomes(session, 'pending');
+  expect(executed.filter((text) => text === '{"to":"first"}')).toHaveLength(1);
+  expect(executed).not.toContain('{"to":"second"}');
+});
+
+/** Executes the call, and has the worker lose the run meanwhile, as if it had died. */
+async function lost(id: string): Promise<{ session: Session; run: string }> {
+  const { session, run } = await asked(call(id, 'lose', { id }));
+  const [waiting] = await inbox(run);
+  await decide(run, id, approve(waiting!, { id, edited: true }));
+  await until('it is executed', () => executed.some((text) => text.includes(`"${id}"`)));
+  const { rows } = await stage.db.pool.query('select epoch, worker_id from troupe.runs where id = $1', [run]);
+  await disown(stage.db, rows[0].worker_id, [{ id: run, epoch: rows[0].epoch }]);
+  await until('it is in doubt', async () => (await callsOf(run))[id]!.status === 'in_doubt');
+  return { session, run };
+}
+
+test('a call in doubt: a person has it tried again, says what came of it, or gives it up', async () => {
+  const again = await lost('again');
+  const [waiting] = await inbox(again.run);
+  expect(waiting).toMatchObject({ waitsFor: 'person', error: { code: 'in_doubt' }, callId: 'again' });
+  for (const wrong of [approve(waiting!), { decision: 'reject' }])
+    expect(await decideRefused(again.run, 'again', wrong)).toEqual([409, 'wrong_settlement']);
+  expect(await resultsRefused(again.run, { callId: 'again', result: 1 })).toEqual([409, 'wrong_settlement']);
+  await decide(again.run, 'again', { decision: 'retry' });
+  await stage.becomes(again.session, 'pending');
+  expect((await callsOf(again.run)).again).toMatchObject({ status: 'completed', attempt: 2 });
+  expect(executed.filter((text) => text.includes('"again"'))).toHaveLength(2);
+  expect(await decideRefused(again.run, 'again', { decision: 'retry' })).toEqual([409, 'call_not_open']);
+
+  const known = await lost('known');
+  await decide(known.run, 'known', { decision: 'complete', output: { sent: 'yes' } });
+  await stage.becomes(known.session, 'pending');
+  expect((await callsOf(known.run)).known).toMatchObject({
+    status: 'completed',
+    output: { sent: 'yes' },
+    settledBy: 'dev',
+  });
+  // Said by a person of a call whose arguments a person had changed: the model learns of both.
+  const request = stage.scripted.requests.findLast((one) => one.runId === known.run)!;
+  expect(request.messages.at(-1)).toMatchObject({
+    role: 'tool',
+    output: { calledWith: { id: 'known', edited: true }, result: { sent: 'yes' } },
+  });
+
+  const given = await lost('given');
+  expect(await decideRefused(given.run, 'given', { decision: 'fail' })).toEqual([422, 'invalid_request']);
+  await decide(given.run, 'given', { decision: 'fail', reason: 'It never came.' });
+  await stage.becomes(given.session, 'pending');
+  expect((await callsOf(given.run)).given).toMatchObject({
+    status: 'failed',
+    error: { code: 'failed_by_person', message: 'It never came.' },
+  });
+  expect(executed.filter((text) => /"(known|given)"/.test(text))).toHaveLength(2);
+
+  // Canceled while it is in doubt.
+  const over = await lost('over');
+  await stage.done('POST', `/v1/runs/${over.run}/cancel`);
+  expect(await decideRefused(over.run, 'over', { decision: 'retry' })).toEqual([409, 'call_not_open']);
+  const result = (await stage.messages(over.session)).at(-1)!;
+  expect(result.content).toMatchObject({
+    error: { code: 'canceled' },
+    calledWith: { id: 'over', edited: true },
+  });
+});
+
+test('a run that was canceled and taken up again asks anew; an answer to what it asked before is told so', async () => {
+  const { session, run } = await askedIn([[call('before', 'ask')], [call('anew', 'ask')]]);
+  await stage.done('POST', `/v1/runs/${run}/cancel`);
+  await stage.done('POST', `/v1/runs/${run}/retry`);
+  await until('it asks anew', async () =>
+    (await inbox(run, 'client')).find(({ callId }) => callId === 'anew'),
+  );
+  expect(await resultsRefused(run, { callId: 'before', result: { answer: 1 } })).toEqual([
+    409,
+    'call_not_open',
+  ]);
+  // All or none, also here.
+  const both = ['anew', 'before'].map((callId) => ({ callId, result: { answer: 1 } }));
+  expect(await resultsRefused(run, { results: both })).toEqual([409, 'call_not_open']);
+  expect(await inbox(run, 'client')).toHaveLength(1);
+  await results(run, { callId: 'anew', result: { answer: 1 } });
+  await stage.becomes(session, 'pending');
+  expect(await callsOf(run)).toMatchObject({ before: { status: 'canceled' }, anew: { status: 'completed' } });
 });

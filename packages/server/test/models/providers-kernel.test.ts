@@ -1,6 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
 import { createProviders, newId, type ProviderRecord } from '@troupe/server';
-import { buildStart, codeTools, Stage, violations } from '@troupe/testing';
+import { buildStart, codeTools, Stage, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formats, responses } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
@@ -82,6 +82,30 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     expect(JSON.stringify(wire.heard[1]!.body)).toMatch(/call_1.*"4"/);
     expect(await stage.row(run)).toMatchObject({ input_tokens: 50, output_tokens: 11 });
     expect(await said(thread)).toEqual(['I add.', 'It is 4.']);
+  });
+
+  it('is told what was called where a person changed the arguments, beside its own call', async () => {
+    const call = { id: 'call_9', name: 'add', pieces: ['{"a":2,"b":2}'] };
+    wire.replies(stream(format.events({ calls: [call] })), stream(format.events({ text: ['It is 7.'] })));
+    const tools = [{ ...add, waitsFor: 'approval' as const }];
+    const item = buildStart(
+      stage.cast,
+      await stage.snapshot({ models: [modelOf(format.kind)], tools, limits }),
+      'Add.',
+    );
+    await stage.kernel.start(item);
+    const settle = () =>
+      stage.kernel.settle(item.run.id, 'call_9', { status: 'proceed', args: { a: 3, b: 4 } }, 'ann');
+    await until('it is approved', async () => (await settle()).ok);
+    expect(await stage.kernel.ended(item.run.id, { timeoutMs: 30_000 })).toMatchObject({
+      status: 'completed',
+    });
+    const sent = JSON.stringify(wire.heard[1]!.body).replaceAll('\\', '');
+    // The call as the model made it, once; its result, once, with the arguments that were used.
+    expect(sent.split('call_9')).toHaveLength(3);
+    expect(sent).toMatch(
+      /"a":2,"b":2.*A person changed the arguments.*"calledWith":\{"a":3,"b":4\},"result":7/,
+    );
   });
 
   it('reads the text of a message and its parts, and nothing twice', async () => {

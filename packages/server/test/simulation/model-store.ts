@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CancelReason, JsonObject } from '@troupe/protocol';
 import type {
   Absorbed,
@@ -217,6 +218,7 @@ export class ModelStore {
         position: index + 1,
         tool: call.tool,
         args: call.args,
+        edited: false,
         effect: call.effect,
         status: call.status,
         waitsFor: call.waitsFor ?? null,
@@ -335,7 +337,10 @@ export class ModelStore {
       if (call.status === 'in_doubt') call.attempt += 1;
       call.status = 'requested';
       call.error = null;
-      if (outcome.args !== undefined) call.args = outcome.args;
+      if (outcome.args !== undefined) {
+        call.edited ||= !isDeepStrictEqual(call.args, outcome.args);
+        call.args = outcome.args;
+      }
       this.append(thread, id, [], [{ type: 'tool.approved', step: call.step }]);
     } else {
       call.status = outcome.status;

@@ -1,6 +1,7 @@
 import type { Agent } from '@troupe/protocol';
 import { type Session, TroupeClientError, TurnFailedError } from '@troupe/sdk';
 import { InSession, tell } from '../failure.ts';
+import { Approving, Lines } from './approving.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
 import { modelIdOf } from './find-model.ts';
@@ -17,7 +18,7 @@ export const chat: Command = async (given) => {
   const goOn = `troupe chat ${nameOf(agent)} --session ${session.id}`;
   const message = words.slice(1).join(' ');
   if (message !== '') {
-    const code = await say(given, session, message, goOn).catch((error: unknown) => {
+    const code = await say(given, session, message, goOn, null).catch((error: unknown) => {
       throw comeBack(error, agent, session, goOn);
     });
     if (code === 0 && !options.json) terminal.err(`Go on with: ${goOn}\n`);
@@ -26,17 +27,23 @@ export const chat: Command = async (given) => {
 
   if (terminal.isWatched) terminal.err(`${agent.name}. An empty line ends it; the session stays.\n`);
   let code = 0;
-  for await (const line of terminal.lines('> ')) {
-    if (line.trim() === '') break;
-    try {
-      code = await say(given, session, line, goOn);
-      if (code === INTERRUPTED) return code;
-    } catch (error) {
-      // A turn that failed does not end the conversation: it is taken up again or left there.
-      if (!(error instanceof TurnFailedError)) throw comeBack(error, agent, session, goOn);
-      const asJson = options.json ?? false;
-      code = tell(asJson ? new InSession(error, session.id, []) : error, terminal, { asJson });
+  const lines = new Lines(terminal.lines('> '));
+  // What is piped in are messages: none of them is taken for a yes.
+  const asked = terminal.isWatched && !options.json ? lines : null;
+  try {
+    for (let line = await lines.take(); line !== null && line.trim() !== ''; line = await lines.take()) {
+      try {
+        code = await say(given, session, line, goOn, asked);
+        if (code === INTERRUPTED) return code;
+      } catch (error) {
+        // A turn that failed does not end the conversation: it is taken up again or left there.
+        if (!(error instanceof TurnFailedError)) throw comeBack(error, agent, session, goOn);
+        const asJson = options.json ?? false;
+        code = tell(asJson ? new InSession(error, session.id, []) : error, terminal, { asJson });
+      }
     }
+  } finally {
+    void lines.close();
   }
   if (!options.json) terminal.err(`Go on with: ${goOn}\n`);
   return code;
@@ -70,16 +77,24 @@ async function say(
   session: Session,
   text: string,
   goOn: string,
+  lines: Lines | null,
 ): Promise<number> {
   const interrupt = new AbortController();
   const undo = terminal.onInterrupt(() => interrupt.abort());
   const writing = options.json ? null : new Writing(terminal);
+  const approving = options.json ? null : new Approving(troupe, terminal, lines);
   try {
     const { model } = options;
     const modelId = model && options.session ? { modelId: await modelIdOf(troupe, model) } : {};
     const turn = await session.sendAndWait(
       { content: { text }, ...modelId },
-      { signal: interrupt.signal, onItem: (item, posted) => writing?.show(item, posted) },
+      {
+        signal: interrupt.signal,
+        onItem: (item, posted) => {
+          writing?.show(item, posted);
+          approving?.hear(item, posted.run?.id);
+        },
+      },
     );
     writing?.finish(turn.text);
     // One line each, so that a conversation can be read as it goes.
@@ -94,6 +109,7 @@ async function say(
     return INTERRUPTED;
   } finally {
     writing?.stop();
+    approving?.stop();
     undo();
   }
 }

@@ -33,6 +33,11 @@ export class Writing {
       this.#unmark();
       this.#terminal.err(`  [${plain(String(item.event.data.tool ?? item.event.data.name ?? 'tool'))}]\n`);
       this.#wait();
+    } else if (item.kind === 'event' && item.event.type === 'tool.waiting' && item.event.runId === run?.id) {
+      // Somebody else has the word; there is nothing to wait for that could be shown.
+      this.#endLine();
+      this.#unmark();
+      if (this.#timer) clearTimeout(this.#timer);
     }
   }
 

@@ -38,10 +38,17 @@ export async function decideCall(
   by: string,
 ): Promise<Settled> {
   const run = await getRun(parts, who, runId);
-  const { tool, call } = await toolOf(parts.db, run.id, callId);
+  const { tool, call, snapshot } = await toolOf(parts.db, run.id, callId);
+  if (snapshot.approvers === 'keys' && who.entityId !== null) throw notTheirs();
   const waitsFor = decision.decision === 'approve' || decision.decision === 'reject' ? 'approval' : 'person';
   const outcome = outcomeOf(decision, call, tool);
   return settle(parts, who, run.id, [{ call: callId, waitsFor, outcome, message: newId() }], by);
+}
+
+function notTheirs(): Refusal {
+  return new Refusal('forbidden', 'forbidden', 'Calls of this agent are decided about with a secret key.', {
+    hint: 'The agent has `approvers: "keys"`: the person who talks to it sees that a call waits, and somebody else decides.',
+  });
 }
 
 function outcomeOf(
@@ -51,8 +58,9 @@ function outcomeOf(
 ): store.SettleOutcome {
   switch (decision.decision) {
     case 'approve':
-      // The arguments of a call that waits never change, so what is compared here is what will be called.
-      if (decision.argumentsHash !== argumentsHash(call.arguments)) {
+      // The arguments of a call that waits never change, so what is compared here is what will be called. One that waits no
+      // longer may have others by the will of whoever came first: then that is what is to be told.
+      if (call.waitsFor === 'approval' && decision.argumentsHash !== argumentsHash(call.arguments)) {
         throw new Refusal(
           'conflict',
           'arguments_changed',
@@ -172,7 +180,7 @@ async function toolOf(db: store.Database, run: string, callId: string) {
   const call = (await store.findCalls(db, run, [callId])).get(callId);
   const snapshot = call && (await snapshotOf(db, call.snapshotId));
   if (!call || !snapshot) throw callNotFound(callId, 0);
-  return { call, tool: toolIn(snapshot, call.tool) };
+  return { call, snapshot, tool: toolIn(snapshot, call.tool) };
 }
 
 function toolIn(snapshot: AgentSnapshot, name: string): Found {

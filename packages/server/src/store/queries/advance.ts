@@ -132,6 +132,8 @@ export interface StoredCall {
   position: number;
   tool: string;
   args: Json;
+  /** A person changed the arguments. */
+  edited: boolean;
   effect: ToolEffect;
   status: ToolCallStatus;
   waitsFor: WaitsFor | null;

@@ -107,6 +107,8 @@ export interface CallToSettle {
   tool: string;
   arguments: Json;
   snapshotId: string;
+  /** Null where it waits for nobody. */
+  waitsFor: WaitsFor | null;
 }
 
 export async function findCalls(
@@ -117,7 +119,7 @@ export async function findCalls(
   const rows = await db.run<CallToSettle & { id: string }>(
     {
       name: 'find_calls',
-      text: `select c.call_id as id, c.tool, c.args as arguments, r.snapshot_id as "snapshotId"
+      text: `select c.call_id as id, c.tool, c.args as arguments, r.snapshot_id as "snapshotId", c.waits_for as "waitsFor"
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id where c.run_id = $1 and c.call_id = any($2)`,
       values: [run, calls],
     },

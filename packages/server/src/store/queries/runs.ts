@@ -192,6 +192,7 @@ export interface RunCallRecord {
   step: number;
   tool: string;
   arguments: Json;
+  edited: boolean;
   effect: ToolEffect;
   status: ToolCallStatus;
   waitsFor: WaitsFor | null;
@@ -208,7 +209,7 @@ export async function listRunCalls(db: Database, run: string): Promise<RunCallRe
   return db.run<RunCallRecord>(
     {
       name: 'list_run_calls',
-      text: `select call_id as id, step, tool, args as arguments, effect, status, waits_for as "waitsFor", output, error, attempt, deadline,
+      text: `select call_id as id, step, tool, args as arguments, edited, effect, status, waits_for as "waitsFor", output, error, attempt, deadline,
           created_at as "createdAt", settled_at as "settledAt", settled_by as "settledBy"
         from troupe.tool_calls where run_id = $1 order by step, position`,
       values: [run],

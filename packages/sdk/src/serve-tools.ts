@@ -1,0 +1,190 @@
+import { inboxEndpoints, type Json, type ToolResult, type WaitingCall } from '@troupe/protocol';
+import { ApiError, ConflictError, InvalidRequestError, NotFoundError } from './errors.ts';
+import type { StreamItem, StreamOptions } from './stream.ts';
+import { pause, pauseBefore, type Transport } from './transport.ts';
+
+export interface ToolCallContext {
+  callId: string;
+  runId: string;
+  tool: string;
+  /** When the call expires, as ISO 8601. */
+  deadline: string | null;
+  /** Aborted when the result is of no use any more: the run was canceled, the call expired, or another client answered it. */
+  signal: AbortSignal;
+}
+
+/** What it returns is the result; `undefined` counts as null. What it throws is told to the model, with its `code` where it has one. */
+export type ToolHandler = (args: Json, context: ToolCallContext) => unknown;
+
+export interface ServeToolsOptions {
+  /** Ends it. Calls that are not answered by then go on waiting, for another client or for their deadline. */
+  signal?: AbortSignal;
+}
+
+interface Place {
+  transport: Transport;
+  sessionId: string;
+  stream(options: StreamOptions): AsyncGenerator<StreamItem>;
+}
+
+const TYPES = ['tool.waiting', 'tool.completed', 'tool.failed'];
+const LONGEST_MESSAGE = 2_000;
+
+/** Executes the calls of one session that wait for a client, each once, as long as it goes on. */
+export class ToolServer {
+  readonly #place: Place;
+  readonly #handlers: Record<string, ToolHandler>;
+  /** Calls that were begun here, with what stops them; null once they are answered. */
+  readonly #begun = new Map<string, AbortController | null>();
+  readonly #end = new AbortController();
+  #looking = false;
+  #lookAgain = false;
+
+  constructor(place: Place, handlers: Record<string, ToolHandler>) {
+    this.#place = place;
+    this.#handlers = handlers;
+  }
+
+  /** Until the signal is aborted. Throws where trying again cannot help: the session is gone, the key does not hold. */
+  async serve({ signal }: ServeToolsOptions): Promise<void> {
+    signal?.throwIfAborted();
+    const end = () => this.#end.abort(signal!.reason);
+    signal?.addEventListener('abort', end, { once: true });
+    try {
+      for await (const item of this.#place.stream({ types: TYPES, signal: this.#end.signal }))
+        this.#hear(item);
+    } catch (error) {
+      if (!signal?.aborted) throw this.#end.signal.aborted ? this.#end.signal.reason : error;
+    } finally {
+      signal?.removeEventListener('abort', end);
+      this.#end.abort();
+      for (const call of this.#begun.values()) call?.abort();
+    }
+  }
+
+  #hear(item: StreamItem): void {
+    // What was missed while there was no connection shows in what waits now.
+    if (item.kind === 'connected') void this.#look();
+    if (item.kind !== 'event') return;
+    const { type, runId, data } = item.event;
+    const key = keyOf({ runId: runId!, callId: String(data.id) });
+    if (type !== 'tool.waiting') this.#begun.get(key)?.abort();
+    else if (data.waitsFor === 'client' && !this.#begun.has(key)) void this.#look();
+  }
+
+  /** One look at a time; what happens meanwhile is seen by the next one. */
+  async #look(): Promise<void> {
+    this.#lookAgain = true;
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      while (this.#lookAgain) {
+        this.#lookAgain = false;
+        const before = [...this.#begun];
+        const waiting = await this.#waiting();
+        const open = new Set(waiting.map(keyOf));
+        for (const [key, call] of before) {
+          if (open.has(key)) continue;
+          call?.abort();
+          this.#begun.delete(key);
+        }
+        for (const call of waiting) this.#begin(call);
+      }
+    } catch (error) {
+      this.#end.abort(error);
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  async #waiting(): Promise<WaitingCall[]> {
+    const found: WaitingCall[] = [];
+    for (let cursor: string | undefined | null; cursor !== null; ) {
+      const query = { waitsFor: 'client' as const, sessionId: this.#place.sessionId, limit: 200 };
+      const page: { data: WaitingCall[]; nextCursor: string | null } = await this.#insist(() =>
+        this.#place.transport.call(
+          inboxEndpoints.list,
+          { query: cursor ? { ...query, cursor } : query },
+          { signal: this.#end.signal },
+        ),
+      );
+      found.push(...page.data);
+      cursor = page.nextCursor;
+    }
+    return found;
+  }
+
+  #begin(call: WaitingCall): void {
+    const key = keyOf(call);
+    if (this.#begun.has(key) || !Object.hasOwn(this.#handlers, call.tool)) return;
+    const stop = new AbortController();
+    this.#begun.set(key, stop);
+    this.#answer(call, stop.signal).then(
+      () => this.#begun.has(key) && this.#begun.set(key, null),
+      (error) => this.#end.abort(error),
+    );
+  }
+
+  async #answer(call: WaitingCall, signal: AbortSignal): Promise<void> {
+    const { callId, runId, tool, deadline } = call;
+    let result: ToolResult;
+    try {
+      const given = await this.#handlers[tool]!(call.arguments, { callId, runId, tool, deadline, signal });
+      // As it will be sent: what is no JSON is the handler's mistake, and told as such.
+      result = { callId, result: JSON.parse(JSON.stringify(given ?? null) ?? 'null') };
+    } catch (error) {
+      result = { callId, error: told(error) };
+    }
+    if (signal.aborted) return;
+    try {
+      await this.#send(runId, result);
+    } catch (error) {
+      // It does not fit: without an answer the run would wait until the deadline.
+      if (!(error instanceof InvalidRequestError) || 'error' in result) throw error;
+      await this.#send(runId, { callId, error: told(error) });
+    }
+  }
+
+  async #send(runId: string, result: ToolResult): Promise<void> {
+    const { transport } = this.#place;
+    try {
+      await this.#insist(() =>
+        transport.call(
+          inboxEndpoints.results,
+          { params: { runId }, body: result },
+          { signal: this.#end.signal },
+        ),
+      );
+    } catch (error) {
+      // Answered, canceled or expired meanwhile.
+      if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error;
+    }
+  }
+
+  /** For as long as it takes: whoever goes away for an hour still has the result of an hour ago. */
+  async #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await ask();
+      } catch (error) {
+        this.#end.signal.throwIfAborted();
+        if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
+        await pause(pauseBefore(attempt, error), this.#end.signal);
+      }
+    }
+  }
+}
+
+function keyOf({ runId, callId }: { runId: string; callId: string }): string {
+  return `${runId} ${callId}`;
+}
+
+function told(error: unknown): { code: string; message: string } {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const text = (typeof message === 'string' ? message : String(error))
+    .trim()
+    .slice(0, LONGEST_MESSAGE)
+    .trim();
+  const isCode = typeof code === 'string' && code.length > 0 && code.length <= 100;
+  return { code: isCode ? code : 'tool_error', message: text || 'The tool failed without saying why.' };
+}
