@@ -54,7 +54,8 @@ export const USAGE = `Usage: troupe <command>
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-Agents, tools, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is no option.`;
+Agents, tools, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is
+no option.`;
 
 interface Shape {
   words: string;

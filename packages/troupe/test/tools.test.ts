@@ -107,10 +107,12 @@ it('the examples of docs/tools.md are true: defined, tried, and called by the de
       });
     await send('PUT', '/v1/secrets/WEATHER_KEY', { value: 'wk-3f9a2c71' });
     await parsed('tools', 'create', file('weather.json', here(definition!)));
-    const [, allowed] = /set outgoing = '(.+?)'/.exec(document)!;
+    const [, allowed] = /\/v1\/projects\/\$PROJECT [^']+'[^']+' \\\n {2}-d '(.+?)'/.exec(document)!;
     const city = '{"city": "Oslo"}';
     expect((await told('tools', 'try', 'fetchWeather', city)).out).toContain('address_forbidden');
-    await server.db.pool.query('update troupe.projects set outgoing = $1', [here(allowed!)]);
+    const project = (await (await fetch(`${server.url}/v1/project`)).json()) as { id: string };
+    const patched = await send('PATCH', `/v1/projects/${project.id}`, JSON.parse(here(allowed!)));
+    expect(patched.status).toBe(200);
     expect(await parsed('tools', 'try', 'fetchWeather', city)).toEqual({
       ...JSON.parse(here(trial!)),
       durationMs: expect.any(Number),

@@ -24,7 +24,7 @@ export interface AccessOptions {
   mode: 'open' | 'closed';
   encryption: Encryption;
   /** Reaches what other projects than the operator's name as the address of their keys; without it, nothing does. */
-  outgoing?: Pick<Outgoing, 'fetchFor'>;
+  outgoing?: Pick<Outgoing, 'fetchFor' | 'forget'>;
   /** Opens `/metrics` and nothing else. */
   metricsToken?: string | null;
 }
@@ -54,7 +54,10 @@ export class Access {
     this.#metricsToken = metricsToken === null ? null : hashOf(metricsToken);
     this.encryption = encryption;
     this.#tokens = new Tokens(outgoing?.fetchFor);
-    const forget = () => this.#known.clear();
+    const forget = (project?: string) => {
+      this.#known.clear();
+      if (project !== undefined) outgoing?.forget?.(project);
+    };
     this.keys = new Keys(db, forget);
     this.secrets = new Secrets(db, encryption, forget);
     this.projects = new Projects(db, this.secrets, forget);

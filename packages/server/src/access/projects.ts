@@ -34,10 +34,10 @@ type Change = BodyOf<typeof accessEndpoints.updateProject>;
 export class Projects {
   readonly #db: Database;
   readonly #secrets: Secrets;
-  readonly #changed: () => void;
+  readonly #changed: (project?: string) => void;
 
   /** `changed` is called after a project was changed here. */
-  constructor(db: Database, secrets: Secrets, changed: () => void) {
+  constructor(db: Database, secrets: Secrets, changed: (project?: string) => void) {
     this.#db = db;
     this.#secrets = secrets;
     this.#changed = changed;
@@ -100,6 +100,7 @@ export class Projects {
       await audit(rows, caller, 'project.outgoing_changed', id, data);
       return changed;
     });
+    this.#changed(id);
     return present(row);
   }
 

@@ -35,4 +35,6 @@ export interface Outgoing {
   request(request: OutgoingRequest): Promise<OutgoingResponse>;
   /** A `fetch` under the same guard that follows no redirect, for libraries that bring their own requests and read streams. */
   fetchFor(project: string): typeof globalThis.fetch;
+  /** What the project may reach was changed here: look again. Others learn of it within seconds. */
+  forget?(project: string): void;
 }

@@ -33,5 +33,6 @@ export function openOutgoing(
     if (known.size > MOST_CACHED) known.delete(oldest!);
     return list;
   };
-  return createOutgoing({ allowed, ...(own ? { own } : {}) });
+  const client = createOutgoing({ allowed, ...(own ? { own } : {}) });
+  return { ...client, forget: (project) => known.delete(project) };
 }

@@ -43,6 +43,7 @@ test('a provider keeps its key sealed: it is never shown, and only the worker op
     apiKey: 'sk-very-secret',
     status: 'active',
     ofOperator: false,
+    guardedFor: null,
   });
   // Another key, another row: neither opens it.
   await expect(loadProvider(stage.db, createSealer(), provider.id)).rejects.toThrow();

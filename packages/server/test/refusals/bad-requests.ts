@@ -183,6 +183,14 @@ const badQuery: Maker = (random, { query }, good) => {
   }
 };
 
+function decodedOr(text: string, otherwise: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 const unknownId: Maker = (random, endpoint, good, scene) => {
   const names = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   if (names.length === 0) return null;
@@ -190,9 +198,11 @@ const unknownId: Maker = (random, endpoint, good, scene) => {
   const field = endpoint.params!.shape[name] as { safeParse(value: unknown): { success: boolean } };
   const fresh = name === 'version' ? '999999' : name === 'capabilityId' ? 'no_such_thing' : newId();
   const garbage = random.pick(garbageIds);
-  const takes = field.safeParse(garbage.includes('%') ? '\0' : garbage).success;
-  // Putting a secret under a name that is not there yet is how secrets are made.
-  const made = endpoint.method === 'PUT' && name === 'name';
+  const decoded = decodedOr(garbage, '\0');
+  // A key may be any text; one that nobody can write in an address is no key either.
+  const takes = field.safeParse(decoded).success && !decoded.includes('\0');
+  // Putting a secret or a memory under a name that is not there yet is how they are made.
+  const made = endpoint.method === 'PUT' && (name === 'name' || name === 'key');
   const instead = random.chance(0.5) && !made ? fresh : takes ? null : garbage;
   const query = good.path.split('?')[1];
   return instead === null
