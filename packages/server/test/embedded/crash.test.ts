@@ -109,6 +109,22 @@ test('a Postgres that dies below its owner is started again on the same port, an
   expect(isRunning(second)).toBe(false);
 });
 
+test('a Postgres that goes again as soon as it is back is started again, every time', async () => {
+  const home = await usedHome();
+  const { url, stop } = await start(home);
+  for (let round = 0; round < 5; round++) {
+    const before = postmasterPid(home)!;
+    process.kill(before, round % 2 === 0 ? 'SIGINT' : 'SIGQUIT');
+    // Not before its owner has taken it back, but as soon as anybody can reach it.
+    await until('it is back', async () => {
+      const back = await query(url, 'SELECT 1').catch(() => null);
+      return back !== null && postmasterPid(home) !== before;
+    });
+  }
+  await stop();
+  expect(postmasterPid(home)).toBeUndefined();
+});
+
 test('when Postgres drops all sessions the directory stays owned', async () => {
   const home = await usedHome();
   const postgres = await start(home);

@@ -62,10 +62,14 @@ async function start({ home, port, logger, binaries: given }: EmbeddedOptions): 
 
   function hold(held: Opened): void {
     current = held;
-    held.session.once('end', () => {
+    const lost = () => {
+      if (current !== held) return;
       current = undefined;
       if (!stopping) recovering = recover();
-    });
+    };
+    held.session.once('end', lost);
+    // It may have ended before anybody listened: Postgres can be gone again as soon as it is back.
+    held.session.query('SELECT 1').catch(lost);
   }
 
   /** A lost session means a lost lock. Usually Postgres restarted by itself; if it is gone it is started again. */
