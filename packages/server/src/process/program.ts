@@ -78,8 +78,15 @@ export async function openHttp(
   const health = healthOf(program, database);
   const app = createApp({ logger, health, services, origins: config.origins });
   const server = await openListener(program, app, config.port);
-  program.place.origins.push(new URL(server.url).origin);
+  program.place.origins.push(...originsOf(server.url));
   return server;
+}
+
+/** The server's own, in all the ways in which this machine is named where it listens to no other. */
+function originsOf(address: string): string[] {
+  const { origin, protocol, hostname, port } = new URL(address);
+  const names = ['localhost', '127.0.0.1', '[::1]'];
+  return names.includes(hostname) ? names.map((name) => `${protocol}//${name}:${port}`) : [origin];
 }
 
 /** A process that only works answers for its health and its metrics, where it was told a port for that. */

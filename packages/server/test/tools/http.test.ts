@@ -78,6 +78,8 @@ describe('what is sent', () => {
       if (id.startsWith('%')) expect((await echoed(sent)).url).toBe('/echo/%252e%252E/x');
       else expect(await failure(sent)).toMatch(/^argument_invalid: /);
     }
+    for (const url of ['http://unruly/echo/{{input.id}}', 'http://unruly/echo/{{input.id}}/x'])
+      expect(await failure({ request: { url }, args: { id: '' } })).toMatch(/^argument_invalid: .*empty/);
     expect(await failure({ request })).toMatch(/^argument_missing: "id" is needed for the address/);
     expect(await failure({ request: { url: 'http://unruly/echo/{{input.toString}}' } })).toMatch(
       /^argument_missing/,

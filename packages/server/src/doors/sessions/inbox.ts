@@ -129,7 +129,8 @@ async function settle(
   const settled = await parts.kernel.settleAll(run, settlements, by);
   if (!settled.ok) {
     if (settled.code === 'run_not_found') throw notFound('run');
-    throw refusalOf(settled.refused, settlements);
+    const calls = await store.listRunCalls(parts.db, run);
+    throw refusalOf(settled.refused, settlements, calls);
   }
   const { status } = await getRun(parts, who, run);
   const waiting = await store.listWaiting(parts.db, who, {
@@ -141,32 +142,43 @@ async function settle(
   return { status, openCalls: waiting.length };
 }
 
-function refusalOf(refused: store.RefusedSettlement[], settlements: store.CallSettlement[]): Refusal {
+function refusalOf(
+  refused: store.RefusedSettlement[],
+  settlements: store.CallSettlement[],
+  calls: store.RunCallRecord[],
+): Refusal {
   const [first] = refused as [store.RefusedSettlement];
-  const issues = refused.map(({ call, ...told }) => ({
-    path: settlements.length > 1 ? `results.${settlements.findIndex((one) => one.call === call)}` : 'callId',
-    message: sentenceOf(told),
+  const sentence = (told: store.RefusedSettlement) => {
+    const asked = settlements.find((one) => one.call === told.call)?.waitsFor;
+    const rejected = calls.find(({ id }) => id === told.call)?.error?.code === 'rejected';
+    return sentenceOf(told, asked === 'approval' ? (rejected ? 'rejected' : 'approved') : null);
+  };
+  const issues = refused.map((told) => ({
+    path:
+      settlements.length > 1
+        ? `results.${settlements.findIndex(({ call }) => call === told.call)}`
+        : 'callId',
+    message: sentence(told),
   }));
   if (first.code === 'call_not_found') return callNotFound(first.call, 0);
-  return new Refusal('conflict', first.code, `The call "${first.call}" ${sentenceOf(first)}.`, {
+  return new Refusal('conflict', first.code, `The call "${first.call}" ${sentence(first)}.`, {
     hint: 'GET /v1/runs/{runId} shows what became of it. Nothing was changed.',
     issues,
   });
 }
 
-function sentenceOf({
-  code,
-  status,
-  waitsFor,
-  settledBy,
-  run,
-}: Omit<store.RefusedSettlement, 'call'>): string {
+/** `decided`: what was decided about a call that needed approval. */
+function sentenceOf(
+  { code, status, waitsFor, settledBy, run }: store.RefusedSettlement,
+  decided: 'approved' | 'rejected' | null,
+): string {
   if (code === 'wrong_settlement')
     return `waits for ${waitsFor === 'client' ? 'a client' : waitsFor}, not for this`;
   if (code === 'call_not_found') return 'is no call of the run';
   const by = settledBy ? `, by ${settledBy}` : '';
   if (status === 'expired') return 'came to its deadline before anybody settled it';
   if (status === 'canceled' || run === 'canceled') return 'was canceled together with its run';
+  if (decided && settledBy) return `was ${decided} already${by}`;
   if (status === 'requested' || status === 'running') return `was let through already${by}`;
   return `is ${status} already${by}`;
 }
@@ -221,8 +233,9 @@ function fitting(result: Json, { tool, limits }: Found, index: number): Json {
   const problem =
     schema && typeof schema === 'object' && !Array.isArray(schema) ? argumentProblem(schema, output) : null;
   if (problem === null) return output;
-  throw new Refusal('invalid', 'result_invalid', `The result does not fit \`${tool!.name}\`: ${problem}.`, {
-    issues: [{ path: `results.${index}.result`, message: problem }],
+  const said = problem.replace(/^the arguments/, 'it');
+  throw new Refusal('invalid', 'result_invalid', `The result does not fit \`${tool!.name}\`: ${said}.`, {
+    issues: [{ path: `results.${index}.result`, message: said }],
   });
 }
 

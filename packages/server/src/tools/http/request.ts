@@ -39,6 +39,10 @@ function urlOf({ url: template, query }: ToolRequest, values: Values): string {
       'argument_invalid',
       'A value in the address must not be "." or "..". Give another one.',
     );
+  // Values are encoded, so each stands in the place of its template: an empty one would make another address of it.
+  const places = template.split(/[?#]/, 1)[0]!.split('/');
+  if (path.split('/').some((place, index) => place === '' && places[index]?.includes('{{')))
+    throw new TroupeError('argument_invalid', 'A value in the path of the address must not be empty.');
   const url = new URL(text);
   if (url.origin !== new URL(template).origin)
     throw new TroupeError('argument_invalid', 'The arguments would change whom the tool talks to.');
