@@ -78,7 +78,9 @@ export function checkTools(capabilities: readonly Carried[], tools: readonly Too
       throw new Refusal(
         'invalid',
         'tool_taken',
-        `There are two tools "${name}": of ${other} and of ${owner}.`,
+        other === owner
+          ? `The tool "${name}" is named twice.`
+          : `There are two tools "${name}": of ${other} and of ${owner}.`,
         {
           hint: 'Leave one of them out.',
         },
