@@ -29,6 +29,7 @@ interface Place {
 
 const TYPES = ['tool.waiting', 'tool.completed', 'tool.failed'];
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_CODE = 100;
 
 /** Executes the calls of one session that wait for a client, each once, as long as it goes on. */
 export class ToolServer {
@@ -136,12 +137,18 @@ export class ToolServer {
       result = { callId, error: told(error) };
     }
     if (signal.aborted) return;
-    try {
-      await this.#send(runId, result);
-    } catch (error) {
-      // It does not fit: without an answer the run would wait until the deadline.
-      if (!(error instanceof InvalidRequestError) || 'error' in result) throw error;
-      await this.#send(runId, { callId, error: told(error) });
+    // Where it does not fit, why; where that is refused as well, that it was. Without an answer the run would wait until the deadline.
+    const last = { code: 'tool_error', message: 'The tool was carried out, but its result was refused.' };
+    for (const next of [told, () => last, () => null]) {
+      try {
+        return await this.#send(runId, result);
+      } catch (error) {
+        if (!(error instanceof InvalidRequestError)) throw error;
+        const instead = next(error);
+        // One call that cannot be answered is no reason to stop the others; it waits for its deadline.
+        if (instead === null) return;
+        result = { callId, error: instead };
+      }
     }
   }
 
@@ -179,12 +186,31 @@ function keyOf({ runId, callId }: { runId: string; callId: string }): string {
   return `${runId} ${callId}`;
 }
 
+/** Whatever it is that was thrown: its own properties may throw, and its text may be one that cannot be stored. */
 function told(error: unknown): { code: string; message: string } {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  const text = (typeof message === 'string' ? message : String(error))
-    .trim()
-    .slice(0, LONGEST_MESSAGE)
-    .trim();
-  const isCode = typeof code === 'string' && code.length > 0 && code.length <= 100;
-  return { code: isCode ? code : 'tool_error', message: text || 'The tool failed without saying why.' };
+  const silent = { code: 'tool_error', message: 'The tool failed without saying why.' };
+  try {
+    const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+    const text = plain(typeof message === 'string' ? message : String(error), LONGEST_MESSAGE);
+    const isCode =
+      typeof code === 'string' && code.length <= LONGEST_CODE && code === plain(code, LONGEST_CODE);
+    return { code: (isCode && code) || silent.code, message: text || silent.message };
+  } catch {
+    return silent;
+  }
+}
+
+/** Without control characters other than tabs and the ends of lines, and without half characters. */
+function plain(text: string, most: number): string {
+  return (
+    text
+      .slice(0, most * 2)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be in it
+      .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, ' ')
+      .trim()
+      .slice(0, most)
+      .replace(/[\ud800-\udbff]$/, '')
+      .toWellFormed()
+      .trim()
+  );
 }

@@ -144,6 +144,70 @@ it('what a handler throws, what is no JSON and what does not fit are results; ot
   await end();
 });
 
+it('an odd error, or a result that is refused, ends neither the serving nor the other calls', async () => {
+  const session = await troupe.open(agentId);
+  const begun: string[] = [];
+  const throwing: Record<string, () => unknown> = {
+    nul: () => new Error('bad \0 output'),
+    half: () => new Error(`${'x'.repeat(1_999)}😀`),
+    code: () => Object.assign(new Error('m'), { code: 'E\0' }),
+    lone: () => Object.assign(new Error('\udc00'), { code: '\ud800' }),
+    bare: () => Object.create(null),
+    trap: () => ({
+      get message() {
+        throw new Error('never');
+      },
+    }),
+  };
+  let release = () => {};
+  const others = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const end = serve(session, {
+    locate: (args, { callId }) => {
+      begun.push(callId);
+      const { how } = args as { how: string };
+      if (how === 'stored') return 'a \0 that cannot be stored';
+      if (how === 'huge') return 'x'.repeat(34 * 1024 * 1024);
+      throw throwing[how]!();
+    },
+    other: async (_, { signal }) => {
+      await others;
+      return signal.aborted;
+    },
+  });
+  const ways = [...Object.keys(throwing), 'stored', 'huge'];
+  const calls = [...ways.map((how) => call('locate', how, { how })), call('other', 'other')];
+  const { run } = await session.send(JSON.stringify([calls]));
+  await waits(session, 'other').then(() =>
+    until(
+      'the others are answered',
+      async () =>
+        Object.values(await callsOf(run!.id)).filter(({ status }) => status === 'failed').length ===
+        ways.length,
+    ),
+  );
+  release();
+  await until('it is answered', async () => (await session.get()).status === 'pending');
+  const failed = (message: unknown, code: unknown = 'tool_error') => ({
+    status: 'failed',
+    error: { code, message },
+  });
+  expect(await callsOf(run!.id)).toMatchObject({
+    nul: failed('bad   output'),
+    half: failed('x'.repeat(1_999)),
+    code: failed('m'),
+    lone: failed('\ufffd'),
+    bare: failed(expect.stringMatching(/without saying/)),
+    trap: failed(expect.stringMatching(/without saying/)),
+    stored: failed(expect.any(String), expect.any(String)),
+    huge: failed(expect.any(String), expect.any(String)),
+    other: { status: 'completed', output: false },
+  });
+  expect(begun.sort()).toEqual([...ways].sort());
+  await end();
+});
+
 it('a handler is stopped by a cancel, by the deadline, by another answer, and by the end of serving', async () => {
   const session = await troupe.open(agentId);
   const stopped: string[] = [];

@@ -1,13 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { isFree, type TokenRules } from '@troupe/protocol';
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
+import { limitedFetch, messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
 
 /** Shorter ones can be guessed from a single token. */
 const SECRET_BYTES = 32;
 const CLOCK_TOLERANCE_SECONDS = 5;
 const FETCH_MS = 5_000;
 const KEY_SETS = 100;
+const KEY_SET_BYTES = 1024 * 1024;
 
 /** For addresses that the project chose. */
 export type FetchFor = (project: string) => typeof globalThis.fetch;
@@ -58,7 +59,10 @@ export class Tokens {
     if (this.#keySets.size >= KEY_SETS) this.#keySets.delete(oldest!);
     const keySet = createRemoteJWKSet(new URL(jwksUrl), {
       timeoutDuration: FETCH_MS,
-      ...(guardedFor === null ? {} : { [customFetch]: this.#fetchFor(guardedFor) }),
+      [customFetch]: limitedFetch(guardedFor === null ? globalThis.fetch : this.#fetchFor(guardedFor), {
+        maxBytes: KEY_SET_BYTES,
+        overflow: 'refuse',
+      }),
     });
     this.#keySets.set(name, keySet);
     return keySet;

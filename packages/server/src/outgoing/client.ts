@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
-import { messageOf, TroupeError } from '../base/index.ts';
+import { limited, messageOf, TroupeError } from '../base/index.ts';
 import { AllowList, hostOf, isAddress, isPublic, portOf, webAddress } from './addresses.ts';
 import { bodyOf } from './body.ts';
 import { headersOf, VIA } from './headers.ts';
@@ -27,6 +27,8 @@ export interface OutgoingOptions {
 const TIMEOUT_MS = 30_000;
 const CONNECT_MS = 10_000;
 const MOST_BYTES = 10 * 1024 * 1024;
+/** Who reads a stream knows better what is too much; this is for those who do not look. */
+const MOST_STREAM_BYTES = 128 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
 const MOST_AGENTS = 200;
 
@@ -137,7 +139,8 @@ export function createOutgoing({
           redirect: 'manual',
           dispatcher: await dispatcherFor(project, url),
         } as unknown as Parameters<typeof undiciFetch>[1];
-        return (await undiciFetch(url, options)) as unknown as Response;
+        const response = (await undiciFetch(url, options)) as unknown as Response;
+        return limited(response, { maxBytes: MOST_STREAM_BYTES, overflow: 'refuse' });
       } catch (error) {
         throw forbiddenIn(error) ?? error;
       }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TokenRules } from '@troupe/protocol';
+import { until } from '@troupe/testing';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { AUDIENCE, after, type Door, inside, openDoor, takeTokens } from './stage.ts';
@@ -163,10 +164,20 @@ test('the issuer and the claim are those of the rules', async () => {
 
 /** Serves public keys; counts how often it is asked. */
 async function publish(keys: () => JWK[]) {
-  const state = { asked: 0, well: true };
+  const state = { asked: 0, well: true, endless: false, given: 0, gone: false };
   const server = createServer((_request, response) => {
     state.asked++;
     response.statusCode = state.well ? 200 : 500;
+    if (state.endless) {
+      const more = () => {
+        do state.given += 65_536;
+        while (response.write(' '.repeat(65_536)));
+      };
+      response.on('drain', more).on('close', () => {
+        state.gone = true;
+      });
+      return more();
+    }
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: keys() }));
   });
   server.listen(0, '127.0.0.1');
@@ -238,6 +249,12 @@ test('published keys that cannot be had are no fault of the caller', async () =>
   const headers = { 'troupe-key': key, authorization: `Bearer ${token}` };
   const answer = await door.ask('GET', '/v1/project', { headers });
   expect([answer.status, answer.body.code]).toEqual([503, 'token_keys_unavailable']);
+  // Nor are those that never end: they are given up long before the time is.
+  Object.assign(state, { well: true, endless: true });
+  const other = await door.ask('GET', '/v1/project', { headers });
+  expect([other.status, other.body.code]).toEqual([503, 'token_keys_unavailable']);
+  await until('the connection is given up', async () => state.gone);
+  expect(state.given).toBeLessThan(16 * 1024 * 1024);
   expect(answer.headers.get('retry-after')).toBe('2');
 });
 

@@ -328,6 +328,24 @@ describe('web_search', () => {
     }
   });
 
+  test('the key is in nothing that comes back, whole or in part', async () => {
+    const contents = [
+      'x'.repeat(4_000 - KEY.length + 1) + KEY,
+      encodeURIComponent(`${KEY}/`),
+      Buffer.from(KEY).toString('base64'),
+      JSON.stringify(JSON.stringify({ a: KEY })).replaceAll('-', '\\u002d'),
+    ];
+    const results = contents.map((content) => ({ title: KEY, url: `https://h/?k=${KEY}`, content }));
+    web.serve = (_request, response) => response.end(JSON.stringify({ results }));
+    const { output } = await called(scripted, search(), 'web_search', { query: 'q' });
+    const said = JSON.stringify(output);
+    expect(said).not.toContain(KEY.slice(0, -2));
+    expect(said).not.toContain(Buffer.from(KEY).toString('base64').slice(0, -4));
+    expect((output as { results: { content: string }[] }).results.map(({ content }) => content)).toEqual(
+      contents.map(() => expect.stringMatching(/\[s/)),
+    );
+  });
+
   test.each<[number, string, string]>([
     [
       401,
@@ -359,7 +377,9 @@ describe('web_search', () => {
       );
     expect((await called(scripted, search(), 'web_search', { query: 'q' })).output).toEqual({
       query: 'q',
-      results: [{ title: '', url: 'https://x.example/?k=***', content: 'c', score: null }],
+      results: [
+        { title: '', url: 'https://x.example/?k=[secret TAVILY_API_KEY]', content: 'c', score: null },
+      ],
     });
     expect(
       await called(scripted, search({ secretName: 'NOPE' }), 'web_search', { query: 'q' }),

@@ -361,6 +361,22 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     expect(await of('')).toMatch(/refused the request for "m-1" \(400\)/);
   });
 
+  it('reads no more than the beginning of a refusal that never ends', async () => {
+    let given = 0;
+    wire.replies((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      const more = () => {
+        do given += 65_536;
+        while (response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    expect((await failed(ask(modelOf(format), request()))).code).toBe('model_rejected');
+    await wire.heard[0]!.closed;
+    expect(given).toBeLessThan(32 * 1024 * 1024);
+  });
+
   it.each([
     { type: 'rate_limit_error', code: 'rate_limited', retryable: true },
     { type: 'overloaded_error', code: 'model_overloaded', retryable: true },

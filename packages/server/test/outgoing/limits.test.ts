@@ -42,6 +42,13 @@ describe('sizes', () => {
     };
     expect(await codeOf(ask({ maxBytes: 1_000_000 }))).toBe('response_too_large');
     expect((await ask({ maxBytes: 10, overflow: 'cut' })).body.length).toBe(10);
+    // A library that reads a stream whole.
+    const { body } = await open.fetchFor('p')(at());
+    let bytes = 0;
+    const read = async () => {
+      for await (const chunk of body!) bytes += chunk.byteLength;
+    };
+    expect([await codeOf(read()), bytes < 130 * 1024 * 1024]).toEqual(['response_too_large', true]);
     web.serve = (request, response) => {
       response.socket!.end(`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabcdefgh`);
       request.resume();

@@ -305,4 +305,67 @@ describe('secrets', () => {
     expect(hidden.cut('text abcdefgh')).toBe('text [secret A]');
     expect(hiddenOf(new Map()).cut('text')).toBe('text');
   });
+
+  test('hidden however they are escaped, where the text around them stays as it is', () => {
+    const value = 'sk-Ab"c\\dé/+& x%41\\u0042z';
+    const hidden = hiddenOf(new Map([['K', value]]));
+    const units = (text: string, write: (hex: string) => string) =>
+      [...text].map((one) => write(one.charCodeAt(0).toString(16))).join('');
+    const ascii = (text: string) =>
+      text.replaceAll(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const inJson = JSON.stringify(value).slice(1, -1);
+    const twice = JSON.stringify(inJson).slice(1, -1);
+    const forms = {
+      value,
+      inJson,
+      twice,
+      thrice: JSON.stringify(twice).slice(1, -1),
+      php: ascii(inJson.replaceAll('/', '\\/')),
+      phpTwice: JSON.stringify(ascii(inJson.replaceAll('/', '\\/'))).slice(1, -1),
+      units: units(value, (hex) => `\\u${hex.padStart(4, '0').toUpperCase()}`),
+      percent: units(value, (hex) => `%${hex}`),
+      address: encodeURIComponent(encodeURIComponent(value)),
+      form: new URLSearchParams({ a: value }).toString().slice(2),
+      formInJson: ascii(JSON.stringify(new URLSearchParams({ a: value }).toString().slice(2)).slice(1, -1)),
+      entities: units(value, (hex) => `&#x${hex};`),
+      html: value.replaceAll('&', '&amp;').replaceAll('"', '&#34;').replaceAll('/', '&sol;'),
+      hex: Buffer.from(value).toString('hex').toUpperCase(),
+      latin: Buffer.from(value, 'latin1').toString('hex'),
+      base64InPhp: Buffer.from(value).toString('base64').replaceAll('/', '\\/'),
+      base64InUrl: encodeURIComponent(Buffer.from(value).toString('base64')),
+    };
+    for (const [name, form] of Object.entries(forms)) {
+      const said = hidden.text(`C:\\new &amp; %41 <${form}> \\u0041`);
+      expect([name, said.replace(/=*(%3D)*>/, '>')]).toEqual([
+        name,
+        'C:\\new &amp; %41 <[secret K]> \\u0041',
+      ]);
+      expect([name, hidden.json({ a: [form] })]).toEqual([
+        name,
+        { a: [expect.stringContaining('[secret K]')] },
+      ]);
+      // Wherever the end is cut off, at most a letter of it is left.
+      for (let length = 4; length < form.length && !/base64|hex|latin/.test(name); length++) {
+        const left = hidden.cut(`text <${form.slice(0, length)}`);
+        expect([name, length, left.slice(0, 6)]).toEqual([name, length, 'text <']);
+        expect([name, length, left]).not.toEqual([
+          name,
+          length,
+          expect.stringMatching(/<.*(k-|006B|%6b|x6b)/),
+        ]);
+      }
+    }
+    for (const prefix of ['', 'a', 'ab'])
+      for (const charset of ['base64', 'base64url'] as const)
+        expect(hidden.text(Buffer.from(`${prefix}${value}!`).toString(charset))).toContain('[secret K]');
+  });
+
+  test('hidden in time that grows with the text alone', () => {
+    const hidden = hiddenOf(new Map([['K', `${'\\'.repeat(50)}%25%25%25&&&&`]]));
+    for (const piece of ['\\', '%', '%25', '&', '&amp;', '\\u005c', '%5C', '&#x26;']) {
+      const began = performance.now();
+      hidden.cut(piece.repeat(300_000 / piece.length));
+      expect([piece, performance.now() - began < 3_000]).toEqual([piece, true]);
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { RetryableError, TroupeError } from '../../base/index.ts';
+import { limited, RetryableError } from '../../base/index.ts';
 
 export type GuardedFetch = typeof globalThis.fetch;
 
@@ -25,25 +25,15 @@ export function guardedFetch(fetch: GuardedFetch = globalThis.fetch): GuardedFet
 }
 
 async function checked(response: Response): Promise<Response> {
-  if (!response.ok || response.body === null) return response;
+  if (response.body === null) return response;
+  // What is told of an error stands at its beginning; the packages read all of it.
+  if (!response.ok) return limited(response, { maxBytes: MOST_ERROR_BYTES, overflow: 'cut' });
   const type = (response.headers.get('content-type') ?? '').toLowerCase();
   // Servers that forget the right type for a stream are many: only what is surely none is refused.
   if (/\b(html|json|xml)\b/.test(type)) {
     throw new NoStream(type.split(';')[0]!, await firstOf(response.body));
   }
-  let bytes = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > MOST_BYTES) {
-        controller.error(
-          new TroupeError('answer_too_large', `The model's answer takes more than ${MOST_BYTES} bytes.`),
-        );
-      } else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers: [...headers] });
+  return limited(response, { maxBytes: MOST_BYTES, overflow: 'refuse', code: 'answer_too_large' });
 }
 
 async function firstOf(body: ReadableStream<Uint8Array>): Promise<string> {

@@ -2,6 +2,7 @@ import type { Json, JsonObject, SnapshotTool } from '@troupe/protocol';
 import { TroupeError } from '../../base/index.ts';
 import type { ToolExecute } from '../../kernel/ports.ts';
 import type { Outgoing, OutgoingResponse } from '../../outgoing/index.ts';
+import { type Hidden, hiddenOf } from '../http/index.ts';
 import type { SecretValues } from '../ports.ts';
 
 const DEFAULTS = { secretName: 'TAVILY_API_KEY', baseUrl: 'https://api.tavily.com', maxResults: 5 };
@@ -42,8 +43,10 @@ export function webSearch(
       maxBytes: MOST_BYTES,
       redirects: 0,
     });
-    const said = bodyOf(response);
-    if (response.status !== 200) throw failureOf(response.status, said, key);
+    // Before anything is cut: half a key is found by nobody.
+    const hidden = hiddenOf(new Map([[secretName, key]]));
+    const said = bodyOf(response, hidden);
+    if (response.status !== 200) throw failureOf(response.status, said);
     const results = isObject(said) ? said.results : undefined;
     if (!Array.isArray(results)) {
       throw new TroupeError(
@@ -58,21 +61,21 @@ export function webSearch(
       score: typeof result.score === 'number' ? result.score : null,
       ...(typeof result.published_date === 'string' ? { published_date: result.published_date } : {}),
     }));
-    return without(key, { query: asked.query ?? null, results: shown });
+    return { query: hidden.json(asked.query ?? null), results: shown };
   };
 }
 
-function bodyOf({ body }: OutgoingResponse): Json {
+function bodyOf({ body }: OutgoingResponse, hidden: Hidden): Json {
   try {
-    return JSON.parse(new TextDecoder().decode(body));
+    return hidden.json(JSON.parse(new TextDecoder().decode(body)));
   } catch {
     return null;
   }
 }
 
-function failureOf(status: number, said: Json, key: string): TroupeError {
+function failureOf(status: number, said: Json): TroupeError {
   const detail = isObject(said) ? (isObject(said.detail) ? said.detail.error : said.detail) : null;
-  const why = typeof detail === 'string' ? ` It says: ${String(without(key, detail)).slice(0, 300)}` : '';
+  const why = typeof detail === 'string' ? ` It says: ${detail.slice(0, 300).toWellFormed()}` : '';
   if (status === 401 || status === 403) {
     return new TroupeError(
       'search_key_refused',
@@ -98,13 +101,6 @@ function failureOf(status: number, said: Json, key: string): TroupeError {
     'search_refused',
     `The search refused the request (${status}). Ask in another way.${why}`,
   );
-}
-
-/** Whatever the other side sends back: the key is not part of it. */
-function without(key: string, value: Json): Json {
-  const text = JSON.stringify(value);
-  const inside = JSON.stringify(key).slice(1, -1);
-  return text.includes(inside) ? JSON.parse(text.replaceAll(inside, '***')) : value;
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

@@ -1,4 +1,5 @@
 import type { Json } from '@troupe/protocol';
+import { type Layer, layersOf, withoutBroken } from './layers.ts';
 
 /** Text in which the values of secrets must not show. */
 export interface Hidden {
@@ -11,30 +12,45 @@ export interface Hidden {
 /** Shorter ones are hidden as they are; in other forms they would be found everywhere. */
 const SHORTEST = 4;
 
-/** Hides the values, as they are and as they are written in addresses, in JSON and in base64, behind the secrets' names. */
+/**
+ * Hides the values behind the secrets' names: as they are, as they are written in addresses, in JSON, in HTML, in base64 and in hex, and
+ * however often they were escaped on top of that. Takes time in proportion to the text.
+ */
 export function hiddenOf(secrets: ReadonlyMap<string, string>): Hidden {
   const needles = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })));
+  if (needles.length === 0) return { text: (given) => given, cut: (given) => given, json: (value) => value };
   // The longest first: what is part of another must not break it.
   needles.sort((one, two) => two.form.length - one.form.length);
   const names = new Map(needles.map(({ name, form }) => [form.toLowerCase(), name]));
-  const pattern =
-    needles.length > 0 ? new RegExp(needles.map(({ form }) => escaped(form)).join('|'), 'gi') : null;
-  const text = (given: string) =>
-    pattern
-      ? given.replaceAll(pattern, (found) => `[secret ${names.get(found.toLowerCase()) ?? 'value'}]`)
-      : given;
+  const pattern = new RegExp(needles.map(({ form }) => escaped(form)).join('|'), 'gi');
+  const forms = [...names.keys()];
+
+  const foundIn = (layers: Layer[]): Found[] => {
+    const found = layers.flatMap((layer) =>
+      [...layer.text.matchAll(pattern)].map(({ 0: form, index }) => ({
+        name: names.get(form.toLowerCase()) ?? 'value',
+        start: layer.startOf(index),
+        end: layer.endOf(index + form.length - 1),
+      })),
+    );
+    return apart(found);
+  };
+  const text = (given: string) => without(given, foundIn(layersOf(given)));
   const cut = (given: string) => {
-    const whole = text(given);
-    const tail = whole.slice(-(needles[0]?.form.length ?? 0)).toLowerCase();
-    const hanging = needles.map(({ form }) => {
-      let length = Math.min(form.length - 1, tail.length);
-      while (length > 0 && !tail.endsWith(form.slice(0, length).toLowerCase())) length--;
-      return length;
-    });
-    return whole.slice(0, whole.length - Math.max(0, ...hanging));
+    const layers = layersOf(given);
+    const found = foundIn(layers);
+    const hanging = Math.min(
+      given.length,
+      ...[...layers, ...layersOf(withoutBroken(given))].map((layer) => hangingIn(layer, forms)),
+    );
+    // What begins within a whole value is hidden with it.
+    const end = found.find(({ start, end }) => start < hanging && hanging < end)?.end ?? hanging;
+    return without(
+      given.slice(0, end),
+      found.filter(({ start }) => start < end),
+    );
   };
   const json = (value: Json): Json => {
-    if (!pattern) return value;
     if (typeof value === 'string') return text(value);
     if (typeof value === 'number') return text(String(value)) === String(value) ? value : text(String(value));
     if (value === null || typeof value !== 'object') return value;
@@ -44,10 +60,54 @@ export function hiddenOf(secrets: ReadonlyMap<string, string>): Hidden {
   return { text, cut, json };
 }
 
+interface Found {
+  name: string;
+  start: number;
+  end: number;
+}
+
+/** In order; those that overlap are one. */
+function apart(found: Found[]): Found[] {
+  found.sort((one, two) => one.start - two.start || two.end - one.end);
+  const kept: Found[] = [];
+  for (const one of found) {
+    const last = kept.at(-1);
+    if (last && one.start < last.end) last.end = Math.max(last.end, one.end);
+    else kept.push(one);
+  }
+  return kept;
+}
+
+function without(text: string, found: Found[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { name, start, end } of found) {
+    parts.push(text.slice(at, start), `[secret ${name}]`);
+    at = end;
+  }
+  return parts.join('') + text.slice(at);
+}
+
+/** Where the beginning of a value at the end of the text starts. An escape that was cut in two may stand behind it. */
+function hangingIn(layer: Layer, forms: string[]): number {
+  const longest = Math.max(...forms.map((form) => form.length));
+  const starts = [layer.text, withoutBroken(layer.text)].flatMap((text) => {
+    const tail = text.slice(-longest).toLowerCase();
+    return forms.map((form) => {
+      let length = Math.min(form.length - 1, tail.length);
+      while (length > 0 && !tail.endsWith(form.slice(0, length))) length--;
+      return length === 0 ? Number.POSITIVE_INFINITY : layer.startOf(text.length - length);
+    });
+  });
+  return Math.min(...starts);
+}
+
 function formsOf(value: string): string[] {
   const forms = new Set([value, value.trim()]);
   if (value.length >= SHORTEST) {
     for (const form of derived(value)) forms.add(form);
+    // What looks like an escape within the value is read as one wherever the text around it is.
+    for (const { text } of layersOf(value)) if (text.length >= SHORTEST) forms.add(text);
     // Basic credentials are kept as base64; who is sent them reads the name and the password within.
     const credentials = decoded(value);
     if (credentials !== null) {
@@ -80,7 +140,15 @@ function derived(value: string): string[] {
     inPath,
     inJson,
     inHtml,
-    ...inBase64(value),
+    value.replaceAll(' ', '+'),
+    value.normalize('NFC'),
+    value.normalize('NFD'),
+    // As the bytes of a header are read by those who take them for another charset.
+    Buffer.from(value).toString('latin1'),
+    ...(['utf8', 'latin1'] as const).flatMap((charset) => {
+      const bytes = Buffer.from(value, charset);
+      return [bytes.toString('hex'), ...inBase64(bytes)];
+    }),
   ];
 }
 
@@ -88,8 +156,7 @@ function derived(value: string): string[] {
  * What base64 makes of it wherever it stands in a longer text, such as `name:password`: at three offsets, without the letters at
  * both ends that depend on what is around it.
  */
-function inBase64(value: string): string[] {
-  const bytes = Buffer.from(value);
+function inBase64(bytes: Buffer): string[] {
   const forms = [0, 1, 2].flatMap((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const sure = text.slice([0, 2, 3][offset], Math.floor(((offset + bytes.length) * 8) / 6));

@@ -18,11 +18,11 @@ export function httpTool({ secrets, outgoing }: Pick<ToolParts, 'secrets' | 'out
     return async (args, context) => {
       const values = await valuesOf(secrets, context.projectId, secretsIn(request));
       const hidden = hiddenOf(values);
-      const rendered = render(request, { input: args, secrets: values });
-      context.onRequest?.(shown(rendered, hidden));
-      const headers = { ...rendered.headers, 'idempotency-key': idempotencyKey(context) };
-      const { url, method, body } = rendered;
       try {
+        const rendered = render(request, { input: args, secrets: values });
+        context.onRequest?.(shown(rendered, hidden));
+        const headers = { ...rendered.headers, 'idempotency-key': idempotencyKey(context) };
+        const { url, method, body } = rendered;
         const answer = await outgoing.request({
           project: context.projectId,
           url,

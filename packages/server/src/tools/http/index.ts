@@ -1,1 +1,2 @@
+export { type Hidden, hiddenOf } from './hidden.ts';
 export { httpTool, idempotencyKey } from './http.ts';
