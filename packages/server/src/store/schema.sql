@@ -1078,6 +1078,14 @@ begin
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.expired()
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.folded(name text)
  RETURNS text
  LANGUAGE sql
@@ -1637,6 +1645,9 @@ begin
   elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
+  elsif c.deadline <= now() then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null, 'error', troupe.expired(), 'settledBy', null);
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
@@ -1700,6 +1711,8 @@ begin
       repeated := repeated + 1;
     elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
+    elsif c.deadline <= now() then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));
     elsif c.waits_for::text <> item->>'waitsFor' then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'wrong_settlement'));
     end if;
