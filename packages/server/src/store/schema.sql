@@ -401,6 +401,7 @@ create table troupe.runs (
   canceled_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
   takeovers_in_all integer not null default 0,
+  owner_id uuid,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -995,6 +996,42 @@ begin
   return troupe.remove_files(p_thread, p_path, p_recursive);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.delete_goals(p_project uuid, p_entity uuid, p_owner uuid, p_ids uuid[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.goals m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_memories(p_project uuid, p_entity uuid, p_owner uuid, p_keys text[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.memories m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.key = any(p_keys);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1114,6 +1151,9 @@ begin
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
   if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
   end if;
@@ -1141,10 +1181,10 @@ begin
   where m.thread_id = r.thread_id and m.seq <= upto;
   perform troupe.copy_files(r.thread_id, p_thread);
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
-    chain_depth, step, wall_ms, history_limit, budget_ids, metadata)
+    chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id)
   values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null, p_run, 'fork', r.trigger_seq,
     r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms, r.history_limit, r.budget_ids,
-    r.metadata || jsonb_build_object('forkedFrom', p_source));
+    r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
   perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
 end $function$;
@@ -1306,10 +1346,16 @@ CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
  STABLE
 AS $function$
   with recursive line as (
-    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin from troupe.runs r where r.id = p_run
-    union
-    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) from line l join troupe.runs r on r.id = l.origin)
-  select coalesce((select s.entity_id from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1), p_entity)
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin, 0 as back from troupe.runs r where r.id = p_run
+    union all
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id), l.back + 1 from line l join troupe.runs r on r.id = l.origin
+      where l.owner_id is null)
+  select case
+    when known.back is not null then coalesce(known.owner, p_entity)
+    when exists (select from line l where l.origin is null) then p_entity end
+  from (select 1) one left join lateral (
+    select l.back, coalesce(l.owner_id, s.entity_id) as owner from line l left join troupe.sessions s on s.thread_id = l.thread_id
+    where l.owner_id is not null or s.id is not null order by l.back limit 1) known on true
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.pass(r troupe.runs)
@@ -1574,6 +1620,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
   if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
   end if;
   select jsonb_agg(i->'id') into missing from jsonb_array_elements(p_items) i
     where (i->>'known')::boolean and not exists (select from troupe.goals g
@@ -1610,6 +1658,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
   if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
   end if;
   select count(*) into held from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner;
   select count(*) into fresh from jsonb_array_elements(p_items) i
@@ -1618,7 +1668,7 @@ begin
     return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
   end if;
   insert into troupe.memories (project_id, entity_id, owner_id, key, value)
-    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i
+    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i order by i->>'key'
     on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
   return jsonb_build_object('ok', true);
 end $function$;

@@ -102,3 +102,168 @@ begin
   end loop;
   return answer || jsonb_build_object('repeated', repeated);
 end $$;
+
+-- Whose memories a fork writes is noted as it is made: the session that it comes from may be deleted while it goes on.
+alter table troupe.runs add column owner_id uuid;
+
+-- As before (0015); null where the line of runs is broken, so that nobody knows. What a person said is never kept for all by mistake.
+create or replace function troupe.owner_of(p_run uuid, p_entity uuid) returns uuid language sql stable as $$
+  with recursive line as (
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin, 0 as back from troupe.runs r where r.id = p_run
+    union all
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id), l.back + 1 from line l join troupe.runs r on r.id = l.origin
+      where l.owner_id is null)
+  select case
+    when known.back is not null then coalesce(known.owner, p_entity)
+    when exists (select from line l where l.origin is null) then p_entity end
+  from (select 1) one left join lateral (
+    select l.back, coalesce(l.owner_id, s.entity_id) as owner from line l left join troupe.sessions s on s.thread_id = l.thread_id
+    where l.owner_id is not null or s.id is not null order by l.back limit 1) known on true
+$$;
+update troupe.runs r set owner_id = troupe.owner_of(r.id, r.entity_id) where r.trigger_type = 'fork';
+
+-- As before (0017), and notes whose memories the fork writes. A thread that was deleted a moment ago has nothing to fork.
+create or replace function troupe.fork(p_source uuid, p_step int, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb) returns jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+declare
+  r troupe.runs; upto bigint; edited bigint := (select min((e.v->>'seq')::bigint) from jsonb_array_elements(p_edits) e(v));
+begin
+  lock table troupe.runs in row exclusive mode;
+  -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two forks with the same ids.
+  select * into r from troupe.runs x where x.id = p_source;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  if exists (select from troupe.runs x where x.id = p_run) then
+    return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
+  end if;
+  if troupe.missing_for(r.project_id, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), null) is not null then
+    return jsonb_build_object('ok', false, 'code', 'snapshot_not_found');
+  end if;
+  r.step := coalesce((select h.step from troupe.run_heads h where h.run_id = p_source), r.step);
+  if p_step < 0 or p_step > r.step then
+    return jsonb_build_object('ok', false, 'code', 'step_not_found', 'step', r.step);
+  elsif exists (select from troupe.tool_calls c where c.run_id = p_source and c.step <= p_step
+      and (c.status in ('requested', 'running') or c.waits_for is not null)) then
+    return jsonb_build_object('ok', false, 'code', 'step_not_settled', 'step', p_step);
+  end if;
+  -- Everything up to the step's last message; without a step, up to the trigger.
+  select greatest(max(m.seq), coalesce(r.trigger_seq, 0)) into upto from troupe.messages m
+    where m.thread_id = r.thread_id and m.run_id = p_source and m.step <= p_step;
+  upto := coalesce(upto, r.trigger_seq, 0);
+  insert into troupe.threads (id, project_id, kind, last_message_seq) values (p_thread, r.project_id, 'run', upto);
+  insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata, created_at)
+  select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
+    case when m.run_id = p_source then p_run else m.run_id end, m.step,
+    -- What a model thought of what stands otherwise now is not its thought any more.
+    case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
+  from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
+  where m.thread_id = r.thread_id and m.seq <= upto;
+  perform troupe.copy_files(r.thread_id, p_thread);
+  insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
+    chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id)
+  values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null, p_run, 'fork', r.trigger_seq,
+    r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms, r.history_limit, r.budget_ids,
+    r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
+  perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
+  return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
+end $$;
+
+-- As before (0015). Rows are written in one order, and nothing for an owner whom nobody knows.
+create or replace function troupe.set_memories(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most int, p_run uuid, p_epoch int, p_worker uuid)
+returns jsonb language plpgsql as $$
+declare
+  held int;
+  fresh int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  select count(*) into held from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner;
+  select count(*) into fresh from jsonb_array_elements(p_items) i
+    where not exists (select from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner and m.key = i->>'key');
+  if fresh > 0 and held + fresh > p_most then
+    return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+  end if;
+  insert into troupe.memories (project_id, entity_id, owner_id, key, value)
+    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i order by i->>'key'
+    on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
+  return jsonb_build_object('ok', true);
+end $$;
+
+create or replace function troupe.set_goals(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most int, p_run uuid, p_epoch int, p_worker uuid)
+returns jsonb language plpgsql as $$
+declare
+  held int;
+  fresh int;
+  missing jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  select jsonb_agg(i->'id') into missing from jsonb_array_elements(p_items) i
+    where (i->>'known')::boolean and not exists (select from troupe.goals g
+      where g.id = (i->>'id')::uuid and g.entity_id = p_entity and g.owner_id = p_owner);
+  if missing is not null then
+    return jsonb_build_object('ok', false, 'code', 'not_found', 'ids', missing);
+  end if;
+  select count(*) into held from troupe.goals g where g.entity_id = p_entity and g.owner_id = p_owner;
+  select count(*) into fresh from jsonb_array_elements(p_items) i
+    where not (i->>'known')::boolean and not exists (select from troupe.goals g where g.id = (i->>'id')::uuid);
+  if fresh > 0 and held + fresh > p_most then
+    return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+  end if;
+  insert into troupe.goals (id, project_id, entity_id, owner_id, description, status, priority)
+    select (i->>'id')::uuid, p_project, p_entity, p_owner, i->>'description', coalesce(i->>'status', 'active'),
+        coalesce((i->>'priority')::int, 3)
+      from jsonb_array_elements(p_items) i where not (i->>'known')::boolean
+    on conflict (id) do nothing;
+  update troupe.goals g set description = coalesce(i->>'description', g.description), status = coalesce(i->>'status', g.status),
+      priority = coalesce((i->>'priority')::int, g.priority), updated_at = now()
+    from jsonb_array_elements(p_items) i
+    where (i->>'known')::boolean and g.id = (i->>'id')::uuid;
+  return jsonb_build_object('ok', true);
+end $$;
+
+-- Whoever deletes comes before or after those who write to the same owner.
+create function troupe.delete_memories(p_project uuid, p_entity uuid, p_owner uuid, p_keys text[], p_run uuid, p_epoch int, p_worker uuid)
+returns jsonb language plpgsql as $$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.memories m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.key = any(p_keys);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $$;
+
+create function troupe.delete_goals(p_project uuid, p_entity uuid, p_owner uuid, p_ids uuid[], p_run uuid, p_epoch int, p_worker uuid)
+returns jsonb language plpgsql as $$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.goals m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $$;
