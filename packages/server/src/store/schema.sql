@@ -579,6 +579,29 @@ begin
   return answer;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.add_finding(p_project uuid, p_thread uuid, p_run uuid, p_call text, p_finding jsonb, p_most integer, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int;
+  known boolean;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.findings:' || p_thread, 0));
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select count(*), coalesce(bool_or(f.run_id = p_run and f.call_id = p_call), false) into held, known from troupe.findings f where f.thread_id = p_thread;
+  if known then
+    return jsonb_build_object('ok', true, 'count', held);
+  elsif held >= p_most then
+    return jsonb_build_object('ok', false, 'code', 'full');
+  end if;
+  insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
+    values (p_project, p_thread, p_run, p_call, p_finding->>'question', p_finding->>'claim', p_finding->>'source', p_finding->>'quote', p_finding->>'confidence');
+  return jsonb_build_object('ok', true, 'count', held + 1);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.advance(p_worker uuid, p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_step integer[], p_input bigint[], p_output bigint[], p_cost bigint[], p_row boolean[], p_steers integer[], p_park boolean[], p_attempt integer[], p_model integer[], p_outside integer[], p_target text[], p_extra jsonb[], message_upto integer[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step integer[], message_extra jsonb[], event_upto integer[], event_when text[], event_type text[], event_data jsonb[], event_message integer[], event_step integer[], call_upto integer[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[], change_upto integer[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[], step_provider text[], step_model text[], step_attempt integer[], step_started double precision[], step_first double precision[], step_finished double precision[], step_finish text[], step_extra jsonb[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -974,6 +997,7 @@ CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
  LANGUAGE plpgsql
 AS $function$
 begin
+  insert into troupe.file_totals (thread_id) values (p_from) on conflict do nothing;
   perform 1 from troupe.file_totals t where t.thread_id = p_from for share;
   insert into troupe.files (thread_id, path, content, type, created_at, updated_at)
     select p_to, f.path, f.content, f.type, f.created_at, f.updated_at from troupe.files f where f.thread_id = p_from;

@@ -122,6 +122,19 @@ create or replace function troupe.owner_of(p_run uuid, p_entity uuid) returns uu
 $$;
 update troupe.runs r set owner_id = troupe.owner_of(r.id, r.entity_id) where r.trigger_type = 'fork';
 
+-- As before (0017). What is copied is locked also where nothing was ever written: the first writer waits, or is waited for.
+create or replace function troupe.copy_files(p_from uuid, p_to uuid) returns void language plpgsql as $$
+begin
+  insert into troupe.file_totals (thread_id) values (p_from) on conflict do nothing;
+  perform 1 from troupe.file_totals t where t.thread_id = p_from for share;
+  insert into troupe.files (thread_id, path, content, type, created_at, updated_at)
+    select p_to, f.path, f.content, f.type, f.created_at, f.updated_at from troupe.files f where f.thread_id = p_from;
+  insert into troupe.file_totals (thread_id, files, bytes) select p_to, t.files, t.bytes from troupe.file_totals t where t.thread_id = p_from;
+  insert into troupe.todo_lists (thread_id, items, updated_at) select p_to, l.items, l.updated_at from troupe.todo_lists l where l.thread_id = p_from;
+  insert into troupe.findings (thread_id, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at)
+    select p_to, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at from troupe.findings f where f.thread_id = p_from order by f.seq;
+end $$;
+
 -- As before (0017), and notes whose memories the fork writes. A thread that was deleted a moment ago has nothing to fork.
 create or replace function troupe.fork(p_source uuid, p_step int, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
@@ -266,4 +279,27 @@ begin
   delete from troupe.goals m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.id = any(p_ids);
   get diagnostics gone = row_count;
   return jsonb_build_object('ok', true, 'deleted', gone);
+end $$;
+
+-- Those who note something in one thread come one after the other, so that the limit is exact. A call that is carried out again finds
+-- what it noted.
+create function troupe.add_finding(p_project uuid, p_thread uuid, p_run uuid, p_call text, p_finding jsonb, p_most int, p_epoch int, p_worker uuid)
+returns jsonb language plpgsql as $$
+declare
+  held int;
+  known boolean;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.findings:' || p_thread, 0));
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select count(*), coalesce(bool_or(f.run_id = p_run and f.call_id = p_call), false) into held, known from troupe.findings f where f.thread_id = p_thread;
+  if known then
+    return jsonb_build_object('ok', true, 'count', held);
+  elsif held >= p_most then
+    return jsonb_build_object('ok', false, 'code', 'full');
+  end if;
+  insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
+    values (p_project, p_thread, p_run, p_call, p_finding->>'question', p_finding->>'claim', p_finding->>'source', p_finding->>'quote', p_finding->>'confidence');
+  return jsonb_build_object('ok', true, 'count', held + 1);
 end $$;
