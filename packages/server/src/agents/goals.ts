@@ -48,7 +48,8 @@ export async function deleteGoal(db: Database, asked: KeptAsked, id: string): Pr
   const kept = await keptOf(db, asked);
   if (!kept) throw notFound('goal');
   await inTransaction(db, async (transaction) => {
-    if (!(await deleteGoals(transaction, kept, [id]))) throw notFound('goal');
+    const gone = await deleteGoals(transaction, kept, [id]);
+    if (!gone.ok || gone.deleted === 0) throw notFound('goal');
     await note(transaction, asked, { kept, id, action: 'goal.deleted' });
   });
 }

@@ -67,7 +67,8 @@ export async function deleteMemory(db: Database, asked: KeptAsked, key: string):
   const kept = await keptOf(db, asked);
   if (!kept) throw notFound('memory');
   await inTransaction(db, async (transaction) => {
-    if (!(await deleteMemories(transaction, kept, [key]))) throw notFound('memory');
+    const gone = await deleteMemories(transaction, kept, [key]);
+    if (!gone.ok || gone.deleted === 0) throw notFound('memory');
     const data = { count: 1, ...noteOf(kept) };
     await noteChange(transaction, asked.author, { action: 'memory.deleted', target: asked.agentId, data });
   });

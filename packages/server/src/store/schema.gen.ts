@@ -323,6 +323,7 @@ export interface Runs {
   canceled_at: Timestamp<null | undefined>;
   updated_at: Timestamp<undefined>;
   takeovers_in_all: Generated<number>;
+  owner_id: string | null;
 }
 
 export interface Secrets {

@@ -401,6 +401,7 @@ create table troupe.runs (
   canceled_at timestamp with time zone,
   updated_at timestamp with time zone not null default now(),
   takeovers_in_all integer not null default 0,
+  owner_id uuid,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -576,6 +577,29 @@ begin
     'actions', coalesce((select jsonb_agg(troupe.call_json(c) order by c.step, c.position) from troupe.tool_calls c where c.run_id = p_target), '[]'))
   into answer;
   return answer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.add_finding(p_project uuid, p_thread uuid, p_run uuid, p_call text, p_finding jsonb, p_most integer, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int;
+  known boolean;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.findings:' || p_thread, 0));
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select count(*), coalesce(bool_or(f.run_id = p_run and f.call_id = p_call), false) into held, known from troupe.findings f where f.thread_id = p_thread;
+  if known then
+    return jsonb_build_object('ok', true, 'count', held);
+  elsif held >= p_most then
+    return jsonb_build_object('ok', false, 'code', 'full');
+  end if;
+  insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
+    values (p_project, p_thread, p_run, p_call, p_finding->>'question', p_finding->>'claim', p_finding->>'source', p_finding->>'quote', p_finding->>'confidence');
+  return jsonb_build_object('ok', true, 'count', held + 1);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.advance(p_worker uuid, p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_step integer[], p_input bigint[], p_output bigint[], p_cost bigint[], p_row boolean[], p_steers integer[], p_park boolean[], p_attempt integer[], p_model integer[], p_outside integer[], p_target text[], p_extra jsonb[], message_upto integer[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step integer[], message_extra jsonb[], event_upto integer[], event_when text[], event_type text[], event_data jsonb[], event_message integer[], event_step integer[], call_upto integer[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[], change_upto integer[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[], step_provider text[], step_model text[], step_attempt integer[], step_started double precision[], step_first double precision[], step_finished double precision[], step_finish text[], step_extra jsonb[])
@@ -973,6 +997,7 @@ CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
  LANGUAGE plpgsql
 AS $function$
 begin
+  insert into troupe.file_totals (thread_id) values (p_from) on conflict do nothing;
   perform 1 from troupe.file_totals t where t.thread_id = p_from for share;
   insert into troupe.files (thread_id, path, content, type, created_at, updated_at)
     select p_to, f.path, f.content, f.type, f.created_at, f.updated_at from troupe.files f where f.thread_id = p_from;
@@ -993,6 +1018,42 @@ begin
     return jsonb_build_object('ok', false, 'code', refused);
   end if;
   return troupe.remove_files(p_thread, p_path, p_recursive);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_goals(p_project uuid, p_entity uuid, p_owner uuid, p_ids uuid[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.goals m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_memories(p_project uuid, p_entity uuid, p_owner uuid, p_keys text[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
+  if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
+  end if;
+  delete from troupe.memories m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.key = any(p_keys);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -1078,6 +1139,14 @@ begin
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.expired()
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.folded(name text)
  RETURNS text
  LANGUAGE sql
@@ -1106,6 +1175,9 @@ begin
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
   if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);
   end if;
@@ -1133,10 +1205,10 @@ begin
   where m.thread_id = r.thread_id and m.seq <= upto;
   perform troupe.copy_files(r.thread_id, p_thread);
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id, root_run_id, trigger_type, trigger_seq, trigger,
-    chain_depth, step, wall_ms, history_limit, budget_ids, metadata)
+    chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id)
   values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null, p_run, 'fork', r.trigger_seq,
     r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms, r.history_limit, r.budget_ids,
-    r.metadata || jsonb_build_object('forkedFrom', p_source));
+    r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
   perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
 end $function$;
@@ -1298,10 +1370,16 @@ CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
  STABLE
 AS $function$
   with recursive line as (
-    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin from troupe.runs r where r.id = p_run
-    union
-    select r.thread_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) from line l join troupe.runs r on r.id = l.origin)
-  select coalesce((select s.entity_id from line l join troupe.sessions s on s.thread_id = l.thread_id limit 1), p_entity)
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin, 0 as back from troupe.runs r where r.id = p_run
+    union all
+    select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id), l.back + 1 from line l join troupe.runs r on r.id = l.origin
+      where l.owner_id is null)
+  select case
+    when known.back is not null then coalesce(known.owner, p_entity)
+    when exists (select from line l where l.origin is null) then p_entity end
+  from (select 1) one left join lateral (
+    select l.back, coalesce(l.owner_id, s.entity_id) as owner from line l left join troupe.sessions s on s.thread_id = l.thread_id
+    where l.owner_id is not null or s.id is not null order by l.back limit 1) known on true
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.pass(r troupe.runs)
@@ -1566,6 +1644,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('troupe.goals:' || p_entity || ':' || p_owner, 0));
   if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
   end if;
   select jsonb_agg(i->'id') into missing from jsonb_array_elements(p_items) i
     where (i->>'known')::boolean and not exists (select from troupe.goals g
@@ -1602,6 +1682,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('troupe.memories:' || p_entity || ':' || p_owner, 0));
   if p_run is not null and not troupe.has_run(p_run, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
+  elsif p_owner is null then
+    return jsonb_build_object('ok', false, 'code', 'owner_unknown');
   end if;
   select count(*) into held from troupe.memories m where m.entity_id = p_entity and m.owner_id = p_owner;
   select count(*) into fresh from jsonb_array_elements(p_items) i
@@ -1610,7 +1692,7 @@ begin
     return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
   end if;
   insert into troupe.memories (project_id, entity_id, owner_id, key, value)
-    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i
+    select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i order by i->>'key'
     on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
   return jsonb_build_object('ok', true);
 end $function$;
@@ -1637,6 +1719,9 @@ begin
   elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
+  elsif c.deadline <= now() then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null, 'error', troupe.expired(), 'settledBy', null);
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
@@ -1700,6 +1785,8 @@ begin
       repeated := repeated + 1;
     elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
+    elsif c.deadline <= now() then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));
     elsif c.waits_for::text <> item->>'waitsFor' then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'wrong_settlement'));
     end if;

@@ -21,9 +21,14 @@ export interface KeptByCall {
   worker: string;
 }
 
+/** Why nothing changed: the worker no longer has the run, or nobody knows any more which person it works for. */
+export type KeptRefused = { ok: false; code: 'run_lost' } | { ok: false; code: 'owner_unknown' };
+
+export type KeptDeleted = { ok: true; deleted: number } | KeptRefused;
+
 export type KeptChange =
   | { ok: true }
-  | { ok: false; code: 'run_lost' }
+  | KeptRefused
   | { ok: false; code: 'too_many'; held: number }
   | { ok: false; code: 'not_found'; ids: string[] };
 
@@ -34,21 +39,21 @@ export interface KeptGoal {
   priority: number;
 }
 
-/** Memories and goals. What changes them is written only while the worker has the run; a deletion that is not: null. */
+/** Memories and goals. What changes them is written only while the worker has the run. */
 export interface MemoryPart {
   setMemories(where: KeptByCall, memories: { key: string; value: string }[]): Promise<KeptChange>;
   memories(
     where: KeptByCall,
     keys: string[] | null,
   ): Promise<{ key: string; value: string; updatedAt: Date }[]>;
-  deleteMemories(where: KeptByCall, keys: string[]): Promise<number | null>;
+  deleteMemories(where: KeptByCall, keys: string[]): Promise<KeptDeleted>;
   /** `known`: it is there already. All of them or none. */
   setGoals(
     where: KeptByCall,
     goals: (Partial<KeptGoal> & { id: string; known: boolean })[],
   ): Promise<KeptChange>;
   goals(where: KeptByCall, status: GoalStatus | null): Promise<(KeptGoal & { updatedAt: Date })[]>;
-  deleteGoals(where: KeptByCall, ids: string[]): Promise<number | null>;
+  deleteGoals(where: KeptByCall, ids: string[]): Promise<KeptDeleted>;
 }
 
 /** What research found in a session. */

@@ -213,6 +213,39 @@ describe('files', () => {
     expect(await rows(threadId)).toBe(0);
   });
 
+  test('a fork waits for whoever writes the first file at that moment, and has it', async () => {
+    const session = await open();
+    const { posted } = await session.sendAndWait('[]');
+    const { threadId } = await session.get();
+    const writer = await server.db.pool.connect();
+    try {
+      await writer.query('begin');
+      const { rows } = await writer.query(
+        `select pg_backend_pid() as pid, troupe.write_file($1, null, null, null, '/a.txt', 'abc', 'text/plain', 10, 1000)->'ok' as ok`,
+        [threadId],
+      );
+      expect(rows[0].ok).toBe(true);
+      const forking = troupe.run(posted.run!.id).fork({ step: 0 });
+      await until('the fork waits', async () => {
+        const waiting = await server.db.pool.query(
+          'select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+          [rows[0].pid],
+        );
+        return waiting.rows.length > 0;
+      });
+      await writer.query('commit');
+      const { id } = await forking;
+      const { rows: copied } = await server.db.pool.query(
+        `select t.files, t.bytes::int, (select count(*)::int from troupe.files f where f.thread_id = t.thread_id) as there
+          from troupe.file_totals t join troupe.runs r on r.thread_id = t.thread_id where r.id = $1`,
+        [id],
+      );
+      expect(copied).toEqual([{ files: 1, bytes: 3, there: 1 }]);
+    } finally {
+      writer.release(true);
+    }
+  });
+
   test('keep to their limits, exactly, however many write at once', async () => {
     const session = await open();
     const { threadId } = await session.get();

@@ -1,6 +1,7 @@
 import type { Event, Run, Session, ToolCall, WaitingCall } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { argumentsHash } from '../../src/doors/sessions/inbox.ts';
 import { disown } from '../../src/store/index.ts';
 import { SessionStage } from './session-stage.ts';
 
@@ -8,6 +9,7 @@ import { SessionStage } from './session-stage.ts';
 
 let stage: SessionStage;
 const executed: string[] = [];
+let release = () => {};
 
 beforeAll(async () => {
   stage = await SessionStage.open({
@@ -24,6 +26,8 @@ beforeAll(async () => {
         executed.push(JSON.stringify(args));
         return { sent: args };
       },
+      hasty: () => executed.push('hasty'),
+      hold: () => new Promise((resolve) => (release = () => resolve('released'))),
       lose: async (args, { attempt, signal }) => {
         executed.push(JSON.stringify({ ...(args as object), attempt }));
         if (attempt === 1) await new Promise((_, reject) => signal.addEventListener('abort', reject));
@@ -42,6 +46,7 @@ beforeAll(async () => {
         },
       },
       { name: 'lose', waitsFor: 'approval' },
+      { name: 'hold' },
       { name: 'hasty', waitsFor: 'approval', deadlineMs: 300 },
       {
         name: 'ask',
@@ -231,6 +236,42 @@ test('a client that answers after the deadline or after a cancel is told which',
     'call_not_open',
   ]);
   expect((await callsOf(canceled.run)).c).toMatchObject({ status: 'canceled' });
+});
+
+test('what comes after the deadline is too late also while the run is at work, and has not been swept', async () => {
+  const session = await stage.create();
+  const calls = [call('h', 'hasty'), call('b', 'brief'), call('x', 'hold')];
+  const run = (await stage.say(session, JSON.stringify([calls]))).run!.id;
+  await until('their time is over', async () => {
+    const { rows } = await stage.db.pool.query(
+      'select 1 from troupe.tool_calls where run_id = $1 and waits_for is not null and deadline <= now()',
+      [run],
+    );
+    return rows.length === 2;
+  });
+  await until('the third is executed', async () => (await callsOf(run)).x!.status === 'running');
+  for (const waitsFor of ['approval', 'client']) expect(await inbox(run, waitsFor)).toEqual([]);
+  const hash = argumentsHash({});
+  expect(
+    await stage.ask('POST', `/v1/runs/${run}/calls/h/decision`, { decision: 'approve', argumentsHash: hash }),
+  ).toMatchObject({
+    status: 409,
+    body: { code: 'call_not_open', detail: expect.stringContaining('came to its deadline') },
+  });
+  expect(await resultsRefused(run, { callId: 'b', result: 1 })).toEqual([409, 'call_not_open']);
+  expect(await stage.kernel.settle(run, 'h', { status: 'proceed' })).toMatchObject({
+    code: 'call_not_open',
+    status: 'expired',
+    error: { code: 'expired' },
+  });
+  // Nothing but the third kept the run from noticing.
+  release();
+  await stage.becomes(session, 'pending');
+  const ended = await callsOf(run);
+  for (const id of ['h', 'b'])
+    expect(ended[id]).toMatchObject({ status: 'expired', error: { code: 'expired' } });
+  expect(ended.x).toMatchObject({ status: 'completed' });
+  expect(executed).not.toContain('hasty');
 });
 
 test('a person who changes the arguments: that is what is called, and the model is told', async () => {

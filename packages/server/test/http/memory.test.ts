@@ -1,20 +1,36 @@
 import type { JsonObject, Message } from '@troupe/protocol';
 import { type Session, Troupe } from '@troupe/sdk';
 import { createDemo, newId, type Script } from '@troupe/server';
-import { openServer, type TestServer, violations } from '@troupe/testing';
+import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { toolParts } from '../../src/process/tool-parts.ts';
+import {
+  deleteGoals,
+  deleteMemories,
+  inTransaction,
+  setGoals,
+  setMemories,
+  type Transaction,
+} from '../../src/store/index.ts';
 
 // The capability `memory`, from the message to the row and into the next conversation. A message that is a list says which
 // calls the model makes; any other goes to the demo model.
 
 let server: TestServer;
 let troupe: Troupe;
+/** A message that begins with `hold` is answered when the test says so. */
+const held = { begun: () => {}, until: Promise.resolve(), release: () => {} };
 
 beforeAll(async () => {
   const demo = createDemo({ delayMs: 0 });
   const script: Script = async (request) => {
     const last = request.messages.at(-1)!;
+    if (last.role === 'user' && last.text.startsWith('hold ')) {
+      held.begun();
+      await held.until;
+      last.text = last.text.slice('hold '.length);
+    }
     if (last.role === 'user' && last.text.startsWith('[')) {
       return {
         calls: JSON.parse(last.text).map(([name, args]: [string, JsonObject]) => ({ name, arguments: args })),
@@ -109,6 +125,58 @@ test('a fork of a person’s run keeps what it learns with that person', async (
   const kept = await troupe.memories.list({ params: { agentId: id }, query: { user: 'eve' } });
   expect(kept.data).toMatchObject([{ key: 'k' }]);
   expect((await troupe.memories.list({ params: { agentId: id } })).data).toEqual([]);
+});
+
+test('a fork whose session is deleted while it runs keeps what it learns with that person, and so does a fork of it', async () => {
+  const id = await agent();
+  const session = await troupe.open(id, { user: 'kim' });
+  const steps = ['first', 'second'].map((key) => ['set_memories', { memories: [{ key, value: 'secret' }] }]);
+  const { posted } = await session.sendAndWait(`hold ${JSON.stringify(steps)}`);
+  for (const key of ['first', 'second'])
+    await troupe.memories.remove({ params: { agentId: id, key }, query: { user: 'kim' } });
+  let begun = new Promise<void>((resolve) => (held.begun = resolve));
+  held.until = new Promise((resolve) => (held.release = resolve));
+  const fork = await troupe.run(posted.run!.id).fork({ step: 0 });
+  await begun;
+  await session.delete();
+  held.release();
+  await server.kernel.ended(fork.id);
+  const kept = async (user?: string) =>
+    (await troupe.memories.list({ params: { agentId: id }, query: user ? { user } : {} })).data.map(
+      ({ key }) => key,
+    );
+  expect(await kept('kim')).toEqual(['first', 'second']);
+  expect(await kept()).toEqual([]);
+
+  await troupe.memories.remove({ params: { agentId: id, key: 'first' }, query: { user: 'kim' } });
+  const again = await troupe.run(fork.id).fork({ step: 0 });
+  await server.kernel.ended(again.id);
+  expect(await kept('kim')).toEqual(['first', 'second']);
+  // A session that goes on from it is that person's as well.
+  const goesOn = await troupe.run(fork.id).continue();
+  const known = await calls(goesOn, ['get_memories', { keys: ['first'] }]);
+  expect(known).toMatchObject([{ memories: [{ key: 'first' }] }]);
+
+  // Of a fork that noted nobody, as they were made before: it writes nothing, and reads what is for all.
+  await troupe.memories.set({ params: { agentId: id, key: 'house' }, body: { value: 'open' } });
+  begun = new Promise<void>((resolve) => (held.begun = resolve));
+  held.until = new Promise((resolve) => (held.release = resolve));
+  const old = await troupe.run(fork.id).fork({ step: 0 });
+  await begun;
+  await server.db.pool.query('update troupe.runs set owner_id = null where id = any($1)', [
+    [old.id, fork.id],
+  ]);
+  held.release();
+  await server.kernel.ended(old.id);
+  expect(await kept()).toEqual(['house']);
+  const { rows } = await server.db.pool.query(
+    'select status, error from troupe.tool_calls where run_id = $1',
+    [old.id],
+  );
+  expect(rows).toMatchObject([
+    { status: 'failed', error: { code: 'owner_unknown' } },
+    { status: 'failed', error: { code: 'owner_unknown' } },
+  ]);
 });
 
 test('per agent: one memory for all; what was kept of persons before does not come out', async () => {
@@ -235,10 +303,47 @@ test('a worker that lost the run writes nothing; a call that is tried again writ
     { ...mine, worker: newId() },
     { ...mine, epoch: mine.epoch + 1 },
   ]) {
-    expect(await memory.deleteMemories(lost, ['k'])).toBeNull();
-    expect(await memory.deleteGoals(lost, [goal.id])).toBeNull();
+    expect(await memory.deleteMemories(lost, ['k'])).toEqual({ ok: false, code: 'run_lost' });
+    expect(await memory.deleteGoals(lost, [goal.id])).toEqual({ ok: false, code: 'run_lost' });
   }
-  expect(await memory.deleteMemories(mine, ['k'])).toBe(1);
-  expect(await memory.deleteGoals(mine, [goal.id])).toBe(1);
+  expect(await memory.deleteMemories(mine, ['k'])).toEqual({ ok: true, deleted: 1 });
+  expect(await memory.deleteGoals(mine, [goal.id])).toEqual({ ok: true, deleted: 1 });
   await server.db.pool.query('update troupe.run_heads set worker_id = null where run_id = $1', [rows[0].run]);
+});
+
+test('who writes and who deletes at once come one after the other', async () => {
+  const id = await agent();
+  const { rows } = await server.db.pool.query(
+    'select project_id as project, id as entity, id as owner from troupe.entities where agent_id = $1',
+    [id],
+  );
+  const where = rows[0];
+  const goal = { id: newId(), known: false, description: 'g' };
+  const pairs = [
+    [
+      (on: Transaction) => setMemories(on, where, [{ key: 'a', value: '' }], 500),
+      () => deleteMemories(server.db.rows, where, ['a', 'b']),
+    ],
+    [
+      (on: Transaction) => setGoals(on, where, [goal], 500),
+      () => deleteGoals(server.db.rows, where, [goal.id]),
+    ],
+  ] as const;
+  for (const [write, remove] of pairs) {
+    let removing: ReturnType<typeof remove> | undefined;
+    await inTransaction(server.db, async (on) => {
+      const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(on);
+      expect(await write(on)).toEqual({ ok: true });
+      removing = remove();
+      await until('who deletes waits', async () => {
+        const { rows } = await server.db.pool.query(
+          'select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+          [own[0]!.pid],
+        );
+        return rows.length > 0;
+      });
+    });
+    // What was not there yet as it came.
+    expect(await removing).toEqual({ ok: true, deleted: 1 });
+  }
 });

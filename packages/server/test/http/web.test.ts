@@ -483,6 +483,13 @@ describe('research', () => {
     expect(await addFinding(db, { ...writer, callId: 'n2', worker: newId() }, finding, 10)).toBe('lost');
     expect(await addFinding(db, { ...writer, callId: 'n2' }, finding, 1)).toBe('full');
     expect(await addFinding(db, { ...writer, callId: 'n2' }, finding, 10)).toBe(2);
+    // Many at once: as many as there may be, and not one more.
+    const many = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        addFinding(db, { ...writer, callId: `m${index}` }, finding, 6),
+      ),
+    );
+    expect(many.filter((noted) => noted !== 'full').sort()).toEqual([3, 4, 5, 6]);
     await db.pool.query('delete from troupe.run_heads where run_id = $1', [run.id]);
   });
 });

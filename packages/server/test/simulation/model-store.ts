@@ -327,6 +327,11 @@ export class ModelStore {
       const { status, output, error, settledBy } = call;
       return { ok: false, code: 'call_not_open', status, output, error, settledBy };
     }
+    // Nobody has swept it yet, and it is too late all the same.
+    if (call.deadline !== null && call.deadline <= this.now()) {
+      const error = { code: 'expired', message: 'Nobody settled this call before its deadline.' };
+      return { ok: false, code: 'call_not_open', status: 'expired', output: null, error, settledBy: null };
+    }
     const thread = this.threads.get(run.thread)!;
     this.touched.add(run);
     call.waitsFor = null;

@@ -6,9 +6,9 @@ import {
   fenceOf,
   type Kept,
   type KeptByRun,
+  type KeptDeleted,
   type KeptWhere,
   type KeptWritten,
-  mayWrite,
   ownerOf,
   placeOf,
 } from './memories.ts';
@@ -74,20 +74,10 @@ export async function setGoals(
   return rows[0]!.answer;
 }
 
-/** How many there were; null where the run is another's by now. */
-export async function deleteGoals(
-  on: Rows,
-  where: KeptWhere,
-  ids: readonly string[],
-): Promise<number | null> {
-  const { rows } = await sql<{
-    held: boolean;
-    deleted: number;
-  }>`with held as materialized (select ${mayWrite(where)} as held),
-    gone as (delete from troupe.goals g where (select held from held) and g.project_id = ${where.project}
-      and g.entity_id = ${where.entity} and g.owner_id = ${ownerOf(where)} and g.id = any(${ids}::uuid[]) returning 1)
-    select (select held from held) as held, (select count(*) from gone) as deleted`.execute(on);
-  return rows[0]!.held ? rows[0]!.deleted : null;
+export async function deleteGoals(on: Rows, where: KeptWhere, ids: readonly string[]): Promise<KeptDeleted> {
+  const { rows } = await sql<{ answer: KeptDeleted }>`select troupe.delete_goals(${placeOf(where)},
+    ${ids}::uuid[], ${fenceOf(where)}) as answer`.execute(on);
+  return rows[0]!.answer;
 }
 
 /** As a run sees them: its own and those for all. */

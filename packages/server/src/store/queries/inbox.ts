@@ -30,7 +30,7 @@ export interface WaitingFilter {
   limit: number;
 }
 
-/** Those of the oldest run first. A person sees those of their own sessions. */
+/** Those of the oldest run first, without those whose time is over. A person sees those of their own sessions. */
 export async function listWaiting(
   db: Database,
   scope: { project: string; entityId: string | null },
@@ -43,7 +43,7 @@ export async function listWaiting(
           c.args as arguments, c.waits_for as "waitsFor", c.error, c.deadline, c.created_at as "createdAt"
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.sessions s on s.thread_id = r.thread_id
           left join troupe.agents a on a.id = r.agent_id
-        where c.waits_for is not null and r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and c.waits_for::text = any($3)
+        where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and c.waits_for::text = any($3)
           and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5) and ($6::uuid is null or r.id = $6)
           and ($7::uuid is null or (c.run_id, c.call_id) > ($7, $8))
         order by c.run_id, c.call_id limit $9`,

@@ -44,14 +44,14 @@ export function fenceOf(where: KeptWhere): RawBuilder<unknown> {
   return sql`${run}::uuid, ${epoch}::int, ${worker}::uuid`;
 }
 
-/** True for somebody outside, who has no run that could be lost. */
-export function mayWrite(where: KeptWhere): RawBuilder<boolean> {
-  return 'run' in where ? sql<boolean>`troupe.has_run(${fenceOf(where)})` : sql<boolean>`true`;
-}
+/** Why nothing was written: the run is another's by now, or nobody knows any more which person it works for. */
+export type KeptRefused = { ok: false; code: 'run_lost' } | { ok: false; code: 'owner_unknown' };
+
+export type KeptDeleted = { ok: true; deleted: number } | KeptRefused;
 
 export type KeptWritten =
   | { ok: true }
-  | { ok: false; code: 'run_lost' }
+  | KeptRefused
   | { ok: false; code: 'too_many'; held: number }
   | { ok: false; code: 'not_found'; ids: string[] };
 
@@ -142,20 +142,14 @@ export async function setMemories(
   return rows[0]!.answer;
 }
 
-/** How many there were; null where the run is another's by now. */
 export async function deleteMemories(
   on: Rows,
   where: KeptWhere,
   keys: readonly string[],
-): Promise<number | null> {
-  const { rows } = await sql<{
-    held: boolean;
-    deleted: number;
-  }>`with held as materialized (select ${mayWrite(where)} as held),
-    gone as (delete from troupe.memories m where (select held from held) and m.project_id = ${where.project}
-      and m.entity_id = ${where.entity} and m.owner_id = ${ownerOf(where)} and m.key = any(${keys}) returning 1)
-    select (select held from held) as held, (select count(*) from gone) as deleted`.execute(on);
-  return rows[0]!.held ? rows[0]!.deleted : null;
+): Promise<KeptDeleted> {
+  const { rows } = await sql<{ answer: KeptDeleted }>`select troupe.delete_memories(${placeOf(where)},
+    ${keys}::text[], ${fenceOf(where)}) as answer`.execute(on);
+  return rows[0]!.answer;
 }
 
 /** As a run sees them: its own, and those for all, of which one of its own takes the place. */

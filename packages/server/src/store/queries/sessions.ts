@@ -286,12 +286,16 @@ const LINE = `line as (select r.thread_id, r.trigger, r.trigger_type, 0 as back 
       where l.trigger_type = 'fork'),
   origin as (select s.* from line l join troupe.sessions s on s.thread_id = l.thread_id order by l.back limit 1)`;
 
-/** Who the session belongs to that a run is of, or that the run is of which it was forked from, however often. */
+/**
+ * Who the session belongs to that a run is of, or that the run is of which it was forked from, however often. Where that was
+ * deleted, the one whom the fork noted.
+ */
 export async function ownerOfRun(db: Database, run: string): Promise<string | null> {
   const rows = await db.run<{ entity: string }>(
     {
       name: 'owner_of_run',
-      text: `with recursive ${LINE} select entity_id as entity from origin`,
+      text: `with recursive ${LINE} select entity_id as entity from origin
+        union all select r.owner_id from troupe.runs r where r.id = $1 and r.owner_id <> r.entity_id limit 1`,
       values: [run],
     },
     db.pool,

@@ -9,7 +9,7 @@ import {
 } from '@troupe/protocol';
 import { isId, TroupeError } from '../../base/index.ts';
 import type { ToolContext, ToolExecute } from '../../kernel/ports.ts';
-import type { KeptByCall, KeptChange, MemoryPart, Provider } from '../ports.ts';
+import type { KeptByCall, KeptChange, KeptDeleted, KeptRefused, MemoryPart, Provider } from '../ports.ts';
 
 // Arguments fit the schemas of the capability by the time they come here. What a schema cannot say is refused here, in a
 // sentence that the model can act on.
@@ -50,7 +50,7 @@ export function memoryTools(part: MemoryPart): [string, Provider][] {
         where,
         keys.map((key) => key.trim()),
       );
-      return { success: true, deleted: held(deleted) };
+      return { success: true, deleted: countOf(deleted) };
     },
     set_goals: async ({ goals }: { goals: GivenGoal[] }, where, { runId, callId }) => {
       const writes = goals.map((goal, index) => writeOf(goal, `${runId}:${callId}:${index}`));
@@ -79,7 +79,7 @@ export function memoryTools(part: MemoryPart): [string, Provider][] {
     },
     delete_goals: async ({ goalIds }: { goalIds: string[] }, where) => {
       const deleted = await part.deleteGoals(where, goalIds.filter(isId));
-      return { success: true, deleted: held(deleted) };
+      return { success: true, deleted: countOf(deleted) };
     },
   };
   return Object.entries(acts).map(([name, act]) => [
@@ -150,15 +150,16 @@ function fitting<Row>(rows: Row[]): Row[] {
   return end < 0 ? rows : rows.slice(0, Math.max(end, 1));
 }
 
-function held(deleted: number | null): number {
-  if (deleted === null) throw lost();
-  return deleted;
+function countOf(deleted: KeptDeleted): number {
+  if (deleted.ok) return deleted.deleted;
+  throw notWritten(deleted.code);
 }
 
 function refusalOf(refused: Exclude<KeptChange, { ok: true }>, what: string): TroupeError {
   switch (refused.code) {
     case 'run_lost':
-      return lost();
+    case 'owner_unknown':
+      return notWritten(refused.code);
     case 'not_found':
       return unknownGoals(refused.ids);
     case 'too_many':
@@ -176,6 +177,10 @@ function unknownGoals(ids: string[]): TroupeError {
   );
 }
 
-function lost(): TroupeError {
-  return new TroupeError('run_lost', 'Another worker has taken over this run.');
+function notWritten(code: KeptRefused['code']): TroupeError {
+  if (code === 'run_lost') return new TroupeError(code, 'Another worker has taken over this run.');
+  return new TroupeError(
+    code,
+    'The conversation that this run comes from was deleted, and with it whose memories and goals these would be. Nothing was changed; go on without.',
+  );
 }
