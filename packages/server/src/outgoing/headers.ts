@@ -18,6 +18,8 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Tells a server of ours that somebody else is asking through it: see `isFromThisMachine`. */
 export const VIA = '1.1 troupe';
+/** So that whoever is asked can tell who asks. */
+const AGENT = 'troupe';
 
 /** What goes along. A value that cannot be sent is not shown: it may hold a secret. */
 export function headersOf(given: Record<string, string>): Record<string, string> {
@@ -32,5 +34,6 @@ export function headersOf(given: Record<string, string>): Record<string, string>
       `The header ${JSON.stringify(name.slice(0, 100))} cannot be sent: ${NAME.test(name) ? 'its value holds characters that none may hold' : 'that is no name of a header'}.`,
     );
   }
-  return { ...Object.fromEntries(kept), via: VIA };
+  const named = kept.some(([name]) => name.toLowerCase() === 'user-agent');
+  return { ...(named ? {} : { 'user-agent': AGENT }), ...Object.fromEntries(kept), via: VIA };
 }
