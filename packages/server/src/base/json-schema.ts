@@ -38,6 +38,8 @@ const META = 'json-schema.org/';
 interface Validator {
   validate: ValidateFunction;
   hash: string;
+  /** It was broken off: until the next turn nobody tries it again, nor compiles it anew. */
+  brokenOff?: string;
   /** Of the schema, in characters; null where it can multiply. */
   size: number | null;
 }
@@ -55,7 +57,7 @@ let spentMs = 0;
 export function argumentProblem(schema: JsonObject, args: unknown): string | null {
   const known = validator(schema);
   const { validate } = known;
-  if (fits(known, schema, args)) return null;
+  if (fits(known, args)) return null;
   const error = validate.errors?.[0];
   const where = error?.instancePath
     ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\``
@@ -73,7 +75,9 @@ export function schemaProblem(schema: JsonObject): string | null {
   }
 }
 
-function fits({ validate, hash, size }: Validator, schema: JsonObject, args: unknown): boolean {
+function fits(known: Validator, args: unknown): boolean {
+  const { validate, hash, size } = known;
+  if (known.brokenOff) throw new Error(known.brokenOff);
   if (size !== null && size * (JSON.stringify(args)?.length ?? 0) < FEW) return validate(args) as boolean;
   if (spentMs === 0) {
     setImmediate(() => {
@@ -86,9 +90,9 @@ function fits({ validate, hash, size }: Validator, schema: JsonObject, args: unk
     return inTime(limitMs, () => validate(args) as boolean);
   } catch (error) {
     if (!(error instanceof OutOfTime)) throw error;
-    byObject.delete(schema);
-    byHash.delete(hash);
-    throw new Error(`it takes longer than ${limitMs} ms to check these arguments`);
+    known.brokenOff = `it takes longer than ${limitMs} ms to check these arguments`;
+    setImmediate(() => byHash.delete(hash));
+    throw new Error(known.brokenOff);
   } finally {
     spentMs += performance.now() - started;
   }
@@ -96,7 +100,8 @@ function fits({ validate, hash, size }: Validator, schema: JsonObject, args: unk
 
 function validator(schema: JsonObject): Validator {
   const seen = byObject.get(schema);
-  if (seen) return seen;
+  // Equal schemas share one, so what was broken off is known here by others, too.
+  if (seen && (!seen.brokenOff || byHash.get(seen.hash) === seen)) return seen;
   const text = JSON.stringify(schema);
   if (text.length > MOST_BYTES) {
     throw new Error(`a schema may have ${MOST_BYTES} characters, not ${text.length}`);
