@@ -3,42 +3,61 @@ import { RE2JS } from '@bufbuild/re2';
 import type { JsonObject } from '@troupe/protocol';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { messageOf } from './errors.ts';
+import { inTime, OutOfTime } from './in-time.ts';
 
-// Patterns come from users, so they run on RE2: linear time, whatever they say. Linear is not short, though: the time is
-// that of the text times that of the pattern, repetitions written out (130,000 steps a millisecond), and is bounded here.
+// Schemas come from users, and a small one can take any time: patterns times strings, references that double at every level,
+// `uniqueItems` of many. So a schema has a size, and both compiling and checking have a time, for everything in it together.
+// Patterns run on RE2 besides, which needs no exponential time for any of them.
 const LONGEST_PATTERN = 5_000;
-const MOST_STEPS = 30_000_000;
+const MOST_BYTES = 200_000;
+const COMPILE_MS = 1_000;
+const CHECK_MS = 250;
+// An answer of a model can have many calls, all checked before anybody else gets a turn: they share this, and then get little each.
+const TURN_MS = 500;
+const LEAST_MS = 20;
 
-function compile(pattern: string) {
+// Where nothing in a schema multiplies, each part of it meets each part of the arguments at most once: few of them need no clock.
+const MULTIPLIES = /"(?:\$ref|\$dynamicRef|\$recursiveRef|pattern|patternProperties|uniqueItems)"/;
+const FEW = 2_000_000;
+
+function compilePattern(pattern: string) {
   if (pattern.length > LONGEST_PATTERN) {
     throw new Error(`a pattern may have ${LONGEST_PATTERN} characters, not ${pattern.length}`);
   }
-  let repetitions = 1;
-  for (const [, least, most] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g))
-    repetitions += Number(most || least);
   const expression = RE2JS.compile(pattern);
   return {
-    test(text: string): boolean {
-      if (pattern.length * repetitions * text.length > MOST_STEPS) {
-        throw new Error(`the pattern ${pattern.slice(0, 100)} takes too long for ${text.length} characters`);
-      }
-      return expression.test(text);
-    },
+    test: (text: string) => expression.test(text),
     // Ajv tells patterns apart by it.
     toString: () => `/${pattern}/u`,
   };
 }
-const regExp = Object.assign(compile, { code: 're2' });
-const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, code: { regExp } });
+const regExp = Object.assign(compilePattern, { code: 're2' });
+const OPTIONS = { strict: false, allErrors: false, validateFormats: false, code: { regExp } } as const;
+const META = 'json-schema.org/';
 
-const byObject = new WeakMap<JsonObject, ValidateFunction>();
-const byHash = new Map<string, ValidateFunction>();
-const MOST_CACHED = 2_000;
+interface Validator {
+  validate: ValidateFunction;
+  hash: string;
+  /** It was broken off: until the next turn nobody tries it again, nor compiles it anew. */
+  brokenOff?: string;
+  /** Of the schema, in characters; null where it can multiply. */
+  size: number | null;
+}
 
-/** A sentence that says what is wrong with the arguments, or null. Throws where the schema itself is broken. */
+const byObject = new WeakMap<JsonObject, Validator>();
+const byHash = new Map<string, Validator>();
+const MOST_CACHED = 500;
+let meta: Ajv2020 | null = null;
+let spentMs = 0;
+
+/**
+ * A sentence that says what is wrong with the arguments, or null. Throws where the schema itself is broken, or takes too long
+ * for these arguments.
+ */
 export function argumentProblem(schema: JsonObject, args: unknown): string | null {
-  const validate = validator(schema);
-  if (validate(args)) return null;
+  const known = validator(schema);
+  const { validate } = known;
+  if (fits(known, args)) return null;
   const error = validate.errors?.[0];
   const where = error?.instancePath
     ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\``
@@ -56,18 +75,66 @@ export function schemaProblem(schema: JsonObject): string | null {
   }
 }
 
-function validator(schema: JsonObject): ValidateFunction {
-  const known = byObject.get(schema);
-  if (known) return known;
-  const hash = createHash('sha256').update(JSON.stringify(schema)).digest('base64');
-  let validate = byHash.get(hash);
-  if (!validate) {
-    // Schemas of older drafts differ in nothing that the arguments of tools need; an id would have to be unique.
-    const { $id: _, $schema: __, ...rest } = schema;
-    validate = ajv.compile(rest);
-    if (byHash.size >= MOST_CACHED) byHash.delete(byHash.keys().next().value!);
-    byHash.set(hash, validate);
+function fits(known: Validator, args: unknown): boolean {
+  const { validate, hash, size } = known;
+  if (known.brokenOff) throw new Error(known.brokenOff);
+  if (size !== null && size * (JSON.stringify(args)?.length ?? 0) < FEW) return validate(args) as boolean;
+  if (spentMs === 0) {
+    setImmediate(() => {
+      spentMs = 0;
+    });
   }
-  byObject.set(schema, validate);
-  return validate;
+  const limitMs = Math.max(LEAST_MS, Math.min(CHECK_MS, Math.floor(TURN_MS - spentMs)));
+  const started = performance.now();
+  try {
+    return inTime(limitMs, () => validate(args) as boolean);
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    known.brokenOff = `it takes longer than ${limitMs} ms to check these arguments`;
+    setImmediate(() => byHash.delete(hash));
+    throw new Error(known.brokenOff);
+  } finally {
+    spentMs += performance.now() - started;
+  }
+}
+
+function validator(schema: JsonObject): Validator {
+  const seen = byObject.get(schema);
+  // Equal schemas share one, so what was broken off is known here by others, too.
+  if (seen && (!seen.brokenOff || byHash.get(seen.hash) === seen)) return seen;
+  const text = JSON.stringify(schema);
+  if (text.length > MOST_BYTES) {
+    throw new Error(`a schema may have ${MOST_BYTES} characters, not ${text.length}`);
+  }
+  const hash = createHash('sha256').update(text).digest('base64');
+  let known = byHash.get(hash);
+  if (!known) {
+    const size = MULTIPLIES.test(text) ? null : text.length;
+    known = { validate: compile(schema, text), hash, size };
+    if (byHash.size >= MOST_CACHED) byHash.delete(byHash.keys().next().value!);
+    byHash.set(hash, known);
+  }
+  byObject.set(schema, known);
+  return known;
+}
+
+/** Each with an Ajv of its own: one keeps all that it ever compiled, and lets one schema refer to the ids within another. */
+function compile(schema: JsonObject, text: string): ValidateFunction {
+  if (!meta) {
+    const first = new Ajv2020(OPTIONS);
+    first.validateSchema({});
+    meta = first;
+  }
+  const ajv = meta;
+  // Schemas of older drafts differ in nothing that the arguments of tools need; an id would have to be unique.
+  const { $id: _, $schema: __, ...rest } = schema;
+  try {
+    return inTime(COMPILE_MS, () => {
+      if (!ajv.validateSchema(rest)) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
+      return new Ajv2020({ ...OPTIONS, validateSchema: false, meta: text.includes(META) }).compile(rest);
+    });
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    throw new Error(`it takes longer than ${COMPILE_MS} ms to compile it`);
+  }
 }

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { AgentSnapshot, CallDecision, Json, SnapshotTool, ToolResult, WaitsFor } from '@troupe/protocol';
-import { argumentProblem, newId, notFound, Refusal } from '../../base/index.ts';
+import type {
+  AgentSnapshot,
+  CallDecision,
+  Json,
+  JsonObject,
+  SnapshotTool,
+  ToolResult,
+  WaitsFor,
+} from '@troupe/protocol';
+import { argumentProblem, messageOf, newId, notFound, Refusal } from '../../base/index.ts';
 import { asJson, DEEPEST } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts, Who } from './actions.ts';
@@ -209,7 +217,7 @@ function checkedArguments(args: Json, name: string, { tool, limits }: Found): Js
     bytes > limits.messageBytes || depth > DEEPEST
       ? 'they are too large'
       : tool
-        ? argumentProblem(tool.inputSchema, value)
+        ? misfit(tool.inputSchema, value)
         : null;
   if (problem === null) return value;
   throw new Refusal('invalid', 'arguments_invalid', `The arguments do not fit \`${name}\`: ${problem}.`, {
@@ -231,12 +239,21 @@ function fitting(result: Json, { tool, limits }: Found, index: number): Json {
   const output = checkedOutput(result, limits, `results.${index}.result`);
   const schema = tool?.config.outputSchema;
   const problem =
-    schema && typeof schema === 'object' && !Array.isArray(schema) ? argumentProblem(schema, output) : null;
+    schema && typeof schema === 'object' && !Array.isArray(schema) ? misfit(schema, output) : null;
   if (problem === null) return output;
   const said = problem.replace(/^the arguments/, 'it');
   throw new Refusal('invalid', 'result_invalid', `The result does not fit \`${tool!.name}\`: ${said}.`, {
     issues: [{ path: `results.${index}.result`, message: said }],
   });
+}
+
+/** What cannot be checked does not fit: whoever sent it is told, and can send something simpler. */
+function misfit(schema: JsonObject, value: Json): string | null {
+  try {
+    return argumentProblem(schema, value);
+  } catch (error) {
+    return `it cannot be checked against the schema: ${messageOf(error)}`;
+  }
 }
 
 function callNotFound(callId: string, index: number): Refusal {

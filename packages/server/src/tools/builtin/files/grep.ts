@@ -40,13 +40,23 @@ export async function grep(
       ? { note: `Of ${cutLines} long lines only the first ${longest} characters were searched.` }
       : {}),
   });
+  /** Before every file and between lines: whether to go on, and whether it is time for others. */
+  const pause = async () => {
+    const now = performance.now();
+    if (now - started > TIME_MS) throw tooSlow();
+    if (now - turn < TURN_MS) return signal?.throwIfAborted();
+    await breath();
+    signal?.throwIfAborted();
+    turn = performance.now();
+  };
   for (const { path, size } of await files.list(threadId, '/')) {
+    await pause();
     if (!isMeant(path)) continue;
     if (scanned + size > MOST_BYTES) return answer(true);
+    scanned += size;
     const file = await files.read(threadId, path);
     const text = file && textIn(file.content);
     if (text == null) continue;
-    scanned += size;
     searched++;
     for (let from = 0, line = 1; from <= text.length; line++) {
       const end = text.indexOf('\n', from);
@@ -59,14 +69,8 @@ export async function grep(
       }
       from = to + 1;
       if (end < 0) break;
-      const now = performance.now();
-      if (now - turn < TURN_MS) continue;
-      if (now - started > TIME_MS) throw tooSlow();
-      await breath();
-      signal?.throwIfAborted();
-      turn = performance.now();
+      if (performance.now() - turn >= TURN_MS) await pause();
     }
-    if (performance.now() - started > TIME_MS) throw tooSlow();
   }
   return answer(false);
 }

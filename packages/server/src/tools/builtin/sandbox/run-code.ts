@@ -6,19 +6,19 @@ import { type CodeOutcome, runInProcess } from './process.ts';
 import { Turns } from './turns.ts';
 
 const TIME_LIMIT_MS = 5_000;
-/** Processes of code at once, in one process of ours. */
-const AT_ONCE = 4;
+/** Processes of code at once, in one process of ours. The longest wait, start and run together are less than the tool may take. */
+const TURNS = { atOnce: 4, perProject: 2, waitMs: 35_000 };
 
 /** run_code: what the code wrote is committed when it has ended well, as one, and by nobody who lost the run. */
 export function runCode(files: Files): Provider {
-  const turns = new Turns(AT_ONCE);
+  const turns = new Turns(TURNS);
   return ({ config }) =>
     async (args, context) => {
       const timeLimitMs = Number(config.timeLimitMs ?? TIME_LIMIT_MS);
       const own = new OwnFiles(files, context.threadId);
       const code = String(argumentsOf(args).code);
       const { signal } = context;
-      const outcome = await turns.take(signal, () =>
+      const outcome = await turns.take(context.projectId, signal, () =>
         runInProcess({ code, timeLimitMs, signal, answer: (request) => own.answer(request) }),
       );
       if (!outcome.ok) throw new TroupeError(...failureOf(outcome, timeLimitMs));
