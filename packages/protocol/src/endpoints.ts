@@ -3,6 +3,7 @@ import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import type { Endpoint } from './endpoint.ts';
 import { fileEndpoints } from './files.ts';
+import { findingEndpoints } from './findings.ts';
 import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { memoryEndpoints } from './memories.ts';
@@ -18,6 +19,7 @@ export const endpoints = {
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
   files: fileEndpoints,
+  findings: findingEndpoints,
   goals: goalEndpoints,
   inbox: inboxEndpoints,
   memories: memoryEndpoints,

@@ -41,14 +41,28 @@ export const callDecision = z.discriminatedUnion('decision', [
 ]);
 export type CallDecision = z.infer<typeof callDecision>;
 
+/** What no shape fits says itself what is wrong with it; "invalid input" would leave that to guessing. */
+function resultProblem(given: unknown): string {
+  const has = (name: string) => typeof given === 'object' && given !== null && name in given;
+  if (has('result') && has('error')) return 'has both `result` and `error`; give one of them';
+  if (!has('callId')) return 'needs the `callId`, and `result` or `error`';
+  if (!has('result') && !has('error')) return 'needs `result` (null where there is none) or `error`';
+  return has('result')
+    ? 'takes `callId`, a text, and `result`, JSON, and nothing else'
+    : 'takes `callId`, a text, and `error` with `message` and, if wanted, `code`, and nothing else';
+}
+
 /** What a client's tool gave, or why it failed. */
-export const toolResult = z.union([
-  z.strictObject({ callId: z.string().min(1).max(200), result: z.json() }),
-  z.strictObject({
-    callId: z.string().min(1).max(200),
-    error: z.strictObject({ code: z.string().min(1).max(100).default('tool_error'), message }),
-  }),
-]);
+export const toolResult = z.union(
+  [
+    z.strictObject({ callId: z.string().min(1).max(200), result: z.json() }),
+    z.strictObject({
+      callId: z.string().min(1).max(200),
+      error: z.strictObject({ code: z.string().min(1).max(100).default('tool_error'), message }),
+    }),
+  ],
+  { error: ({ input }) => resultProblem(input) },
+);
 export type ToolResult = z.infer<typeof toolResult>;
 
 const settled = z.object({
@@ -109,7 +123,12 @@ export const inboxEndpoints = {
     scope: 'runs:write',
     user: true,
     params: z.object({ runId: id }),
-    body: z.union([z.strictObject({ results: z.array(toolResult).min(1).max(1000) }), toolResult]),
+    body: z.union([z.strictObject({ results: z.array(toolResult).min(1).max(1000) }), toolResult], {
+      error: ({ input }) =>
+        typeof input === 'object' && input !== null && 'results' in input
+          ? 'takes `results`, 1 to 1,000 of them, and nothing beside them'
+          : resultProblem(input),
+    }),
     bodyBytes: 33_554_432,
     status: 200,
     response: settled,

@@ -12,6 +12,7 @@ export * from './endpoints.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './files.ts';
+export * from './findings.ts';
 export * from './goals.ts';
 export * from './inbox.ts';
 export * from './json.ts';

@@ -35,6 +35,7 @@ export class Troupe {
   readonly access: Group<typeof endpoints.access>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
   readonly files: Group<typeof endpoints.files>;
+  readonly findings: Group<typeof endpoints.findings>;
   readonly goals: Group<typeof endpoints.goals>;
   readonly inbox: Group<typeof endpoints.inbox> & ReturnType<typeof decisions>;
   readonly memories: Group<typeof endpoints.memories>;
@@ -52,6 +53,7 @@ export class Troupe {
     this.access = groupOf(transport, endpoints.access);
     this.capabilities = groupOf(transport, endpoints.capabilities);
     this.files = groupOf(transport, endpoints.files);
+    this.findings = groupOf(transport, endpoints.findings);
     this.goals = groupOf(transport, endpoints.goals);
     this.inbox = { ...groupOf(transport, endpoints.inbox), ...decisions(transport) };
     this.memories = groupOf(transport, endpoints.memories);

@@ -1,6 +1,7 @@
 import {
   type BodyInputOf,
   type Event,
+  findingEndpoints,
   type Message,
   type PostedMessage,
   type QueryInputOf,
@@ -169,6 +170,11 @@ export class Session {
   /** The agent's to-do list, as it is now. */
   todos(options?: RequestOptions) {
     return this.#transport.call(todoEndpoints.get, { params: this.#params }, options);
+  }
+
+  /** What its research found. */
+  findings(options?: RequestOptions) {
+    return this.#transport.call(findingEndpoints.list, { params: this.#params }, options);
   }
 
   /**

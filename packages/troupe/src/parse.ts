@@ -35,6 +35,10 @@ const OPTIONS = {
   arguments: { type: 'string' },
   output: { type: 'string' },
   reason: { type: 'string' },
+  for: { type: 'string' },
+  capabilities: { type: 'string' },
+  tools: { type: 'string' },
+  approvals: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;
@@ -91,6 +95,14 @@ export function numberOf(name: string, given: string | undefined): number | unde
   if (given === undefined) return undefined;
   if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageError(`--${name} must be a number`);
   return Number(given);
+}
+
+/** What stands between commas; "none" is nothing at all. */
+export function listOf(name: string, given: string): string[] {
+  if (given.trim() === 'none') return [];
+  const listed = given.split(',').map((each) => each.trim());
+  if (listed.includes('')) throw new UsageError(`--${name} must be names with commas between them, or none`);
+  return listed;
 }
 
 /** What an option may be. */

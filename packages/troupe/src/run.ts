@@ -1,5 +1,6 @@
 import { Troupe } from '@troupe/sdk';
 import { agents } from './commands/agents.ts';
+import { capabilities } from './commands/capabilities.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
 import { inbox } from './commands/inbox.ts';
@@ -21,6 +22,7 @@ import { versionOf } from './version.ts';
 /** The commands of a noun, by their action. */
 const NOUNS: Record<string, Record<string, Command>> = {
   agents,
+  capabilities,
   sessions,
   runs,
   inbox,

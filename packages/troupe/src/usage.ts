@@ -13,14 +13,17 @@ export const USAGE = `Usage: troupe <command>
        --model <model>      with this model
 
   agents list [--status active | archived]
-         get <agent>        create <name> [--prompt <text>] [--model <model>]
-         update <agent> [--name <name>] [--prompt <text>] [--model <model>] [--description <text>] [--notes <why>]
+         get <agent>        create <name> [--prompt <text>] [--model <model>] [--capabilities <a,b>]
+                [--tools <a,b>] [--approvals <a,b>]   the last: tools of which a person approves every call
+         update <agent> [--name <name>] [--prompt <text>] [--model <model>] [--description <text>]
+                [--capabilities <a,b>] [--tools <a,b>] [--approvals <a,b>] [--notes <why>]   "none" clears
          import <file>      export <agent> [--format markdown | yaml | json]
          versions <agent>   diff <agent> <from> <to>     rollback <agent> <version>
          preview <agent>    archive <agent> [--notes <why>]
          unarchive <agent> [--notes <why>]
          memories <agent> [--user <name>]  what it remembers: for all, or of one person
          goals <agent> [--user <name>] [--status active | completed | abandoned]
+  capabilities              what an agent can carry
   sessions list <agent> [--status <status>]          show <agent> <session>
            messages <agent> <session>                events <agent> <session> [--follow]
            cancel | retry | delete <agent> <session>
@@ -31,10 +34,11 @@ export const USAGE = `Usage: troupe <command>
          events <run> [--follow]           what happened, and what happens until it ends
          fork <run> <step>                 go on from a step, apart
          continue <run> [--title <text>]   a session that begins where the run ended
-  inbox                     calls that wait for a person, each with a number
+  inbox [--for approval | person | client]   calls that wait: for a person, or for a client that executes them
         show <call>         approve <call> [--arguments <json>]     reject <call> [--reason <text>]
         retry <call>        complete <call> --output <json>         fail <call> --reason <text>
                             the last three: a call whose outcome is in doubt; <call> is its number, or <run> <call>
+        answer <call> --output <json> | --reason <text>   in place of the client: what came of it, or why it failed
   providers list            remove <provider>
             add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
                 [--api-key-env <variable> | --api-key-stdin]
@@ -64,6 +68,7 @@ interface Shape {
 
 const EVERYWHERE: OptionName[] = ['json', 'help', 'version'];
 const ASKING: OptionName[] = ['url', 'key'];
+const CARRIED: OptionName[] = ['capabilities', 'tools', 'approvals'];
 
 /** What each command takes: to tell what is missing, and that nothing given is passed over in silence. */
 const SHAPES: Record<string, Shape> = {
@@ -75,11 +80,12 @@ const SHAPES: Record<string, Shape> = {
   chat: { words: '<agent> [message]', options: ['session', 'model', ...ASKING] },
   'agents list': { words: '', options: ['status', 'limit', ...ASKING] },
   'agents get': { words: '<agent>', options: ASKING },
-  'agents create': { words: '<name>', options: ['prompt', 'model', ...ASKING] },
+  'agents create': { words: '<name>', options: ['prompt', 'model', ...CARRIED, ...ASKING] },
   'agents update': {
     words: '<agent>',
-    options: ['name', 'prompt', 'model', 'description', 'notes', ...ASKING],
+    options: ['name', 'prompt', 'model', 'description', 'notes', ...CARRIED, ...ASKING],
   },
+  'capabilities list': { words: '', options: ASKING },
   'agents import': { words: '<file>', options: ASKING },
   'agents export': { words: '<agent>', options: ['format', ...ASKING] },
   'agents versions': { words: '<agent>', options: ['limit', ...ASKING] },
@@ -107,13 +113,14 @@ const SHAPES: Record<string, Shape> = {
   'runs events': { words: '<run>', options: ['follow', ...ASKING] },
   'runs fork': { words: '<run> <step>', options: ASKING },
   'runs continue': { words: '<run>', options: ['title', ...ASKING] },
-  'inbox list': { words: '', options: ['limit', ...ASKING] },
+  'inbox list': { words: '', options: ['for', 'limit', ...ASKING] },
   'inbox show': { words: '<call> [call]', options: ASKING },
   'inbox approve': { words: '<call> [call]', options: ['arguments', ...ASKING] },
   'inbox reject': { words: '<call> [call]', options: ['reason', ...ASKING] },
   'inbox retry': { words: '<call> [call]', options: ASKING },
   'inbox complete': { words: '<call> [call]', options: ['output', ...ASKING] },
   'inbox fail': { words: '<call> [call]', options: ['reason', ...ASKING] },
+  'inbox answer': { words: '<call> [call]', options: ['output', 'reason', ...ASKING] },
   'providers list': { words: '', options: ['limit', ...ASKING] },
   'providers add': {
     words: '<kind>',

@@ -50,6 +50,38 @@ it('creates, shows and lists, by name or id', async () => {
   expect(list.out).toContain(`${agent.id}  Ada Lovelace  1        -\n`);
 });
 
+it('says what an agent carries, in place of what it had; "none" clears', async () => {
+  const { out } = await told('capabilities');
+  expect(out).toMatch(/^id +status +description\n/);
+  expect(out).toMatch(/^current_time +available +\S/m);
+  const carried = ['--capabilities', 'noop, current_time', '--approvals', 'current_time'];
+  expect(await parsed('agents', 'create', 'Carrier', ...carried)).toMatchObject({
+    capabilities: [{ id: 'noop' }, { id: 'current_time' }],
+    approvals: ['current_time'],
+    tools: [],
+  });
+  const other = ['--capabilities', 'sandbox', '--approvals', 'none'];
+  expect(await parsed('agents', 'update', 'Carrier', ...other)).toMatchObject({
+    capabilities: [{ id: 'sandbox' }],
+    approvals: [],
+  });
+  const agent = await parsed('agents', 'get', 'Carrier');
+  const config = { timeLimitMs: 700 };
+  await fetch(`${server.url}/v1/agents/${agent.id}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ capabilities: [{ id: 'sandbox', config }] }),
+  });
+  const more = await parsed('agents', 'update', 'Carrier', '--capabilities', 'noop,sandbox');
+  expect(more.capabilities).toMatchObject([{ id: 'noop' }, { id: 'sandbox', config }]);
+  expect(await parsed('agents', 'update', 'Carrier', '--capabilities', 'none')).toMatchObject({
+    capabilities: [],
+  });
+  expect((await told('agents', 'update', 'Carrier', '--capabilities', 'a,,b')).code).toBe(2);
+  const unknown = await told('agents', 'update', 'Carrier', '--tools', 'nothing');
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('nothing')]);
+});
+
 it('changes by file, shows versions and differences, and rolls back', async () => {
   const file = join(home, 'grace.md');
   writeFileSync(file, '---\nname: Grace\ndescription: counts\n---\nCount to ten.\n');

@@ -85,6 +85,10 @@ it('settles calls in doubt', async () => {
     client.release();
     const call = await waits();
     expect(call).toMatchObject({ callId, waitsFor: 'person' });
+    const wrong = await told('inbox', 'approve', call.number);
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain(`Use: troupe inbox retry | complete | fail ${call.number}`);
+    expect(wrong.err).not.toContain('http');
     const [action, ...options] = words;
     expect((await told('inbox', action, call.number, ...options)).code).toBe(0);
     expect(await talk.done).toBe(0);
@@ -121,6 +125,45 @@ it('a question that somebody else settles takes no line', async () => {
   type('How much is 2+3?');
   expect(await talk.done).toBe(0);
   expect(talk.out).toContain('5');
+});
+
+it('what is piped in answers too; where it ends, the chat ends and says how to go on', async () => {
+  const piped = start(['chat', 'Clock'], { url: server.url, lines: [asks('Europe/Paris'), 'y'] });
+  expect(await piped.done).toBe(0);
+  expect(piped.out).toContain('It is');
+  const short = start(['chat', 'Clock'], { url: server.url, lines: [asks('Europe/Rome')] });
+  expect(await short.done).toBe(1);
+  const call = await waits();
+  expect(short.err).toContain(`troupe inbox approve | reject ${call.number}`);
+  expect(short.err).toContain(`Come back with: troupe chat Clock --session ${call.sessionId}`);
+  await told('inbox', 'reject', call.number);
+});
+
+it('a call of a client tool is told in the chat, listed, and answered in place of the client', async () => {
+  const json = { 'content-type': 'application/json' };
+  const tool = { name: 'pick_file', description: 'Picks.', kind: 'client' };
+  const made = await fetch(`${server.url}/v1/tools`, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify(tool),
+  });
+  expect(made.status).toBe(201);
+  expect((await told('agents', 'create', 'Picker', '--tools', 'pick_file')).code).toBe(0);
+  const talk = start(['chat', 'Picker', 'call pick_file {"kind":"csv"}'], { url: server.url });
+  await until('the chat tells', () => talk.err.includes('Come back with'));
+  expect(talk.err).toMatch(
+    /\[pick_file \{"kind":"csv"\}\] waits until \d{4}-\S+ for a client that executes it\n/,
+  );
+  expect(await listed()).toEqual([]);
+  const [call] = JSON.parse((await told('inbox', '--for', 'client', '--json')).out);
+  expect(talk.err).toContain(`troupe inbox answer ${call.number} --output <json>`);
+  const wrong = await told('inbox', 'approve', call.number);
+  expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining(`troupe inbox answer ${call.number}`)]);
+  expect((await told('inbox', 'answer', call.number)).code).toBe(2);
+  const { code, out } = await told('inbox', 'answer', call.number, '--output', '{"path":"a.csv"}');
+  expect([code, out]).toEqual([0, 'pick_file is answered\n']);
+  expect(await talk.done).toBe(0);
+  expect(await callOf(call)).toMatchObject({ status: 'completed', output: { path: 'a.csv' } });
 });
 
 it.each([

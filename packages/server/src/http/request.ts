@@ -143,7 +143,31 @@ function parse(schema: ZodType, value: unknown): unknown {
 function issuesOf(error: ZodError): { path: string; message: string }[] {
   return error.issues
     .slice(0, ISSUES)
+    .flatMap(meant)
+    .slice(0, ISSUES)
     .map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+}
+
+type Issue = ZodError['issues'][number];
+
+/** Of several shapes the one that fits deepest is the one that was meant: what is wrong in it says more than "none fits". */
+function meant(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const fits = issue.errors.map(depth);
+  const deepest = Math.max(0, ...fits);
+  const [at, another] = [fits.indexOf(deepest), fits.lastIndexOf(deepest)];
+  if (deepest < 2 || at !== another) return [issue];
+  return issue.errors[at]!.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as Issue).flatMap(
+    meant,
+  );
+}
+
+function depth(issues: readonly Issue[]): number {
+  const depths = issues.map(
+    (issue) =>
+      issue.path.length + (issue.code === 'invalid_union' ? Math.max(0, ...issue.errors.map(depth)) : 0),
+  );
+  return Math.max(0, ...depths);
 }
 
 function invalid(given: { path: string; message: string }[]): Refusal {

@@ -21,7 +21,7 @@ beforeAll(async () => {
       postgresUrl,
       script: ({ messages }) => {
         const last = messages.at(-1)!;
-        const calls = last.role === 'user' ? JSON.parse(last.text) : [];
+        const calls = last.role === 'user' ? JSON.parse(last.text, repeated) : [];
         return calls.length > 0 ? { calls } : { text: 'Done.' };
       },
     }),
@@ -34,6 +34,12 @@ afterAll(async () => {
   for (const { db } of [server, demo]) expect(await violations(db.pool)).toEqual([]);
   await Promise.all([server.close(), demo.close()]);
 });
+
+/** What is too long for a message is made by the model. */
+function repeated(_: string, value: unknown): unknown {
+  const { repeat } = (value ?? {}) as { repeat?: unknown };
+  return typeof repeat === 'number' ? 'x'.repeat(repeat) : value;
+}
 
 async function carrier(client: Troupe, config: object = {}): Promise<string> {
   const capabilities = CARRIED.map((id) => ({ id, ...(id === 'sandbox' ? { config } : {}) }));
@@ -413,6 +419,86 @@ describe('code', () => {
     expect(await session.files.list()).toEqual([]);
     expect(await call(brief, ['run_code', { code: 'for (;;);' }])).toEqual(['code_too_slow']);
   });
+
+  test('that fails is told in sentences, without the places around it; what it made and took away is no change', async () => {
+    const session = await open();
+    await session.files.write('/old', 'x');
+    const codes = [
+      'throw null',
+      'throw new Error("oh")',
+      'files.read("/none")',
+      'files.write("/new", "x"); files.delete("/new"); files.write("/old", "y"); files.delete("/old")',
+    ];
+    const asked = codes.map((code, index) => ({ id: `t${index}`, name: 'run_code', arguments: { code } }));
+    const { posted } = await session.sendAndWait(JSON.stringify(asked));
+    const { calls } = await troupe.runs.get({ params: { runId: posted.run!.id } });
+    const told = asked.map(({ id }) => calls.find((one) => one.id === id)!);
+    const [nothing, error, absent, changed] = told;
+    expect(nothing!.error!.message).toBe('The code threw null. No file was changed.');
+    expect(error!.error!.message).toMatch(
+      /^The code threw Error: oh\n +at .*code\.js:1:\d+\)?\nNo file was changed\.$/,
+    );
+    expect(absent!.error!.message).toMatch(/code\.js.*\nNo file was changed\.$/s);
+    expect(absent!.error!.message).not.toContain('prelude');
+    expect(changed!.output).toMatchObject({ changedFiles: ['/old'] });
+    expect(await session.files.list()).toEqual([]);
+  });
+});
+
+test('more files than there may be and a hundred megabytes end in time, each with a clear error', {
+  timeout: 30_000,
+}, async () => {
+  const session = await open();
+  const { threadId } = await session.get();
+  // Nine hundred are there already; more come in through the API, many at once. Each costs the same, however many are refused:
+  // ten thousand would only take longer. From code it is ten thousand, above.
+  await server.db.pool.query(
+    `insert into troupe.files (thread_id, path, content, type) select $1, '/f/' || i, 'x', 'text/plain' from generate_series(1, 900) i`,
+    [threadId],
+  );
+  await session.files.write('/first', 'x');
+  await server.db.pool.query(
+    'update troupe.file_totals set files = files + 900, bytes = bytes + 900 where thread_id = $1',
+    [threadId],
+  );
+  const started = performance.now();
+  const codes = new Map<string, number>();
+  let next = 901;
+  const write = async () => {
+    for (let index = next++; index < 1_400; index = next++) {
+      const response = await fetch(at(session, `/content?path=/f/${index + 1}`), {
+        method: 'PUT',
+        body: 'x',
+      });
+      const told = (await response.json()) as { code?: string };
+      const code = told.code ?? 'written';
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, write));
+  expect(Object.fromEntries(codes)).toEqual({ written: 99, too_many_files: 400 });
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(
+    await call(
+      session,
+      ['write_file', { path: '/big', content: { repeat: 100_000_000 } }],
+      ['run_code', { code: 'files.write("/big", new Uint8Array(100_000_000))' }],
+      ['run_code', { code: 'files.write("/big", "x".repeat(100_000_000))' }],
+    ),
+  ).toEqual(['arguments_too_large', 'code_too_large', 'code_too_large']);
+});
+
+test('an agent with noop answers, with either model', async () => {
+  for (const [client, text, answer] of [
+    [troupe, '[]', 'Done.'],
+    [new Troupe({ baseUrl: demo.url }), 'How much is 2+2?', '4'],
+  ] as const) {
+    const agent = await client.agents.create({
+      body: { name: `agent ${newId()}`, capabilities: [{ id: 'noop' }] },
+    });
+    expect((await (await client.open(agent.id)).sendAndWait(text)).text).toContain(answer);
+    expect((await client.agents.preview({ params: { agentId: agent.id } })).tools).toEqual([]);
+  }
 });
 
 test('the demo model uses all three', async () => {

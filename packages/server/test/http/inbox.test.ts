@@ -420,3 +420,26 @@ test('a run that was canceled and taken up again asks anew; an answer to what it
   await stage.becomes(session, 'pending');
   expect(await callsOf(run)).toMatchObject({ before: { status: 'canceled' }, anew: { status: 'completed' } });
 });
+
+test('a result of no known shape is told what is wrong with it, and where', async () => {
+  const run = '00000000-0000-4000-8000-000000000000';
+  const error = { message: 'no' };
+  type Problem = { issues?: { path: string; message: string }[] };
+  for (const [body, path, part] of [
+    [{ callId: 'c' }, '', 'needs `result`'],
+    [{ callId: 'c', result: 1, error }, '', 'both `result` and `error`'],
+    [{ result: 1 }, '', 'needs the `callId`'],
+    [{ callId: 'c', error: {} }, 'error.message', 'expected string'],
+    [{ callId: 'c', result: 1, more: 1 }, '', '"more"'],
+    [{ results: [{ callId: 'c', result: null }, { callId: 'd' }] }, 'results.1', 'needs `result`'],
+    [{ results: [{ callId: 'c', result: 1, error }] }, 'results.0', 'both `result` and `error`'],
+    [{ results: [] }, 'results', '>=1 items'],
+  ] as const) {
+    const { status, body: told } = await stage.ask<Problem>('POST', `/v1/runs/${run}/tool-results`, body);
+    expect([body, status, told.issues?.[0]]).toEqual([
+      body,
+      422,
+      { path, message: expect.stringContaining(part) },
+    ]);
+  }
+});

@@ -428,6 +428,9 @@ describe('research', () => {
       expect((await call('list_findings')).calls[0]!.output).toEqual({
         findings: [{ number: 1, ...finding }],
       });
+      expect(await send(server, 'GET', `${path}/findings`)).toEqual({
+        findings: [{ question: '', ...finding }],
+      });
       const bad = await call('note_finding', { claim: 'x', source: 'somewhere' });
       expect(bad.calls[0]).toMatchObject({ status: 'failed', error: { code: 'source_invalid' } });
       expect((await called(server, carried, 'list_findings', {})).output).toEqual({ findings: [] });

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import type { Agent } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
 import { json, MORE, plain, table } from '../output.ts';
-import { limitOf, oneOf } from '../parse.ts';
+import { limitOf, listOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
@@ -22,16 +23,17 @@ export const agents: Record<string, Command> = {
     const { words, options, troupe } = given;
     const name = words[0]!;
     const model = options.model ? { defaultModelId: await modelIdOf(troupe, options.model) } : {};
-    const body = { name, systemPrompt: options.prompt ?? '', ...model };
+    const body = { name, systemPrompt: options.prompt ?? '', ...model, ...carriedIn(options) };
     show(given, await troupe.agents.create({ body }));
   },
   async update(given) {
     const { options, troupe } = given;
-    const { prompt, model, name, description, notes } = options;
-    if ([prompt, model, name, description].every((each) => each === undefined))
+    const { prompt, model, name, description, notes, capabilities, tools, approvals } = options;
+    const changes = [prompt, model, name, description, capabilities, tools, approvals];
+    if (changes.every((each) => each === undefined))
       throw new UsageError(
         'there is nothing to change',
-        'Give --prompt, --model, --name or --description; the value "none" for --model or --description clears it.',
+        'Give --prompt, --model, --name, --description, --capabilities, --tools or --approvals; the value "none" clears all of them but prompt and name.',
       );
     const agent = await find(given);
     const body = {
@@ -41,6 +43,7 @@ export const agents: Record<string, Command> = {
         : { defaultModelId: model === 'none' ? null : await modelIdOf(troupe, model) }),
       ...(name === undefined ? {} : { name }),
       ...(description === undefined ? {} : { description: description === 'none' ? null : description }),
+      ...carriedIn(options, agent),
       ...(notes === undefined ? {} : { notes }),
     };
     show(given, await troupe.agents.update({ params: { agentId: agent.id }, body }));
@@ -125,6 +128,18 @@ export const agents: Record<string, Command> = {
     given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is active\n`);
   },
 };
+
+/** What is named in place of what it has. A capability that it has already keeps what is set for it. */
+function carriedIn({ capabilities, tools, approvals }: Surroundings['options'], has?: Agent) {
+  const carried = (id: string) => has?.capabilities.find((one) => one.id === id) ?? { id };
+  return {
+    ...(capabilities === undefined
+      ? {}
+      : { capabilities: listOf('capabilities', capabilities).map(carried) }),
+    ...(tools === undefined ? {} : { tools: listOf('tools', tools) }),
+    ...(approvals === undefined ? {} : { approvals: listOf('approvals', approvals) }),
+  };
+}
 
 function setStatus({ troupe, options }: Surroundings, agentId: string, status: 'active' | 'archived') {
   const notes = options.notes === undefined ? {} : { notes: options.notes };

@@ -1,8 +1,8 @@
-import type { Event, WaitingCall } from '@troupe/protocol';
+import type { Event, WaitingCall, WaitsFor } from '@troupe/protocol';
 import { ConflictError, ForbiddenError, type StreamItem, type Troupe } from '@troupe/sdk';
 import { plain } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { numberOf } from './inbox.ts';
+import { waysOf } from './inbox.ts';
 
 /** What is typed, line by line, for whoever asks: a question that is of no use any more leaves the line to the next one. */
 export class Lines {
@@ -35,12 +35,19 @@ export class Approving {
   readonly #troupe: Troupe;
   readonly #terminal: Terminal;
   readonly #lines: Lines | null;
+  readonly #leave: { goOn: string; now: () => void };
   /** What each call that is asked about waits for: that somebody else settles it. */
   readonly #settled = new Map<string, () => void>();
   #asking: Promise<void> = Promise.resolve();
 
-  /** Without lines, nobody is asked. */
-  constructor(troupe: Troupe, terminal: Terminal, lines: Lines | null) {
+  /** Without lines, nobody is asked. `leave`: what ends the waiting where there are no more lines, and how to come back. */
+  constructor(
+    troupe: Troupe,
+    terminal: Terminal,
+    lines: Lines | null,
+    leave: { goOn: string; now: () => void },
+  ) {
+    this.#leave = leave;
     this.#troupe = troupe;
     this.#terminal = terminal;
     this.#lines = lines;
@@ -50,7 +57,7 @@ export class Approving {
     if (item.kind !== 'event' || item.event.runId !== run) return;
     const { type, data } = item.event;
     if (type !== 'tool.waiting') this.#settled.get(String(data.id))?.();
-    else if (data.waitsFor === 'approval' || data.waitsFor === 'person') this.#queue(item.event);
+    else if (data.waitsFor !== 'task') this.#queue(item.event);
   }
 
   /** Nobody waits for the answers any more. */
@@ -63,24 +70,41 @@ export class Approving {
     const settled = new Promise<null>((resolve) => this.#settled.set(id, () => resolve(null)));
     // One question at a time.
     this.#asking = this.#asking
-      .then(() => this.#ask(runId!, id, settled))
+      .then(() => this.#ask(runId!, id, data.waitsFor as WaitsFor, settled))
       .catch((error: Error) => this.#terminal.err(plain(`  ${error.message}\n`)))
       .finally(() => this.#settled.delete(id));
   }
 
-  async #ask(runId: string, callId: string, settled: Promise<null>): Promise<void> {
-    const { data } = await this.#troupe.inbox.list({ query: { runId, limit: 200 } });
-    const call = data.find((one) => one.callId === callId);
+  async #find(runId: string, callId: string, waitsFor: WaitsFor): Promise<WaitingCall | undefined> {
+    const { data } = await this.#troupe.inbox.list({ query: { runId, waitsFor, limit: 200 } });
+    return data.find((one) => one.callId === callId);
+  }
+
+  async #ask(runId: string, callId: string, waitsFor: WaitsFor, settled: Promise<null>): Promise<void> {
+    const call = await this.#find(runId, callId, waitsFor);
     if (!call) return;
     const what = `${call.tool} ${JSON.stringify(call.arguments)}`;
+    if (call.waitsFor === 'client') {
+      const until = call.deadline ? ` until ${call.deadline}` : '';
+      this.#terminal.err(plain(`  [${what}] waits${until} for a client that executes it\n`));
+      return this.#tellWays(call);
+    }
     if (call.waitsFor !== 'approval') {
       this.#terminal.err(plain(`  [${what}] may or may not have taken effect, and waits for a person:\n`));
-      return this.#terminal.err(`  troupe inbox retry | complete | fail ${numberOf(call)}\n`);
+      return this.#tellWays(call);
     }
     this.#terminal.err(plain(`  [${what}] waits for approval\n`));
     const line = this.#lines && (await this.#answerTo('  Approve? y, n, or why not\n', settled));
-    if (line === null) this.#terminal.err(`  troupe inbox approve | reject ${numberOf(call)}\n`);
-    else if (line !== undefined) await this.#settle(call, line.trim());
+    if (line === null) {
+      this.#tellWays(call);
+      if (this.#lines) this.#leave.now();
+    } else if (line !== undefined) await this.#settle(call, line.trim());
+  }
+
+  #tellWays(call: WaitingCall): void {
+    this.#terminal.err(
+      `  ${waysOf(call)}\n  Nobody needs to wait here. Come back with: ${this.#leave.goOn}\n`,
+    );
   }
 
   /** Undefined where it was settled meanwhile, null where nobody answers. */

@@ -9,6 +9,8 @@ import { Writing } from './writing.ts';
 
 /** What shells tell of a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
+/** The input ended before it answered what the run waits for. */
+const UNSETTLED = 1;
 
 /** One message and its answer, or a conversation line by line. What the agent writes is shown while it writes it. */
 export const chat: Command = async (given) => {
@@ -28,8 +30,8 @@ export const chat: Command = async (given) => {
   if (terminal.isWatched) terminal.err(`${agent.name}. An empty line ends it; the session stays.\n`);
   let code = 0;
   const lines = new Lines(terminal.lines('> '));
-  // What is piped in are messages: none of them is taken for a yes.
-  const asked = terminal.isWatched && !options.json ? lines : null;
+  // A question takes the next line, also of what is piped in: only "y" and "yes" approve.
+  const asked = options.json ? null : lines;
   try {
     for (let line = await lines.take(); line !== null && line.trim() !== ''; line = await lines.take()) {
       try {
@@ -82,14 +84,16 @@ async function say(
   const interrupt = new AbortController();
   const undo = terminal.onInterrupt(() => interrupt.abort());
   const writing = options.json ? null : new Writing(terminal);
-  const approving = options.json ? null : new Approving(troupe, terminal, lines);
+  const left = new AbortController();
+  const leave = { goOn, now: () => left.abort() };
+  const approving = options.json ? null : new Approving(troupe, terminal, lines, leave);
   try {
     const { model } = options;
     const modelId = model && options.session ? { modelId: await modelIdOf(troupe, model) } : {};
     const turn = await session.sendAndWait(
       { content: { text }, ...modelId },
       {
-        signal: interrupt.signal,
+        signal: AbortSignal.any([interrupt.signal, left.signal]),
         onItem: (item, posted) => {
           writing?.show(item, posted);
           approving?.hear(item, posted.run?.id);
@@ -101,6 +105,7 @@ async function say(
     if (options.json) terminal.out(`${JSON.stringify({ sessionId: session.id, ...turn })}\n`);
     return 0;
   } catch (error) {
+    if (left.signal.aborted) return UNSETTLED;
     if (!interrupt.signal.aborted) throw error;
     writing?.stop();
     const message = 'The agent goes on without you.';

@@ -3,7 +3,7 @@ import type { Json, WaitingCall } from '@troupe/protocol';
 import type { Troupe } from '@troupe/sdk';
 import { CommandError } from '../failure.ts';
 import { json, MORE, plain, table } from '../output.ts';
-import { limitOf } from '../parse.ts';
+import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { ID } from './find-agent.ts';
@@ -22,12 +22,37 @@ export function numberOf({ runId, callId, argumentsHash }: WaitingCall): string 
 
 type Settle = (given: Surroundings, call: WaitingCall) => Promise<{ status: string; openCalls: number }>;
 
+/** What can be done about a call, by what it waits for. */
+const WAYS: Record<WaitingCall['waitsFor'], readonly string[]> = {
+  approval: ['approve', 'reject'],
+  person: ['retry', 'complete', 'fail'],
+  client: ['answer'],
+  task: [],
+};
+const WHY: Record<WaitingCall['waitsFor'], string> = {
+  approval: 'waits for approval',
+  person: 'may or may not have taken effect',
+  client: 'waits for a client that executes it',
+  task: 'waits for a task',
+};
+
+/** The commands to type for it. */
+export function waysOf(call: WaitingCall): string {
+  const needs = call.waitsFor === 'client' ? ' --output <json>' : '';
+  return `troupe inbox ${WAYS[call.waitsFor].join(' | ')} ${numberOf(call)}${needs}`;
+}
+
 /** Finds the call that is meant, and does this to it. */
-function settles(said: string, settle: Settle): Command {
+function settles(action: string, said: string, settle: Settle): Command {
   return async (given) => {
     const { terminal, options } = given;
     const call = await findCall(given);
-    const { runId, callId, tool } = call;
+    const { runId, callId, tool, waitsFor } = call;
+    if (!WAYS[waitsFor].includes(action))
+      throw new CommandError(
+        'wrong_settlement',
+        `${tool} ${WHY[waitsFor]}: it cannot be settled by ${action}. Use: ${waysOf(call)}`,
+      );
     const settled = await settle(given, call);
     if (options.json) return terminal.out(json({ runId, callId, ...settled }));
     const more = settled.openCalls > 0 ? `; ${settled.openCalls} more of the run wait` : '';
@@ -37,7 +62,10 @@ function settles(said: string, settle: Settle): Command {
 
 export const inbox: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
-    const { data, nextCursor } = await troupe.inbox.list({ query: { limit: limitOf(options) } });
+    const asked = options.for
+      ? { waitsFor: oneOf('for', options.for, ['approval', 'person', 'client']) }
+      : {};
+    const { data, nextCursor } = await troupe.inbox.list({ query: { limit: limitOf(options), ...asked } });
     terminal.out(
       options.json
         ? json(data.map((call) => ({ number: numberOf(call), ...call })))
@@ -49,20 +77,32 @@ export const inbox: Record<string, Command> = {
     const call = await findCall(given);
     show(given, { number: numberOf(call), ...call });
   },
-  approve: settles('approved', ({ troupe, options }, call) =>
+  approve: settles('approve', 'approved', ({ troupe, options }, call) =>
     troupe.inbox.approve(
       call,
       options.arguments === undefined ? {} : { arguments: jsonOf('arguments', options.arguments) },
     ),
   ),
-  reject: settles('rejected', ({ troupe, options }, call) => troupe.inbox.reject(call, options.reason)),
-  retry: settles('to be tried again', ({ troupe }, call) => troupe.inbox.retry(call)),
-  complete: settles('completed', ({ troupe, options }, call) =>
+  reject: settles('reject', 'rejected', ({ troupe, options }, call) =>
+    troupe.inbox.reject(call, options.reason),
+  ),
+  retry: settles('retry', 'to be tried again', ({ troupe }, call) => troupe.inbox.retry(call)),
+  complete: settles('complete', 'completed', ({ troupe, options }, call) =>
     troupe.inbox.complete(call, jsonOf('output', needed('output', options.output))),
   ),
-  fail: settles('failed', ({ troupe, options }, call) =>
+  fail: settles('fail', 'failed', ({ troupe, options }, call) =>
     troupe.inbox.fail(call, needed('reason', options.reason)),
   ),
+  answer: settles('answer', 'answered', ({ troupe, options }, { runId, callId }) => {
+    const { output, reason } = options;
+    if ((output === undefined) === (reason === undefined))
+      throw new UsageError('give --output or --reason, one of them');
+    const said =
+      reason === undefined
+        ? { result: jsonOf('output', output!) }
+        : { error: { code: 'tool_error', message: reason } };
+    return troupe.inbox.results({ params: { runId }, body: { callId, ...said } });
+  }),
 };
 
 function rowOf(call: WaitingCall): Record<string, unknown> {
@@ -92,17 +132,18 @@ async function findCall({ troupe, words }: Surroundings): Promise<WaitingCall> {
     );
   throw new CommandError(
     'call_not_found',
-    `No such call waits for a person: ${words.join(' ')}. It may be settled; \`troupe inbox\` shows what waits.`,
+    `No such call waits: ${words.join(' ')}. It may be settled; \`troupe inbox\` shows what waits for a person, \`troupe inbox --for client\` the rest.`,
   );
 }
 
 async function waiting(troupe: Troupe, runId: string | undefined): Promise<WaitingCall[]> {
   const calls: WaitingCall[] = [];
   const of = runId === undefined ? {} : { runId };
-  for await (const call of troupe.all<WaitingCall>(({ query }) =>
-    troupe.inbox.list({ query: { ...query, ...of, limit: 200 } }),
-  ))
-    calls.push(call);
+  for (const who of [{}, { waitsFor: 'client' as const }])
+    for await (const call of troupe.all<WaitingCall>(({ query }) =>
+      troupe.inbox.list({ query: { ...query, ...of, ...who, limit: 200 } }),
+    ))
+      calls.push(call);
   return calls;
 }
 

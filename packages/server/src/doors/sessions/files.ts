@@ -48,3 +48,8 @@ export async function getTodos(parts: Given, who: Who, address: SessionAddress) 
   const { threadId } = await getSession(parts, who, address);
   return store.readTodos(parts.db, threadId);
 }
+
+export async function getFindings(parts: Given, who: Who, address: SessionAddress) {
+  const { threadId } = await getSession(parts, who, address);
+  return store.listFindings(parts.db, who.project, threadId);
+}

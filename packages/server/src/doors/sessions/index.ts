@@ -8,7 +8,7 @@ export * from './actions.ts';
 export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { createSessionsDoor, sessionsDoor } from './door.ts';
-export { deleteFiles, getTodos, listFiles, readFile, writeFile } from './files.ts';
+export { deleteFiles, getFindings, getTodos, listFiles, readFile, writeFile } from './files.ts';
 export { type Edit, forkRun } from './fork.ts';
 export { argumentsHash, decideCall, listWaiting, takeResults } from './inbox.ts';
 export { type Posting, postMessage } from './post.ts';

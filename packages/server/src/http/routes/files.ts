@@ -1,5 +1,12 @@
-import { type File, fileEndpoints, todoEndpoints } from '@troupe/protocol';
-import { deleteFiles, getTodos, listFiles, readFile, writeFile } from '../../doors/sessions/index.ts';
+import { type File, fileEndpoints, findingEndpoints, todoEndpoints } from '@troupe/protocol';
+import {
+  deleteFiles,
+  getFindings,
+  getTodos,
+  listFiles,
+  readFile,
+  writeFile,
+} from '../../doors/sessions/index.ts';
 import type { FileRow } from '../../store/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 
@@ -30,6 +37,9 @@ export function fileRoutes(endpoints: Endpoints): void {
     const { todos, updatedAt } = await getTodos(services, caller, params);
     return { todos, updatedAt: updatedAt?.toISOString() ?? null };
   });
+  endpoints.serve(findingEndpoints.list, async ({ services, caller, params }) => ({
+    findings: await getFindings(services, caller, params),
+  }));
 }
 
 function present({ path, size, type, createdAt, updatedAt }: FileRow): File {

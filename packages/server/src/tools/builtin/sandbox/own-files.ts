@@ -40,6 +40,8 @@ export class OwnFiles {
         const file = filePath(path);
         await this.#read(file);
         this.#change(file, null);
+        // Written and deleted again: for everybody else there never was such a file.
+        if (!(await this.#files.read(this.#thread, file))) this.changes.delete(file);
         return '';
       }
     }

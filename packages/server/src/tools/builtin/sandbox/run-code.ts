@@ -38,13 +38,24 @@ function failureOf(
 ): [code: string, message: string] {
   const [code, sentence] = sentenceOf(kind, message, timeLimitMs);
   const printed = output ? ` Output until then: ${output.slice(-1_500)}` : '';
-  return [code, `${sentence} No file was changed.${printed}`];
+  return [code, `${ended(sentence)}No file was changed.${printed}`];
+}
+
+/** Lines, such as those that say where the code threw, end with a line of their own; a sentence with a full stop. */
+function ended(text: string): string {
+  if (text.includes('\n')) return `${text}\n`;
+  return /[.!?]$/.test(text) ? `${text} ` : `${text}. `;
+}
+
+/** Without the places in what stands around the code, which say nothing to whoever wrote it. */
+function thrown(message: string): string {
+  return message.replace(/^\s+at [^\n]*\bprelude\.js:[^\n]*(\n|$)/gm, '').trim();
 }
 
 function sentenceOf(kind: string, message: string, timeLimitMs: number): [string, string] {
   switch (kind) {
     case 'code':
-      return ['code_failed', `The code threw ${message.trim()}`.slice(0, 2_000)];
+      return ['code_failed', `The code threw ${thrown(message)}`.slice(0, 2_000)];
     case 'time':
       return ['code_too_slow', `The code did not end within ${timeLimitMs} ms and was stopped.`];
     case 'memory':
@@ -54,7 +65,7 @@ function sentenceOf(kind: string, message: string, timeLimitMs: number): [string
     case 'pending':
       return ['code_never_ends', 'The code awaits a promise that nothing will settle; there are no timers.'];
     case 'result':
-      return ['result_unusable', `The result is no JSON: ${message.trim()}`.slice(0, 1_000)];
+      return ['result_unusable', `The result is no JSON: ${thrown(message)}`.slice(0, 1_000)];
     case 'result_size':
       return ['result_too_large', `The result has ${message} bytes, which is too much. Write it to a file.`];
     case 'requests':
