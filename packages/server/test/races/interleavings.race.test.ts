@@ -177,6 +177,8 @@ class Scene {
     for (let round = 0; round < 100; round++) {
       const left = await open();
       if (left.length === 0) return [];
+      // Nobody can settle what has come to its deadline: the sweep does.
+      await expire(arena.process(0).db, 100);
       for (const { id, status } of left) {
         if (status !== 'waiting_tool') continue;
         for (const call of await arena.stage.calls(id)) {
