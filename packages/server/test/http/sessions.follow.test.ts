@@ -43,7 +43,9 @@ async function witness(): Promise<void> {
   await stage.db.pool.query(`create table public.witnessed (thread uuid, seq bigint, status text)`);
   await stage.db.pool.query(`create function public.witness() returns trigger language plpgsql as $$ begin
     insert into public.witnessed select t.id, t.last_event_seq, case when a.status in ('queued', 'running') then 'running'
-        when a.status is not null then 'waiting' when t.failed_run_id is not null then 'failed' else 'pending' end
+        when a.status is not null then 'waiting'
+        when exists (select from troupe.runs q where q.thread_id = t.id and q.status = 'queued' and not q.ready) then 'running'
+        when t.failed_run_id is not null then 'failed' else 'pending' end
       from troupe.threads t left join troupe.runs a on a.id = t.active_run_id where t.id = new.thread_id;
     return null; end $$`);
   for (const [name, what] of [
