@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 // Files, to-do lists and code, from the API to the rows: once with a model that does what the message says in JSON, once with
 // the demo model, which calls what it is told to call.
+// Long because all of it shares the servers, which take longer to start than most of the tests.
 
 const CARRIED = ['file_system', 'todo_list', 'sandbox'];
 let server: TestServer;

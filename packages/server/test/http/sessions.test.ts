@@ -6,6 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { gate } from '../kernel/scene.ts';
 import { SessionStage } from './session-stage.ts';
 
+// Long because it is what a person sees of a session, from the first message to its deletion, in one place.
+
 let stage: SessionStage;
 afterEach(async () => {
   expect(await violations(stage.db.pool)).toEqual([]);

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openUnruly } from '../tools/unruly.ts';
 
 // One server, one server that misbehaves; every test has tools and agents of its own. A message names the calls to be made.
+// Long because all of it shares the servers, which take longer to start than most of the tests.
 
 let unruly: Awaited<ReturnType<typeof openUnruly>>;
 let server: TestServer;

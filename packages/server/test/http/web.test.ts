@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { Web } from '../outgoing/web.ts';
 
 // What agents read of the web, over HTTP. One server with the demo model, one whose model calls what the message names.
+// Long because all of it shares the servers, which take longer to start than most of the tests.
 
 let demo: TestServer;
 let scripted: TestServer;

@@ -7,6 +7,8 @@ import { ask, buildRequest, buildTool, RUN_ID, streamedInput, streamedText, user
 import { type Format, formats, type Said } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
 
+// Long because every provider is asked the same: what one answers wrongly is seen beside the others.
+
 const KEY = 'very-secret-0123456789';
 let wire: WireServer;
 beforeAll(async () => {
