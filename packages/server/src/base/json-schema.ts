@@ -51,17 +51,15 @@ let meta: Ajv2020 | null = null;
 let spentMs = 0;
 
 /**
- * A sentence that says what is wrong with the arguments, or null. Throws where the schema itself is broken, or takes too long
- * for these arguments.
+ * A sentence that says what is wrong with the arguments, or null; `what` names the whole of them. Throws where the schema itself
+ * is broken, or takes too long for these arguments.
  */
-export function argumentProblem(schema: JsonObject, args: unknown): string | null {
+export function argumentProblem(schema: JsonObject, args: unknown, what = 'the arguments'): string | null {
   const known = validator(schema);
   const { validate } = known;
   if (fits(known, args)) return null;
   const error = validate.errors?.[0];
-  const where = error?.instancePath
-    ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\``
-    : 'the arguments';
+  const where = error?.instancePath ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\`` : what;
   return `${where} ${error?.message ?? 'do not fit the schema'}`;
 }
 

@@ -47,8 +47,8 @@ export function outputOf(
       : { problem: `it is not JSON: ${messageOf(error).slice(0, 200)}` };
   }
   try {
-    const problem = argumentProblem(schema, output);
-    if (problem) return { problem: `it does not fit the schema: ${problem.replace('the arguments', 'it')}` };
+    const problem = argumentProblem(schema, output, 'it');
+    if (problem) return { problem: `it does not fit the schema: ${problem}` };
   } catch (error) {
     return { problem: `it could not be checked against the schema: ${messageOf(error)}` };
   }

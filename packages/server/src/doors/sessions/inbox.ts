@@ -239,18 +239,17 @@ function fitting(result: Json, { tool, limits }: Found, index: number): Json {
   const output = checkedOutput(result, limits, `results.${index}.result`);
   const schema = tool?.config.outputSchema;
   const problem =
-    schema && typeof schema === 'object' && !Array.isArray(schema) ? misfit(schema, output) : null;
+    schema && typeof schema === 'object' && !Array.isArray(schema) ? misfit(schema, output, 'it') : null;
   if (problem === null) return output;
-  const said = problem.replace(/^the arguments/, 'it');
-  throw new Refusal('invalid', 'result_invalid', `The result does not fit \`${tool!.name}\`: ${said}.`, {
-    issues: [{ path: `results.${index}.result`, message: said }],
+  throw new Refusal('invalid', 'result_invalid', `The result does not fit \`${tool!.name}\`: ${problem}.`, {
+    issues: [{ path: `results.${index}.result`, message: problem }],
   });
 }
 
 /** What cannot be checked does not fit: whoever sent it is told, and can send something simpler. */
-function misfit(schema: JsonObject, value: Json): string | null {
+function misfit(schema: JsonObject, value: Json, what?: string): string | null {
   try {
-    return argumentProblem(schema, value);
+    return argumentProblem(schema, value, what);
   } catch (error) {
     return `it cannot be checked against the schema: ${messageOf(error)}`;
   }
