@@ -26,6 +26,7 @@ const scalars: Record<string, string> = {
   bigint: 'number', // all of ours stay below 2^53, and the driver is told so
   boolean: 'boolean',
   bytea: 'Buffer',
+  int8multirange: 'string', // as Postgres writes it; only functions work with it
 };
 
 /** schema.gen.ts: one interface per table, for Kysely. */

@@ -82,6 +82,10 @@ export const agentDefinition = z.strictObject({
       'What becomes of a call that must run only once and whose outcome a crash left unknown: `tell` the model, or `wait` for a person.',
     )
     .default('tell'),
+  replyWaiting: z
+    .boolean()
+    .describe('In a space: whether it may wait for replies to what it says (`send_message` with `wait`).')
+    .default(false),
   metadata: metadata.default({}),
 });
 export type AgentDefinition = z.infer<typeof agentDefinition>;
@@ -113,6 +117,7 @@ export const agentPatch = z.strictObject({
   answer: answerFormat.nullable().optional(),
   limits: agentLimits.nullable().optional(),
   inDoubt: z.enum(['tell', 'wait']).optional(),
+  replyWaiting: z.boolean().optional(),
   metadata: metadata.nullable().optional(),
   status: z.enum(['active', 'archived']).optional(),
   notes: z

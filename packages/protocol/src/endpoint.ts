@@ -13,6 +13,8 @@ export const scope = z.enum([
   'sessions:write',
   'runs:read',
   'runs:write',
+  'spaces:read',
+  'spaces:write',
   'models:read',
   'models:write',
   'admin',

@@ -1,15 +1,19 @@
 import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
 import { capabilityEndpoints } from './capabilities.ts';
+import { clientEndpoints } from './clients.ts';
 import type { Endpoint } from './endpoint.ts';
+import { entityEndpoints } from './entities.ts';
 import { fileEndpoints } from './files.ts';
 import { findingEndpoints } from './findings.ts';
 import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
+import { planEndpoints, serviceEndpoints } from './plans.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
+import { spaceEndpoints } from './spaces.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
 
@@ -18,14 +22,19 @@ export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
   capabilities: capabilityEndpoints,
+  clients: clientEndpoints,
+  entities: entityEndpoints,
   files: fileEndpoints,
   findings: findingEndpoints,
   goals: goalEndpoints,
   inbox: inboxEndpoints,
   memories: memoryEndpoints,
   models: modelEndpoints,
+  plans: planEndpoints,
   runs: runEndpoints,
+  services: serviceEndpoints,
   sessions: sessionEndpoints,
+  spaces: spaceEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
 } as const;

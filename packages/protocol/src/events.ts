@@ -10,7 +10,9 @@ export const eventTypes = [
   ...['message.created', 'message.failed'],
   ...['tool.started', 'tool.completed', 'tool.failed', 'tool.waiting', 'tool.approved'],
   ...['run.queued', 'run.started', 'run.waiting_tool', 'run.waiting_reply', 'run.resumed'],
-  ...['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'],
+  ...['run.completed', 'run.failed', 'run.canceled', 'run.absorbed', 'run.refused'],
+  ...['agent.active', 'agent.inactive'],
+  ...['space.updated', 'space.member.joined', 'space.member.left', 'space.read'],
   ...['budget.warning', 'budget.exhausted'],
 ] as const;
 
@@ -26,6 +28,7 @@ export const event = z.object({
     .describe('Such as `run.completed`. There may be new ones: pass over those that you do not know.'),
   threadId: id,
   sessionId: id.describe('Absent in a thread that is no session.').optional(),
+  spaceId: id.describe('Absent in a thread that is no space.').optional(),
   runId: id.describe('The run it is of.').optional(),
   step: z.number().int().describe('The step of that run.').optional(),
   data: jsonObject.describe(
@@ -54,6 +57,10 @@ export const delta = z.object({
   text: z.string().describe('The piece.'),
   callId: z.string().describe('The call that is being written, for `tool.delta`.').optional(),
   name: z.string().describe('The tool of that call.').optional(),
+  streamId: id
+    .describe('In a space: the id that the message will have. It takes the place of what was live.')
+    .optional(),
+  entityId: id.describe('In a space: who speaks.').optional(),
 });
 export type Delta = z.infer<typeof delta>;
 

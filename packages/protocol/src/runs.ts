@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
+import { jsonObject } from './json.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
 import { newSession, retry, retryMeaning, session } from './sessions.ts';
 import { toolCall } from './tool-calls.ts';
@@ -44,7 +45,10 @@ const cost = z
 export const run = z.object({
   id,
   agentId: id.nullable().describe('The agent that works; null where it is gone.'),
+  entityId: id.nullable().describe('Who speaks in it: the entity of the agent.'),
   sessionId: id.nullable().describe('Null for a run that is of no session, such as a fork.'),
+  spaceId: id.nullable().describe('The space of the message that started it.'),
+  activeSpaceId: id.nullable().describe('The space that it speaks in now.'),
   threadId: id,
   status: runStatus.describe(
     '`waiting_tool` and `waiting_reply` hold no process: somebody outside has to act.',
@@ -62,6 +66,13 @@ export const run = z.object({
     ),
   triggerType: z.string().describe('What began it, such as `message`.'),
   triggerMessageId: id.nullable().describe('The message that it answers.'),
+  trigger: jsonObject.describe(
+    'What began it. `space_message`: the message with its space and sender. `plan`: the plan. `service`: the `serviceName` and the `payload`.',
+  ),
+  chainDepth: z
+    .number()
+    .int()
+    .describe('How many runs of agents lie between it and what a person, a plan or a service began.'),
   forkedFrom: z
     .object({ runId: id, step: z.number().int() })
     .nullable()
@@ -81,6 +92,10 @@ export const run = z.object({
     .describe(
       '`user`: somebody canceled it. `absorbed`: another run answers its message too. `timeout`, `budget`: a limit. `superseded`: a message interrupted it.',
     ),
+  absorbedBy: id.nullable().describe('The run that took it over.'),
+  metadata: jsonObject.describe(
+    '`waitState`, where it waits for a reply: for whom, since when, and what came.',
+  ),
   createdAt: timestamp,
   startedAt: timestamp.nullable(),
   completedAt: timestamp.nullable(),

@@ -37,6 +37,15 @@ export const snapshotTool = z.strictObject({
     .int()
     .positive()
     .default(24 * 3_600_000),
+  /** Whether calls are shown in the space where they are made; absent: no. */
+  shown: z
+    .strictObject({
+      when: z.enum(['always', 'result']),
+      input: z.boolean(),
+      output: z.boolean(),
+      customUI: z.string().optional(),
+    })
+    .optional(),
   config: jsonObject.default({}),
 });
 export type SnapshotTool = z.infer<typeof snapshotTool>;
@@ -130,6 +139,8 @@ export const agentSnapshot = z.strictObject({
   approvers: z.literal('keys').optional(),
   /** Absent: the answer is free text. */
   answer: answerFormat.optional(),
+  /** Whether it may wait for replies in a space. */
+  replyWaiting: z.literal(true).optional(),
   config: jsonObject.default({}),
 });
 export type AgentSnapshot = z.infer<typeof agentSnapshot>;

@@ -35,6 +35,7 @@ export function compileAgent(definition: AgentDefinition, found: Found): AgentSn
     inDoubt: definition.inDoubt,
     ...(definition.approvers === 'keys' ? { approvers: 'keys' } : {}),
     ...(definition.answer ? { answer: definition.answer } : {}),
+    ...(definition.replyWaiting ? { replyWaiting: true } : {}),
   });
 }
 

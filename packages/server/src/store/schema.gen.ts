@@ -152,6 +152,13 @@ export interface Findings {
   created_at: Timestamp<undefined>;
 }
 
+export interface FoldedMessages {
+  entity_id: string;
+  message_id: string;
+  run_id: string;
+  space_id: string;
+}
+
 export interface Goals {
   id: string;
   project_id: string;
@@ -201,6 +208,20 @@ export interface LlmProviders {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Memberships {
+  space_id: string;
+  entity_id: string;
+  role: Generated<'admin' | 'member'>;
+  ordering: Generated<'parallel' | 'serial'>;
+  joined_seq: number;
+  seen: Generated<string>;
+  last_processed_seq: number;
+  last_processed_message_id: string | null;
+  last_seen_seq: Generated<number>;
+  last_seen_message_id: string | null;
+  joined_at: Timestamp<undefined>;
+}
+
 export interface Memories {
   project_id: string;
   entity_id: string;
@@ -243,6 +264,20 @@ export interface Projects {
   outgoing: JsonColumn<undefined>;
 }
 
+export interface ReplyWaits {
+  run_id: string;
+  call_id: string;
+  space_id: string;
+  entity_id: string;
+  message_id: string;
+  message_seq: number;
+  waiting_for: JsonColumn;
+  any_reply: boolean;
+  replies: JsonColumn<undefined>;
+  timeout_ms: number;
+  started_at: Timestamp<undefined>;
+}
+
 export interface RunHeads {
   run_id: string;
   worker_id: string | null;
@@ -252,6 +287,13 @@ export interface RunHeads {
   input_tokens: number;
   output_tokens: number;
   cost: number;
+}
+
+export interface RunShown {
+  run_id: string;
+  space_id: string;
+  seqs: Generated<string>;
+  prompt_upto: number | null;
 }
 
 export interface RunSteps {
@@ -324,6 +366,9 @@ export interface Runs {
   updated_at: Timestamp<undefined>;
   takeovers_in_all: Generated<number>;
   owner_id: string | null;
+  space_id: string | null;
+  active_space_id: string | null;
+  origin_id: string | null;
 }
 
 export interface Secrets {
@@ -344,6 +389,19 @@ export interface Sessions {
   tags: Generated<string[]>;
   model_id: string | null;
   policy: Generated<'queue' | 'steer' | 'interrupt' | 'reject'>;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
+export interface Spaces {
+  id: string;
+  project_id: string;
+  name: string | null;
+  description: string | null;
+  policy: Generated<'all' | 'mentions' | 'humans'>;
+  chain_depth: Generated<number>;
+  agent_runs: Generated<number>;
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
@@ -375,7 +433,7 @@ export interface ToolCalls {
   args: JsonColumn;
   effect: 'pure' | 'idempotent' | 'once';
   status: 'requested' | 'running' | 'completed' | 'failed' | 'canceled' | 'expired' | 'in_doubt';
-  waits_for: 'client' | 'approval' | 'person' | 'task' | null;
+  waits_for: 'client' | 'approval' | 'person' | 'task' | 'reply' | null;
   output: JsonColumn<null | undefined>;
   error: JsonColumn<null | undefined>;
   attempt: Generated<number>;
@@ -431,19 +489,24 @@ export interface DB {
   file_totals: FileTotals;
   files: Files;
   findings: Findings;
+  folded_messages: FoldedMessages;
   goals: Goals;
   idempotency_keys: IdempotencyKeys;
   llm_models: LlmModels;
   llm_providers: LlmProviders;
+  memberships: Memberships;
   memories: Memories;
   messages: Messages;
   migrations: Migrations;
   projects: Projects;
+  reply_waits: ReplyWaits;
   run_heads: RunHeads;
+  run_shown: RunShown;
   run_steps: RunSteps;
   runs: Runs;
   secrets: Secrets;
   sessions: Sessions;
+  spaces: Spaces;
   threads: Threads;
   todo_lists: TodoLists;
   tool_calls: ToolCalls;

@@ -28,12 +28,14 @@ const WAYS: Record<WaitingCall['waitsFor'], readonly string[]> = {
   person: ['retry', 'complete', 'fail'],
   client: ['answer'],
   task: [],
+  reply: [],
 };
 const WHY: Record<WaitingCall['waitsFor'], string> = {
   approval: 'waits for approval',
   person: 'may or may not have taken effect',
   client: 'waits for a client that executes it',
   task: 'waits for a task',
+  reply: 'waits for a reply',
 };
 
 /** The commands to type for it. */

@@ -14,7 +14,7 @@ export interface AgentRow {
   system_prompt: string;
   default_model_id: string | null;
   tags: string[];
-  /** fallbackModelIds, approvals, approvers, answer, limits, inDoubt, metadata. */
+  /** fallbackModelIds, approvals, approvers, answer, limits, inDoubt, replyWaiting, metadata. */
   config: JsonObject;
   capabilities: { id: string; config: JsonObject }[];
   /** By name, in the agent's order. */
@@ -174,14 +174,24 @@ export async function setAgentStatus(
 }
 
 function columnsOf(definition: AgentDefinition) {
-  const { fallbackModelIds, approvals, approvers, answer, limits, inDoubt, metadata } = definition;
+  const { fallbackModelIds, approvals, approvers, answer, limits, inDoubt, replyWaiting, metadata } =
+    definition;
   return {
     name: definition.name,
     description: definition.description,
     system_prompt: definition.systemPrompt,
     default_model_id: definition.defaultModelId,
     tags: definition.tags,
-    config: toJsonText({ fallbackModelIds, approvals, approvers, answer, limits, inDoubt, metadata }),
+    config: toJsonText({
+      fallbackModelIds,
+      approvals,
+      approvers,
+      answer,
+      limits,
+      inDoubt,
+      replyWaiting,
+      metadata,
+    }),
   };
 }
 

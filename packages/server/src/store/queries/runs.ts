@@ -1,6 +1,7 @@
 import type {
   CancelReason,
   Json,
+  JsonObject,
   MessageRole,
   RunError,
   RunStatus,
@@ -32,7 +33,10 @@ export async function endOf(db: Database, run: string): Promise<RunEnd | null> {
 export interface RunRecord {
   id: string;
   agentId: string | null;
+  entityId: string | null;
   sessionId: string | null;
+  spaceId: string | null;
+  activeSpaceId: string | null;
   threadId: string;
   status: RunStatus;
   step: number;
@@ -40,6 +44,8 @@ export interface RunRecord {
   takeovers: number;
   triggerType: string;
   triggerMessageId: string | null;
+  trigger: JsonObject;
+  chainDepth: number;
   forkedFrom: { runId: string; step: number } | null;
   inputTokens: number;
   outputTokens: number;
@@ -47,11 +53,20 @@ export interface RunRecord {
   outcome: Json;
   error: RunError | null;
   cancelReason: CancelReason | null;
+  absorbedBy: string | null;
+  metadata: JsonObject;
   createdAt: Date;
   startedAt: Date | null;
   completedAt: Date | null;
   canceledAt: Date | null;
 }
+
+// Where it was forked from is told beside it.
+const TRIGGER = `r.trigger - 'forkedFrom' - 'forkedAtStep'`;
+// What a run waits for, as the one who waits sees it.
+const METADATA = `r.metadata || coalesce((select jsonb_build_object('waitState', jsonb_build_object('spaceId', w.space_id, 'messageId', w.message_id, 'toolCallId', w.call_id,
+    'waitingFor', w.waiting_for, 'startedAt', w.started_at, 'timeout', w.timeout_ms, 'replies', w.replies))
+  from troupe.reply_waits w where w.run_id = r.id order by w.started_at, w.call_id limit 1), '{}')`;
 
 // While a worker holds a run, how far it came is in its head.
 const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt,
@@ -59,6 +74,8 @@ const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread
     r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", case when r.trigger_type = 'fork'
       then jsonb_build_object('runId', r.trigger->'forkedFrom', 'step', r.trigger->'forkedAtStep') end as "forkedFrom", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
     coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
+    r.entity_id as "entityId", r.space_id as "spaceId", r.active_space_id as "activeSpaceId", r.chain_depth as "chainDepth", r.absorbed_by as "absorbedBy",
+    ${TRIGGER} as trigger, ${METADATA} as metadata,
     r.created_at as "createdAt", r.started_at as "startedAt", r.completed_at as "completedAt", r.canceled_at as "canceledAt"
   from troupe.runs r left join troupe.run_heads h on h.run_id = r.id left join troupe.sessions s on s.thread_id = r.thread_id`;
 
