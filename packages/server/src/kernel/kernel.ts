@@ -104,6 +104,17 @@ export class Kernel {
     (this.#worker?.signals ?? this.#signals)?.send(hints);
   }
 
+  /** Something is new in the thread that this process wrote outside of a run's own commits. */
+  touched(thread: string): void {
+    this.#onlooker?.onTouched(thread);
+  }
+
+  /** Runs were queued, or taken from their workers, by a statement that is not one of the actions below. */
+  changed({ queued = false, runs = [] }: { queued?: boolean; runs?: string[] }): void {
+    if (runs.length > 0) this.hint({ runs, queued });
+    if (queued) this.#hintQueued();
+  }
+
   get worker(): Worker | null {
     return this.#worker;
   }
@@ -251,7 +262,7 @@ export class Kernel {
     };
     const listeners = this.#ends.get(run) ?? new Set();
     this.#ends.set(run, listeners.add(listener));
-    let first = !this.#worker; // nobody here will tell of it, so ask at once
+    let first = !this.#worker?.expects(run); // nobody here will tell of it, so ask at once
     try {
       for (;;) {
         if (!first)

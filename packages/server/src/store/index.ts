@@ -39,6 +39,7 @@ export * from './queries/purge.ts';
 export * from './queries/runs.ts';
 export * from './queries/secrets.ts';
 export * from './queries/sessions.ts';
+export * from './queries/spaces.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
 export * from './queries/start.ts';

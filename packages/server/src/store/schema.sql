@@ -1387,6 +1387,14 @@ begin
   return found;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.id_from(p_key text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.keep_used()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -95,6 +95,11 @@ create table troupe.reply_waits (
 );
 create index reply_waits_space on troupe.reply_waits (space_id);
 
+-- As `idFrom` in base/ids.ts: what a run says has the id that follows from the run and the call.
+create function troupe.id_from(p_key text) returns uuid language sql immutable strict as $$
+  select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
+$$;
+
 -- Whether a text names somebody: @name, with nothing before or behind it that would make it another word.
 create function troupe.mentions(p_text text, p_name text) returns boolean language sql immutable strict as $$
   select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || regexp_replace(troupe.folded(p_name), '([^[:alnum:][:space:]])', '\\\1', 'g') || '(?![[:alnum:]_])')
