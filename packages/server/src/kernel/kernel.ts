@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CancelReason, Json } from '@troupe/protocol';
 import { type Logger, newId, TroupeError } from '../base/index.ts';
 import * as store from '../store/index.ts';
@@ -6,6 +5,7 @@ import { type Commits, createCommits } from './commits.ts';
 import type { Door } from './door.ts';
 import type { Ended } from './loop.ts';
 import { runsStarted, toolCalls } from './meters.ts';
+import { patiently } from './patiently.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
@@ -39,7 +39,6 @@ export interface Onlooker {
   onHints(hints: Hints): void;
 }
 
-const CONTENTION_TRIES = 8;
 const END_POLL_MS = 250;
 
 /**
@@ -111,7 +110,7 @@ export class Kernel {
 
   /** Runs were queued, or taken from their workers, by a statement that is not one of the actions below. */
   changed({ queued = false, runs = [] }: { queued?: boolean; runs?: string[] }): void {
-    if (runs.length > 0) this.hint({ runs, queued });
+    if (runs.length > 0) this.hint({ runs });
     if (queued) this.#hintQueued();
   }
 
@@ -305,17 +304,5 @@ export class Kernel {
     await this.#worker?.drain();
     await this.#signals?.close();
     this.#commits.close();
-  }
-}
-
-/** Deadlocks, lock timeouts and changed circumstances: nothing was written, so the same may be tried again. */
-async function patiently<Answer>(action: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await action();
-    } catch (error) {
-      if (attempt >= CONTENTION_TRIES || !store.isContention(error)) throw error;
-      await delay(5 * attempt * (0.5 + Math.random()));
-    }
   }
 }

@@ -64,7 +64,13 @@ export type SpacePosted =
     }
   | {
       ok: false;
-      code: 'run_lost' | 'space_not_found' | 'not_a_member' | 'message_id_taken' | 'members_changed' | 'not_members';
+      code:
+        | 'run_lost'
+        | 'space_not_found'
+        | 'not_a_member'
+        | 'message_id_taken'
+        | 'members_changed'
+        | 'not_members';
       entities?: string[];
     };
 
@@ -142,7 +148,13 @@ export async function enterSpace(
   space: string,
   limit: number,
 ): Promise<Entered> {
-  return answerOf(db, 'enter_space', 'troupe.enter_space($1, $2, $3, $4, $5)', [run, epoch, worker, space, limit]);
+  return answerOf(db, 'enter_space', 'troupe.enter_space($1, $2, $3, $4, $5)', [
+    run,
+    epoch,
+    worker,
+    space,
+    limit,
+  ]);
 }
 
 export type ReadSpace =
@@ -191,7 +203,11 @@ export type Stopped =
       reason?: string | null;
     };
 
-export async function stopRun(db: Database, target: string, { run, epoch, worker }: RunFence): Promise<Stopped> {
+export async function stopRun(
+  db: Database,
+  target: string,
+  { run, epoch, worker }: RunFence,
+): Promise<Stopped> {
   return answerOf(db, 'stop_run', 'troupe.stop_run($1, $2, $3, $4)', [target, run, epoch, worker]);
 }
 
@@ -200,7 +216,12 @@ export async function spaceOfCall(db: Database, run: string, call: string): Prom
   return answerOf(db, 'space_of_call', 'troupe.space_of_call($1, $2)', [run, call]);
 }
 
-async function answerOf<Answer>(db: Database, name: string, call: string, values: unknown[]): Promise<Answer> {
+async function answerOf<Answer>(
+  db: Database,
+  name: string,
+  call: string,
+  values: unknown[],
+): Promise<Answer> {
   const rows = await db.run<{ answer: Answer }>({ name, text: `select ${call} as answer`, values });
   return rows[0]!.answer;
 }
@@ -234,7 +255,12 @@ const RUN_SEEN = `select r.id, r.status, r.trigger_type as "triggerType", r.trig
 /** Those of the same agent, the newest first. `status` null: all; `live`: that have not ended. */
 export async function runsOfAgent(
   db: Database,
-  { project, entity, status, limit }: { project: string; entity: string; status: string | null; limit: number },
+  {
+    project,
+    entity,
+    status,
+    limit,
+  }: { project: string; entity: string; status: string | null; limit: number },
 ): Promise<RunSeen[]> {
   return db.run<RunSeen & { [column: string]: unknown }>(
     {
@@ -269,7 +295,11 @@ const MOST_SPACES = 50;
 const MOST_MEMBERS = 50;
 
 /** What a run is told of its surroundings, in one statement. */
-export async function contextOfRun(db: Database, run: string, historyLength: number): Promise<RunContext | null> {
+export async function contextOfRun(
+  db: Database,
+  run: string,
+  historyLength: number,
+): Promise<RunContext | null> {
   const rows = await db.run<RunContext & { [column: string]: unknown }>(
     {
       name: 'context_of_run',
@@ -376,9 +406,17 @@ export async function listSpaceMessages(
   return backwards ? rows.reverse() : rows;
 }
 
-export async function findSpaceMessage(db: Database, space: string, id: string): Promise<SpaceMessageRow | null> {
+export async function findSpaceMessage(
+  db: Database,
+  space: string,
+  id: string,
+): Promise<SpaceMessageRow | null> {
   const rows = await db.run<SpaceMessageRow & { [column: string]: unknown }>(
-    { name: 'find_space_message', text: `${SPACE_MESSAGE} where m.thread_id = $1 and m.id = $2`, values: [space, id] },
+    {
+      name: 'find_space_message',
+      text: `${SPACE_MESSAGE} where m.thread_id = $1 and m.id = $2`,
+      values: [space, id],
+    },
     db.pool,
   );
   return rows[0] ?? null;
