@@ -108,8 +108,17 @@ export class Kernel {
     this.#onlooker?.onTouched(thread);
   }
 
-  /** Runs were queued, or taken from their workers, by a statement that is not one of the actions below. */
-  changed({ queued = false, runs = [] }: { queued?: boolean; runs?: string[] }): void {
+  /** Runs were started, queued, or taken from their workers, by a statement that is not one of the actions below. */
+  changed({
+    started = 0,
+    queued = false,
+    runs = [],
+  }: {
+    started?: number;
+    queued?: boolean;
+    runs?: string[];
+  }): void {
+    if (started > 0) runsStarted.add(started);
     if (runs.length > 0) this.hint({ runs });
     if (queued) this.#hintQueued();
   }

@@ -90,9 +90,6 @@ export async function postToSpace(db: Database, post: SpacePost): Promise<SpaceP
 
 export interface AgentStanding extends Standing {
   agentId: string;
-  /** Of its version as such: there whatever is disabled just now. */
-  versionSnapshot: string;
-  versionWallMs: number;
 }
 
 /** The agents of a space that could be started, in one statement. */
@@ -103,16 +100,31 @@ export async function agentsOfSpace(
   return db.run<AgentStanding & { [column: string]: unknown }>(
     {
       name: 'agents_of_space',
-      text: `select s.*, o.agent_id as "agentId", v.snapshot_id as "versionSnapshot", (c.compiled->'limits'->>'wallMs')::bigint as "versionWallMs"
-        from troupe.memberships o2 join troupe.entities o on o.id = o2.entity_id
+      text: `select s.*, o.agent_id as "agentId" from troupe.memberships n join troupe.entities o on o.id = n.entity_id
           join lateral (${standing(`'{}'::uuid[]`)} where a.project_id = $1 and a.id = o.agent_id and a.status = 'active') s on true
-          join troupe.agent_versions v on v.agent_id = o.agent_id and v.version = s.version
-          join troupe.compiled_snapshots c on c.id = v.snapshot_id
-        where o2.space_id = $2 and o.id <> $3`,
+        where n.space_id = $2 and o.id <> $3`,
       values: [project, space, except],
     },
     db.pool,
   );
+}
+
+/** What a version as such was compiled to: there whatever is disabled just now. */
+export async function snapshotOfVersion(
+  db: Database,
+  agent: string,
+  version: number,
+): Promise<{ snapshotId: string; wallMs: number } | null> {
+  const rows = await db.run<{ snapshotId: string; wallMs: number }>(
+    {
+      name: 'snapshot_of_version',
+      text: `select c.id as "snapshotId", (c.compiled->'limits'->>'wallMs')::bigint as "wallMs" from troupe.agent_versions v
+        join troupe.compiled_snapshots c on c.id = v.snapshot_id where v.agent_id = $1 and v.version = $2`,
+      values: [agent, version],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
 }
 
 /** A message of a space as an agent finds it. */
@@ -305,7 +317,7 @@ export async function contextOfRun(
       name: 'context_of_run',
       text: `select jsonb_build_object('id', e.id, 'name', e.display_name) as entity,
           case when s.id is not null then jsonb_build_object('id', s.id, 'name', s.name, 'description', s.description) end as space,
-          case when s.id is not null then troupe.space_history(s.id, e.id, coalesce(x.prompt_upto, t.last_message_seq), $2) else '[]' end as history,
+          case when s.id is not null then troupe.space_history(s.id, e.id, coalesce(x.prompt_upto, t.last_message_seq), $2, 1000000) else '[]' end as history,
           coalesce(t.last_message_seq, 0) as total, x.prompt_upto as "promptUpto",
           (select coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'memberCount', (select count(*) from troupe.memberships c where c.space_id = o.id),
               'members', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', coalesce(p.display_name, p.external_id), 'type', p.type) order by p.joined_at, p.id), '[]')
@@ -440,19 +452,19 @@ export async function reachSpace(
   return rows[0] ?? null;
 }
 
-/** A person by the name that the application has for them; null where nobody has it. */
-export async function findEntityId(
+/** Somebody of the project, by id or by the name that the application has for them. */
+export async function findSpeaker(
   db: Database,
   project: string,
   by: { id: string } | { externalId: string },
-): Promise<string | null> {
-  const rows = await db.run<{ id: string }>(
+): Promise<{ id: string; type: EntityType } | null> {
+  const rows = await db.run<{ id: string; type: EntityType }>(
     {
-      name: 'find_entity_id',
-      text: 'select id from troupe.entities where project_id = $1 and (id = $2 or external_id = $3)',
+      name: 'find_speaker',
+      text: 'select id, type from troupe.entities where project_id = $1 and (id = $2 or external_id = $3)',
       values: [project, 'id' in by ? by.id : null, 'externalId' in by ? by.externalId : null],
     },
     db.pool,
   );
-  return rows[0]?.id ?? null;
+  return rows[0] ?? null;
 }
