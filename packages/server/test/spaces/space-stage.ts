@@ -1,5 +1,5 @@
 import type { Agent, PostedSpaceMessage, Problem, Run, SpaceMessage } from '@troupe/protocol';
-import { newId, type Script } from '@troupe/server';
+import { createLogger, newId, type Script } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 
@@ -19,7 +19,7 @@ export class SpaceStage {
   }
 
   static async open(script: Script): Promise<SpaceStage> {
-    const server = await openServer({ postgresUrl: inject('postgresUrl'), script });
+    const server = await openServer({ postgresUrl: inject('postgresUrl'), script, logger: createLogger('error') });
     // Made by the first request that needs it.
     await fetch(`${server.url}/v1/agents`);
     const { rows } = await server.db.pool.query('select id from troupe.projects');
@@ -53,21 +53,32 @@ export class SpaceStage {
   }
 
   async person(name: string): Promise<Person> {
-    const { id } = await this.done<{ id: string }>('POST', '/v1/entities', {
-      externalId: `${name}-${newId()}`,
-      displayName: name,
-    });
+    const id = newId();
+    await this.server.db.pool.query(
+      `insert into troupe.entities (id, project_id, type, external_id, display_name) values ($1::uuid, $2, 'human', $1::text, $3)`,
+      [id, this.project, name],
+    );
     return { id, name };
   }
 
-  async space(members: (Agent | Person)[], more: object = {}): Promise<string> {
-    const { id } = await this.done<{ id: string }>('POST', '/v1/spaces', {
-      name: `Space ${newId().slice(-6)}`,
-      members: members.map((member) =>
-        'entityId' in member ? { agentId: member.id } : { entityId: member.id },
-      ),
-      ...more,
-    });
+  async space(members: (Agent | Person)[], more: { policy?: string } = {}): Promise<string> {
+    const id = newId();
+    const { pool } = this.server.db;
+    await pool.query(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'space')`, [
+      id,
+      this.project,
+    ]);
+    await pool.query(`insert into troupe.spaces (id, project_id, name, policy) values ($1, $2, $3, $4)`, [
+      id,
+      this.project,
+      `Space ${id.slice(-6)}`,
+      more.policy ?? 'all',
+    ]);
+    for (const member of members)
+      await pool.query(
+        `insert into troupe.memberships (space_id, entity_id, joined_seq, last_processed_seq) values ($1, $2, 0, 0)`,
+        [id, 'entityId' in member ? member.entityId : member.id],
+      );
     return id;
   }
 
@@ -119,10 +130,9 @@ export class SpaceStage {
   }
 
   async events(space: string): Promise<{ type: string; runId?: string; data: Record<string, unknown> }[]> {
-    const { data } = await this.done<{ data: { type: string; runId?: string; data: Record<string, unknown> }[] }>(
-      'GET',
-      `/v1/spaces/${space}/events?limit=1000`,
-    );
+    const { data } = await this.done<{
+      data: { type: string; runId?: string; data: Record<string, unknown> }[];
+    }>('GET', `/v1/spaces/${space}/events?limit=1000`);
     return data;
   }
 
