@@ -1,27 +1,12 @@
-import type { Script } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SpaceStage } from './space-stage.ts';
+import { end, enter, gate, marksIn, openCast, say, triggerIn } from './cast.ts';
 
 // Every row of the source's table of scenarios, under its own name, over HTTP.
 
-type Turns = Exclude<Script, (...args: never[]) => unknown>;
-type Request = Parameters<Extract<Script, (...args: never[]) => unknown>>[0];
-
-/** What each agent does, by its name; one that is not here says nothing. */
-const parts = new Map<string, (request: Request) => Turns | Promise<Turns>>();
-const nameIn = (system: string) => /^- name: "(.*)"$/m.exec(system)![1]!;
-const triggerIn = (system: string) => JSON.parse(/^- message: (".*")$/m.exec(system)?.[1] ?? '""') as string;
-const say = (text: string) => ({ calls: [{ name: 'send_message', arguments: { text } }] });
-const enter = (spaceId: string) => ({ calls: [{ name: 'enter_space', arguments: { spaceId } }] });
-const end = { text: 'Done.' };
-
-let stage: SpaceStage;
+let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
 beforeAll(async () => {
-  stage = await SpaceStage.open(async (request) => {
-    const turns = await parts.get(nameIn(request.system))?.(request);
-    return turns?.[request.step - 1] ?? end;
-  });
+  ({ stage, parts } = await openCast());
 });
 afterAll(() => stage.close());
 
@@ -106,9 +91,7 @@ describe('Test Scenarios', () => {
     }
     expect(new Set(ids).size).toBe(3);
     expect(prompts).toHaveLength(3);
-    const marks = prompts[2]!
-      .split('\n')
-      .flatMap((line) => /^\[(SEEN|NEW)\].*: (".*?")/.exec(line)?.slice(1, 3).join(' ') ?? []);
+    const marks = marksIn(prompts[2]!);
     expect(marks).toEqual(['SEEN "one"', 'SEEN "Re: one"', 'SEEN "two"', 'SEEN "Re: two"', 'NEW "three"']);
   });
 
@@ -141,13 +124,10 @@ describe('Test Scenarios', () => {
   test('Concurrent runs: same agent triggered twice by different messages', async () => {
     const [ann, ada] = [await stage.person('Ann'), await stage.agent('Busy Ada')];
     const prompts = new Map<string, string>();
-    let open = () => {};
-    const gate = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { closed, open } = gate();
     parts.set('Busy Ada', async ({ system, step }) => {
       if (step === 1) prompts.set(triggerIn(system), system);
-      return triggerIn(system) === 'first' ? [{ ...end, gate }] : [];
+      return triggerIn(system) === 'first' ? [{ ...end, gate: closed }] : [];
     });
     const space = await stage.space([ann, ada]);
     const [first] = (await stage.say(space, ann, 'first')).runs;

@@ -19,7 +19,11 @@ export class SpaceStage {
   }
 
   static async open(script: Script): Promise<SpaceStage> {
-    const server = await openServer({ postgresUrl: inject('postgresUrl'), script, logger: createLogger('error') });
+    const server = await openServer({
+      postgresUrl: inject('postgresUrl'),
+      script,
+      logger: createLogger('error'),
+    });
     // Made by the first request that needs it.
     await fetch(`${server.url}/v1/agents`);
     const { rows } = await server.db.pool.query('select id from troupe.projects');
