@@ -36,6 +36,8 @@ export interface ServerOptions {
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
   logger?: Logger;
+  /** False: as `serve`, for workers in processes of their own. */
+  works?: boolean;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -50,6 +52,7 @@ export async function openServer({
   metricsToken,
   allow = [],
   logger = silentLogger,
+  works = true,
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
@@ -64,7 +67,10 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
-  await kernel.work({ doors: [createSessionsDoor(db), createSpacesDoor(db)], models, tools, graceMs: 500 });
+  if (works) {
+    const doors = [createSessionsDoor(db), createSpacesDoor(db)];
+    await kernel.work({ doors, models, tools, graceMs: 500 });
+  } else await kernel.listen();
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
@@ -87,5 +93,5 @@ export async function openServer({
     await db.close();
     await database.drop();
   };
-  return { url: server.url, db, kernel, access, stream, scripted, close };
+  return { url: server.url, databaseUrl: database.url, db, kernel, access, stream, scripted, close };
 }

@@ -18,11 +18,12 @@ export class SpaceStage {
     this.project = project;
   }
 
-  static async open(script: Script): Promise<SpaceStage> {
+  static async open(script: Script, more: { works?: boolean } = {}): Promise<SpaceStage> {
     const server = await openServer({
       postgresUrl: inject('postgresUrl'),
       script,
       logger: createLogger('error'),
+      ...more,
     });
     // Made by the first request that needs it.
     await fetch(`${server.url}/v1/agents`);
