@@ -104,6 +104,11 @@ export class Kernel {
     (this.#worker?.signals ?? this.#signals)?.send(hints);
   }
 
+  /** Somebody wrote into the thread beside the kernel's own actions. */
+  touched(thread: string): void {
+    this.#onlooker?.onTouched(thread);
+  }
+
   get worker(): Worker | null {
     return this.#worker;
   }

@@ -2,6 +2,8 @@ import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
+import { clientRoutes } from './clients.ts';
+import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
@@ -15,6 +17,7 @@ import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
+import { spaceRoutes } from './spaces.ts';
 import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
@@ -22,6 +25,8 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
   auditRoutes,
   capabilityRoutes,
+  clientRoutes,
+  entityRoutes,
   eventRoutes,
   fileRoutes,
   goalRoutes,
@@ -35,5 +40,6 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   runRoutes,
   secretRoutes,
   sessionRoutes,
+  spaceRoutes,
   toolRoutes,
 ];
