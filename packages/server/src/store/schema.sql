@@ -1873,7 +1873,7 @@ begin
   -- Whoever deletes what a run names waits for this, or this waits and finds it gone (keep_used).
   lock table troupe.runs in row exclusive mode;
   -- 1. Runs that may be answered by this, and the one that speaks, in the order of their ids.
-  locked := array(select w.run_id from troupe.reply_waits w where w.space_id = v_space and w.entity_id <> v_sender);
+  locked := array(select x.run_id from troupe.reply_waits x where x.space_id = v_space and x.entity_id <> v_sender);
   if wait is not null then
     locked := locked || by_run;
   end if;
