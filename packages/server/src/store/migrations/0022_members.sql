@@ -143,7 +143,8 @@ begin
   end if;
   select * into old from troupe.spaces s where s.id = p_space;
   new := jsonb_populate_record(old, p_changes);
-  select coalesce(jsonb_agg(key order by key), '[]') into fields from jsonb_object_keys(p_changes) key where to_jsonb(new)->key is distinct from to_jsonb(old)->key;
+  select coalesce(jsonb_agg(distinct case when key in ('chain_depth', 'agent_runs') then 'limits' else key end), '[]') into fields
+    from jsonb_object_keys(p_changes) key where to_jsonb(new)->key is distinct from to_jsonb(old)->key;
   if fields <> '[]' then
     update troupe.spaces s set name = new.name, description = new.description, policy = new.policy, chain_depth = new.chain_depth, agent_runs = new.agent_runs,
       metadata = new.metadata, updated_at = now() where s.id = p_space;
