@@ -94,7 +94,8 @@ const namesOne = (given: { entityId?: unknown; agentId?: unknown; user?: unknown
   [given.entityId, given.agentId, given.user].filter((one) => one !== undefined).length === 1;
 export const newMember = z
   .strictObject(memberFields)
-  .refine(namesOne, 'names one of entityId, agentId and user');
+  .refine(namesOne, 'names one of entityId, agentId and user')
+  .meta({ examples: [{ user: 'ada', role: 'admin' }] });
 export type NewMember = z.infer<typeof newMember>;
 
 export const newSpace = z.strictObject({

@@ -1,6 +1,6 @@
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import type { Parts, Who } from './spaces.ts';
+import { getSpace, type Parts, type Who } from './spaces.ts';
 
 // What people do in a space without saying anything.
 
@@ -11,7 +11,7 @@ export async function markRead(
   spaceId: string,
   { messageId, entityId }: { messageId: string; entityId?: string | undefined },
 ): Promise<{ lastSeenMessageId: string; unread: number }> {
-  const entity = personOf(who, entityId);
+  const entity = await personOf(db, who, spaceId, entityId);
   const marked = await store.markRead(db, who.project, { space: spaceId, entity, message: messageId });
   if (!marked.ok) {
     if (marked.code === 'message_not_found')
@@ -30,14 +30,20 @@ export async function findTyping(
   spaceId: string,
   entityId: string | undefined,
 ): Promise<{ entityId: string; name: string | null }> {
-  const member = await store.findMember(db, who.project, spaceId, personOf(who, entityId));
-  if (!member && !(await store.findSpace(db, who, spaceId))) throw notFound('space');
+  const entity = await personOf(db, who, spaceId, entityId);
+  const member = await store.findMember(db, who.project, spaceId, entity);
+  if (!member) await getSpace({ db }, who, spaceId);
   if (member?.type !== 'human') throw strangerTo(who, member ? 'not_a_person' : 'not_a_member');
   return { entityId: member.entityId, name: member.name };
 }
 
 /** A person acts for themselves; a key says for whom. */
-function personOf(who: Who, entityId: string | undefined): string {
+async function personOf(
+  db: store.Database,
+  who: Who,
+  spaceId: string,
+  entityId: string | undefined,
+): Promise<string> {
   if (who.entityId !== null && entityId !== undefined && entityId.toLowerCase() !== who.entityId) {
     throw new Refusal('forbidden', 'forbidden', 'A person can act for themselves only.', {
       hint: 'Leave `entityId` out, or use a secret key.',
@@ -45,6 +51,7 @@ function personOf(who: Who, entityId: string | undefined): string {
   }
   const entity = who.entityId ?? entityId;
   if (entity !== undefined) return entity;
+  await getSpace({ db }, who, spaceId);
   throw new Refusal('invalid', 'sender_missing', 'It is not said who does this.', {
     hint: 'A key says so with `entityId`.',
     issues: [{ path: 'entityId', message: 'is required where a key asks' }],
