@@ -364,7 +364,7 @@ test('to a stranger a space is not there, whatever they try', async () => {
   const live = await fetch(`${server.url}/v1/spaces/${id}/events`, {
     headers: { ...eve, accept: 'text/event-stream' },
   });
-  expect([live.status, (await live.json()).code]).toEqual([404, 'not_found']);
+  expect([live.status, ((await live.json()) as Problem).code]).toEqual([404, 'not_found']);
   expect([await stored('memberships'), await stored('events')]).toEqual(before);
 });
 

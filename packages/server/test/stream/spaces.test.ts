@@ -1,4 +1,4 @@
-import type { Connected, Typing } from '@troupe/protocol';
+import type { Connected, Problem, Typing } from '@troupe/protocol';
 import { Kernel, newId, Stream, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -179,7 +179,7 @@ test('who is removed reads no further; the others do', async () => {
   expect(ada.ended).toBe(null);
   await as(people.bob!, async () => {
     const response = await fetch(`${scene.url}${space.path}/events`);
-    expect([response.status, (await response.json()).code]).toEqual([404, 'not_found']);
+    expect([response.status, ((await response.json()) as Problem).code]).toEqual([404, 'not_found']);
   });
 });
 
