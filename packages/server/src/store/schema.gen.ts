@@ -92,6 +92,19 @@ export interface Budgets {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Clients {
+  id: string;
+  project_id: string;
+  entity_id: string;
+  client_key: string;
+  client_type: string | null;
+  display_name: string | null;
+  capabilities: JsonColumn<undefined>;
+  last_seen_at: Timestamp<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface CompiledSnapshots {
   id: string;
   project_id: string;
@@ -483,6 +496,7 @@ export interface DB {
   audit_log: AuditLog;
   budget_leases: BudgetLeases;
   budgets: Budgets;
+  clients: Clients;
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;

@@ -127,6 +127,22 @@ create table troupe.budgets (
   constraint budgets_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'cost'::text])))
 );
 
+create table troupe.clients (
+  id uuid not null,
+  project_id uuid not null,
+  entity_id uuid not null,
+  client_key text not null,
+  client_type text,
+  display_name text,
+  capabilities jsonb not null default '{}'::jsonb,
+  last_seen_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint clients_pkey PRIMARY KEY (id),
+  constraint clients_project_id_client_key_key UNIQUE (project_id, client_key),
+  constraint clients_client_key_check CHECK (((length(client_key) >= 1) AND (length(client_key) <= 200)))
+);
+
 create table troupe.compiled_snapshots (
   id uuid not null,
   project_id uuid not null,
@@ -589,6 +605,8 @@ alter table troupe.api_keys add constraint api_keys_project_id_fkey FOREIGN KEY 
 alter table troupe.audit_log add constraint audit_log_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.budget_leases add constraint budget_leases_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES troupe.budgets(id) ON DELETE CASCADE;
 alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.clients add constraint clients_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id) ON DELETE CASCADE;
+alter table troupe.clients add constraint clients_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -674,6 +692,31 @@ begin
   insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
     values (p_project, p_thread, p_run, p_call, p_finding->>'question', p_finding->>'claim', p_finding->>'source', p_finding->>'quote', p_finding->>'confidence');
   return jsonb_build_object('ok', true, 'count', held + 1);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.add_member(p_project uuid, p_space uuid, p_by uuid, p_member jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  e uuid; is_new boolean;
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  e := troupe.member_entity(p_project, p_member);
+  if e is null then
+    return jsonb_build_object('ok', false, 'code', case when p_member ? 'agentId' then 'agent_not_found' else 'entity_not_found' end);
+  end if;
+  insert into troupe.memberships as m (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
+    select p_space, e, p_member->>'role', p_member->>'ordering', t.last_message_seq, t.last_message_seq, clock_timestamp() from troupe.threads t where t.id = p_space
+    on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering
+    returning m.xmax = 0 into is_new;
+  if is_new then
+    perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.joined', e, p_member->>'role')));
+  end if;
+  return jsonb_build_object('ok', true, 'entity', e);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.advance(p_worker uuid, p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_step integer[], p_input bigint[], p_output bigint[], p_cost bigint[], p_row boolean[], p_steers integer[], p_park boolean[], p_attempt integer[], p_model integer[], p_outside integer[], p_target text[], p_extra jsonb[], message_upto integer[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step integer[], message_extra jsonb[], event_upto integer[], event_when text[], event_type text[], event_data jsonb[], event_message integer[], event_step integer[], call_upto integer[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[], change_upto integer[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[], step_provider text[], step_model text[], step_attempt integer[], step_started double precision[], step_first double precision[], step_finished double precision[], step_finish text[], step_extra jsonb[])
@@ -1102,6 +1145,41 @@ begin
     select p_to, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at from troupe.findings f where f.thread_id = p_from order by f.seq;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.create_space(item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_space uuid := (item->>'id')::uuid;
+  v_project uuid := (item->>'project')::uuid;
+  m jsonb; k bigint; e uuid; joined uuid[] := '{}';
+begin
+  -- Before anybody is registered: where one is missing, nothing is written.
+  for m, k in select x.m, x.k from jsonb_array_elements(item->'members') with ordinality x(m, k) loop
+    if not m ? 'user' and troupe.member_entity(v_project, m) is null then
+      return jsonb_build_object('ok', false, 'code', case when m ? 'agentId' then 'agent_not_found' else 'entity_not_found' end, 'member', k - 1);
+    end if;
+  end loop;
+  insert into troupe.threads (id, project_id, kind) values (v_space, v_project, 'space');
+  insert into troupe.spaces (id, project_id, name, description, policy, chain_depth, agent_runs, metadata)
+    values (v_space, v_project, item->>'name', item->>'description', item->>'policy', (item->>'chainDepth')::int, (item->>'agentRuns')::int, item->'metadata');
+  for m in select x.m from jsonb_array_elements(item->'members') with ordinality x(m, k) order by x.k loop
+    e := troupe.member_entity(v_project, m);
+    -- By the clock, so that members come in the order in which they were named.
+    insert into troupe.memberships (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
+      values (v_space, e, m->>'role', m->>'ordering', 0, 0, clock_timestamp())
+      on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering;
+    if not e = any(joined) then
+      joined := joined || e;
+    end if;
+  end loop;
+  if cardinality(joined) > 0 then
+    perform troupe.append(v_space, null, null, (select jsonb_agg(troupe.member_event('space.member.joined', s.entity_id, s.role) order by x.k)
+      from unnest(joined) with ordinality x(entity, k) join troupe.memberships s on s.space_id = v_space and s.entity_id = x.entity));
+  end if;
+  return jsonb_build_object('ok', true);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.delete_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_path text, p_recursive boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1149,6 +1227,62 @@ begin
   delete from troupe.memories m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.key = any(p_keys);
   get diagnostics gone = row_count;
   return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_person(p_project uuid, p_entity uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_type text;
+begin
+  select e.type into v_type from troupe.entities e where e.id = p_entity and e.project_id = p_project for update;
+  if not found then
+    return 'not_found';
+  elsif v_type <> 'human' then
+    return 'entity_of_agent';
+  elsif exists (select from troupe.memberships m where m.entity_id = p_entity) or exists (select from troupe.sessions s where s.entity_id = p_entity)
+      or exists (select from troupe.runs r where r.project_id = p_project and r.owner_id = p_entity)
+      or exists (select from troupe.threads t join troupe.messages m on m.thread_id = t.id where t.project_id = p_project and m.sender_id = p_entity) then
+    return 'entity_in_use';
+  end if;
+  delete from troupe.entities e where e.id = p_entity;
+  return null;
+exception when foreign_key_violation then
+  return 'entity_in_use';
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_space(p_project uuid, p_space uuid, p_actor_kind text, p_actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held uuid[]; known uuid[]; live uuid[];
+begin
+  held := array(select r.id from troupe.runs r where r.space_id = p_space or (r.active_space_id = p_space
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')) order by r.id for update);
+  perform 1 from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'space_not_found');
+  end if;
+  known := array(select r.id from troupe.runs r where r.space_id = p_space or (r.active_space_id = p_space
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')));
+  live := array(select r.id from troupe.runs r where (r.space_id = p_space or r.active_space_id = p_space)
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply') order by r.id);
+  if cardinality(live) > 0 then
+    return jsonb_build_object('ok', false, 'code', 'runs_live', 'runs', to_jsonb(live));
+  elsif not known <@ held then
+    raise exception 'troupe.delete_space: a run came in between' using errcode = 'serialization_failure';
+  end if;
+  insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+    select s.project_id, p_actor_kind, p_actor, 'space.deleted', s.id::text, jsonb_build_object('name', s.name, 'members', (select count(*) from troupe.memberships m where m.space_id = s.id))
+    from troupe.spaces s where s.id = p_space;
+  delete from troupe.run_shown x where x.space_id = p_space;
+  delete from troupe.messages m where m.thread_id = p_space;
+  delete from troupe.events e where e.thread_id = p_space;
+  delete from troupe.spaces s where s.id = p_space;
+  delete from troupe.threads t where t.id = p_space;
+  return jsonb_build_object('ok', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -1481,6 +1615,83 @@ begin
   end if;
   return promoted;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_space(p_project uuid, p_space uuid, p_by uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_role text;
+begin
+  perform 1 from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for no key update;
+  if not found then
+    return 'space_not_found';
+  end if;
+  if p_by is null then
+    return null;
+  end if;
+  select m.role into v_role from troupe.memberships m where m.space_id = p_space and m.entity_id = p_by;
+  return case when v_role is null then 'space_not_found' when v_role <> 'admin' then 'not_an_admin' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.mark_read(p_project uuid, p_space uuid, p_entity uuid, p_message uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_seq bigint; last_seq bigint; marker record; moved boolean;
+begin
+  select t.last_message_seq into last_seq from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'space_not_found');
+  end if;
+  select e.type, m.last_seen_seq, m.last_seen_message_id, m.joined_seq into marker from troupe.memberships m join troupe.entities e on e.id = m.entity_id
+    where m.space_id = p_space and m.entity_id = p_entity;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  elsif marker.type <> 'human' then
+    return jsonb_build_object('ok', false, 'code', 'not_a_person');
+  end if;
+  select m.seq into v_seq from troupe.messages m where m.id = p_message and m.thread_id = p_space;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'message_not_found');
+  end if;
+  moved := v_seq > marker.last_seen_seq;
+  if moved then
+    update troupe.memberships m set last_seen_seq = v_seq, last_seen_message_id = p_message where m.space_id = p_space and m.entity_id = p_entity;
+    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.read', 'data',
+      jsonb_build_object('entityId', p_entity, 'messageId', p_message, 'sequence', v_seq))));
+  end if;
+  return jsonb_build_object('ok', true, 'moved', moved, 'lastSeenMessageId', case when moved then p_message else marker.last_seen_message_id end,
+    'unread', last_seq - greatest(v_seq, marker.last_seen_seq, marker.joined_seq));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.member_entity(p_project uuid, p_member jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found_id uuid;
+begin
+  if p_member ? 'user' then
+    insert into troupe.entities (id, project_id, type, external_id) values (troupe.new_id(), p_project, 'human', p_member->>'user')
+      on conflict (project_id, external_id) where external_id is not null do nothing;
+  end if;
+  select e.id into found_id from troupe.entities e where e.project_id = p_project
+    and case when p_member ? 'user' then e.external_id = p_member->>'user' when p_member ? 'agentId' then e.agent_id = (p_member->>'agentId')::uuid
+      else e.id = (p_member->>'entityId')::uuid end
+    for key share;
+  return found_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.member_event(p_type text, p_entity uuid, p_role text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('type', p_type, 'data', jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id), 'type', e.type, 'role', p_role))
+  from troupe.entities e where e.id = p_entity
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.mentions(p_text text, p_name text)
  RETURNS boolean
@@ -2004,6 +2215,25 @@ begin
   end if;
   update troupe.file_totals t set files = t.files - gone, bytes = t.bytes - freed where t.thread_id = p_thread;
   return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.remove_member(p_project uuid, p_space uuid, p_by uuid, p_entity uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  v_role text;
+begin
+  if refused is not null and not (refused = 'not_an_admin' and p_by = p_entity) then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  delete from troupe.memberships m where m.space_id = p_space and m.entity_id = p_entity returning m.role into v_role;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  end if;
+  perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.left', p_entity, v_role)));
+  return jsonb_build_object('ok', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.report_budgets(p_worker uuid, p_entries jsonb)
@@ -2714,6 +2944,30 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  old troupe.spaces; new troupe.spaces; fields jsonb;
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  select * into old from troupe.spaces s where s.id = p_space;
+  new := jsonb_populate_record(old, p_changes);
+  select coalesce(jsonb_agg(distinct case when key in ('chain_depth', 'agent_runs') then 'limits' else key end), '[]') into fields
+    from jsonb_object_keys(p_changes) key where to_jsonb(new)->key is distinct from to_jsonb(old)->key;
+  if fields <> '[]' then
+    update troupe.spaces s set name = new.name, description = new.description, policy = new.policy, chain_depth = new.chain_depth, agent_runs = new.agent_runs,
+      metadata = new.metadata, updated_at = now() where s.id = p_space;
+    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.updated', 'data',
+      jsonb_build_object('name', new.name, 'policy', new.policy, 'fields', fields))));
+  end if;
+  return jsonb_build_object('ok', true, 'changed', fields <> '[]');
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -2741,8 +2995,10 @@ CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX folded_messages_run ON troupe.folded_messages USING btree (run_id);
+CREATE INDEX folded_messages_space ON troupe.folded_messages USING btree (space_id);
 CREATE INDEX goals_owner ON troupe.goals USING btree (entity_id, owner_id, priority, id);
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
@@ -2751,6 +3007,7 @@ CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX reply_waits_space ON troupe.reply_waits USING btree (space_id);
+CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
 CREATE INDEX runs_active_space ON troupe.runs USING btree (active_space_id) WHERE ((active_space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));

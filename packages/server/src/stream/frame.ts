@@ -1,6 +1,6 @@
-import type { Connected, Delta } from '@troupe/protocol';
+import type { Connected, Delta, Typing } from '@troupe/protocol';
 import type { StoredEvent } from '../store/index.ts';
-import { presentEvent } from './envelope.ts';
+import { type LogName, presentEvent } from './envelope.ts';
 
 /** An event as it is sent: made once, for all readers. */
 export interface Frame {
@@ -11,10 +11,13 @@ export interface Frame {
   bytes: Buffer;
 }
 
+/** The one frame beside deltas that is live only. */
+export const TYPING = 'space.typing';
+
 /** How long a client waits before it connects again, where nobody says otherwise. */
 const RETRY_MS = 1_000;
 
-export function eventFrame(stored: StoredEvent, log: { thread: string; session: string | null }): Frame {
+export function eventFrame(stored: StoredEvent, log: LogName): Frame {
   const { seq, type, runId, step } = stored;
   const bytes = frame(type, presentEvent(stored, log), `id: ${seq}\n`);
   return { seq, type, runId, step, bytes };
@@ -22,6 +25,10 @@ export function eventFrame(stored: StoredEvent, log: { thread: string; session: 
 
 export function deltaFrame(delta: Delta): Buffer {
   return frame(delta.type, delta);
+}
+
+export function typingFrame(typing: Typing): Buffer {
+  return frame(TYPING, typing);
 }
 
 export function connectedFrame(connected: Connected): Buffer {

@@ -77,7 +77,7 @@ test(`three agents and two people, ${MESSAGES} messages, and workers killed at a
     'every run has ended',
     async () =>
       (await count(`select from troupe.runs where status not in ('completed', 'failed', 'canceled')`)) === 0,
-    { timeoutMs: 90_000 },
+    90_000,
   );
   console.info(
     `${await count('select from troupe.runs')} runs, ${await count('select from troupe.messages where thread_id = $1', [space])} messages, ${await count('select from troupe.runs where takeovers_in_all > 0')} runs taken over, ${kills} kills`,

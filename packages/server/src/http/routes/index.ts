@@ -2,6 +2,8 @@ import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
+import { clientRoutes } from './clients.ts';
+import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
@@ -16,6 +18,7 @@ import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
+import { spaceRoutes } from './spaces.ts';
 import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
@@ -23,6 +26,8 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
   auditRoutes,
   capabilityRoutes,
+  clientRoutes,
+  entityRoutes,
   eventRoutes,
   fileRoutes,
   goalRoutes,
@@ -37,5 +42,6 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   secretRoutes,
   sessionRoutes,
   spaceMessageRoutes,
+  spaceRoutes,
   toolRoutes,
 ];
