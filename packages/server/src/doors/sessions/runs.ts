@@ -1,6 +1,6 @@
-import type { JsonObject } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
+import { runSeenIn } from '../shared/index.ts';
 import { messagesOf, type Parts, type Retry, type Who } from './actions.ts';
 import { takeUpAgain } from './retry.ts';
 
@@ -24,8 +24,7 @@ export async function getRunSeen(
   const { project, entityId } = who;
   const seen = entityId === null ? null : await store.findRunInSpaces(db, { project, entityId }, id);
   if (!seen) throw notFound('run');
-  const { text: _, ...outcome } = (seen.outcome ?? {}) as JsonObject;
-  return { run: { ...seen, outcome: seen.outcome === null ? null : outcome }, inSpace: true };
+  return { run: runSeenIn(seen.run, seen.shared), inSpace: true };
 }
 
 export async function getRunDetails(parts: Pick<Parts, 'db'>, who: Who, id: string) {

@@ -1,7 +1,9 @@
 /**
- * doors/shared: what doors have in common: how much of a model's context there is, and what is shown of more than that.
+ * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that,
+ * and what people see of the runs in their spaces.
  * Imports: kernel, store, base, protocol.
  * Start reading: room.ts.
  */
 export { roomFor, sizeOf } from './room.ts';
+export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';

@@ -5,6 +5,7 @@ import * as store from '../../store/index.ts';
 import type { Parts } from './parts.ts';
 import { clip, summaryOf } from './prompt.ts';
 import { say } from './say.ts';
+import { toldToOthers } from './why.ts';
 
 // What executes the tools of spaces. Whatever cannot be done is answered as data, with what to do instead: a model reads it.
 
@@ -57,7 +58,8 @@ async function enterSpace(
   { spaceId, limit = HISTORY }: { spaceId: string; limit?: number },
   context: ToolContext,
 ): Promise<Json> {
-  const space = spaceId.trim().toLowerCase();
+  // As it is: where the calls after it speak follows from the same argument.
+  const space = spaceId.toLowerCase();
   if (!isId(space)) return notAMember(parts, context, space);
   const entered = await store.enterSpace(parts.db, fenceOf(context), space, limit);
   if (!entered.ok) return entered.code === 'run_lost' ? RUN_LOST : notAMember(parts, context, space);
@@ -68,7 +70,7 @@ async function enterSpace(
     spaceId: space,
     spaceName: entered.spaceName,
     members: entered.members.slice(0, 100) as unknown as Json,
-    history: asHistory(entered.history),
+    history: asHistory(entered.history, context),
     totalMessages: entered.total,
   };
 }
@@ -93,12 +95,14 @@ async function readMessages(
   if (!isId(space)) return notAMember(parts, context, space);
   const read = await store.readSpace(db, fenceOf(context), space, { limit, offset, search: search ?? null });
   if (!read.ok) return read.code === 'run_lost' ? RUN_LOST : notAMember(parts, context, space);
-  return { success: true, spaceId: space, messages: asHistory(read.history), total: read.total };
+  return { success: true, spaceId: space, messages: asHistory(read.history, context), total: read.total };
 }
 
-function asHistory(history: store.FoundMessage[]): Json[] {
+function asHistory(history: store.FoundMessage[], { entityId }: ToolContext): Json[] {
   return history.map((message) => {
-    const { runContext } = (message.metadata ?? {}) as { runContext?: Json };
+    const { metadata } = message.senderId === entityId ? message : toldToOthers(message);
+    // What people wrote into their metadata is not about a run.
+    const runContext = message.runId === null ? undefined : (metadata?.runContext as Json | undefined);
     return {
       id: message.id,
       senderName: message.senderName,
@@ -234,11 +238,23 @@ async function absorbRun(parts: Parts, { runId }: { runId: string }, context: To
   const absorbed = await parts.kernel.absorb(target, fenceOf(context));
   if (!absorbed.ok) return refusedRun(absorbed.code, absorbed.status, 'absorb');
   for (const space of absorbed.spaces ?? []) if (space) parts.kernel.touched(space);
+  // These count as seen from here on, so they are shown.
+  const folded = await store.foldedInto(parts.db, target);
   return {
     success: true,
     absorbedRunId: target,
     absorbed: {
       trigger: absorbed.trigger,
+      ...(folded.length === 0
+        ? {}
+        : {
+            alsoFor: folded.map(({ messageId, senderName, text, createdAt }) => ({
+              messageId,
+              senderName,
+              text,
+              timestamp: createdAt.toISOString(),
+            })),
+          }),
       actionsTaken: absorbed.actions.map(({ tool, args, output, status, error }) => ({
         tool,
         input: args,

@@ -14,7 +14,6 @@ import { renderPrompt } from './prompt.ts';
 import { spaceTools } from './tools.ts';
 
 const HISTORY_MESSAGES = 50;
-const MOST_HISTORY_BYTES = 60_000;
 const MOST_RUNS = 20;
 const GO = 'Carry out this run now, as the instructions say.';
 
@@ -71,7 +70,7 @@ async function promptFor(db: Database, view: RunView): Promise<string> {
     runs,
     mayWait: snapshot.replyWaiting === true,
     prompt: snapshot.prompt,
-    room: Math.min(MOST_HISTORY_BYTES, Math.floor(roomFor(view) / 3)),
+    room: roomFor(view),
   });
   // Before the model sees it: what a run was shown is known whoever goes on with it.
   if (context.space && shown) {

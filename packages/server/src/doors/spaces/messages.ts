@@ -1,6 +1,8 @@
 import { notFound } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
+import { runSeenIn } from '../shared/index.ts';
 import { type Parts, reach, type Who } from './parts.ts';
+import { toldToOthers } from './why.ts';
 
 export interface SpaceMessages {
   messages: store.SpaceMessageRow[];
@@ -19,7 +21,7 @@ export async function listSpaceMessages(
   const hasMore = found.length > range.limit;
   // The one too many is at the far end: the last where they were read forwards.
   const messages = hasMore ? (range.after === undefined ? found.slice(1) : found.slice(0, -1)) : found;
-  return { messages, lastSequence: lastMessage, hasMore };
+  return { messages: messages.map((one) => toldTo(who, one)), lastSequence: lastMessage, hasMore };
 }
 
 export async function getSpaceMessage(
@@ -31,7 +33,11 @@ export async function getSpaceMessage(
   await reach(db, who, space);
   const message = await store.findSpaceMessage(db, space, id);
   if (!message) throw notFound('message');
-  return message;
+  return toldTo(who, message);
+}
+
+function toldTo(who: Who, message: store.SpaceMessageRow): store.SpaceMessageRow {
+  return who.entityId === null ? message : toldToOthers(message);
 }
 
 export async function listSpaceRuns(
@@ -41,5 +47,7 @@ export async function listSpaceRuns(
   filter: Omit<store.RunFilter, 'spaceId'>,
 ): Promise<store.RunRecord[]> {
   await reach(db, who, space);
-  return store.listRuns(db, { project: who.project, entityId: null }, { ...filter, spaceId: space });
+  const scope = { project: who.project, entityId: null };
+  const runs = await store.listRuns(db, scope, { ...filter, spaceId: space });
+  return who.entityId === null ? runs : runs.map((run) => runSeenIn(run, [space.toLowerCase()]));
 }

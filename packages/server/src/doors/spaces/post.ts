@@ -54,12 +54,14 @@ export async function postToSpace(
     entityId: run.entity,
     outcome: 'started' as const,
   }));
-  if (posted.duplicate) return { message, runs: started, duplicate: true };
-  const folded = posted.folded.map(({ run, entity }) => ({
+  const found = posted.duplicate ? await store.foldedFor(db, id) : posted.folded;
+  const folded = found.map(({ run, entity }) => ({
     id: run,
     entityId: entity,
     outcome: 'folded' as const,
   }));
+  // Who waited for it went on long ago.
+  if (posted.duplicate) return { message, runs: [...started, ...folded], duplicate: true };
   const replied = posted.replied.map(({ run, entity }) => ({
     id: run,
     entityId: entity,

@@ -2,13 +2,28 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import type { FoundMessage, RunContext, RunSeen } from '../../store/index.ts';
 
 // The prompt of a run in a space, section by section. Without clock and database, so that it can be read and tested as a
-// text. Whatever somebody said is written as a JSON string: nothing that is said can look like a section or another's line.
+// text. Whatever somebody said or is called is written as a JSON string: none of it can look like a section or another's line.
 
 /** Of one message, and of the message that began the run. */
 const LONGEST_LINE = 4_000;
 const LONGEST_TRIGGER = 20_000;
 const LONGEST_PREVIEW = 60;
 const MOST_CALLS = 12;
+const MOST_SAID = 5;
+
+/** What a section may take: so much of the room, and never more bytes than that. */
+const SHARES = {
+  trigger: { of: 1 / 4, most: 60_000 },
+  description: { of: 1 / 20, most: 10_000 },
+  history: { of: 1 / 3, most: 60_000 },
+  spaces: { of: 1 / 10, most: 16_000 },
+  runs: { of: 1 / 10, most: 16_000 },
+};
+
+function roomOf(section: keyof typeof SHARES, { room }: PromptInput): number {
+  const { of, most } = SHARES[section];
+  return Math.min(most, Math.floor(room * of));
+}
 
 export interface PromptInput {
   now: Date;
@@ -27,7 +42,7 @@ export interface PromptInput {
   mayWait: boolean;
   /** The agent's own. */
   prompt: string;
-  /** What the history may take, in bytes. */
+  /** What there is of the model's context, in bytes, for all that is told of the surroundings. */
   room: number;
 }
 
@@ -39,7 +54,7 @@ export interface Prompt {
 
 export function renderPrompt(input: PromptInput): Prompt {
   const { context } = input;
-  const history = historyLines(context, input.run, input.room);
+  const history = historyLines(context, input.run, roomOf('history', input));
   const sections = [
     identity(input),
     trigger(input),
@@ -69,14 +84,16 @@ function identity({ context, now }: PromptInput): string {
   ].join('\n');
 }
 
-function trigger({ run: { triggerType, trigger: about } }: PromptInput): string {
-  const lines: (string | null)[] = ['TRIGGER:', `- type: ${triggerType}`];
+function trigger(input: PromptInput): string {
+  const { triggerType, trigger: about } = input.run;
+  const most = roomOf('trigger', input);
+  const lines: string[] = ['TRIGGER:', `- type: ${triggerType}`];
   switch (triggerType) {
     case 'space_message':
       lines.push(
         `- space: ${named(about.spaceName, about.spaceId)}`,
         `- sender: ${quoted(about.senderName)} (${about.senderType}, ${about.senderId})`,
-        `- message: ${quoted(clip(String(about.text ?? ''), LONGEST_TRIGGER))}`,
+        `- message: ${fitted(clip(String(about.text ?? ''), LONGEST_TRIGGER), most)}`,
         `- messageId: ${about.messageId}`,
         `- timestamp: ${about.createdAt}`,
       );
@@ -84,27 +101,28 @@ function trigger({ run: { triggerType, trigger: about } }: PromptInput): string 
     case 'plan':
       lines.push(
         `- plan: ${named(about.planName, about.planId)}`,
-        `- instruction: ${quoted(clip(String(about.instruction ?? ''), LONGEST_TRIGGER))}`,
+        `- instruction: ${fitted(clip(String(about.instruction ?? ''), LONGEST_TRIGGER), most)}`,
         `- scheduledAt: ${about.scheduledAt}`,
       );
       break;
     case 'service':
       lines.push(
         `- service: ${quoted(about.serviceName)}`,
-        `- payload: ${clip(JSON.stringify(about.payload ?? null), LONGEST_TRIGGER)}`,
+        `- payload: ${cutTo(clip(inOneLine(about.payload), LONGEST_TRIGGER), most)}`,
       );
       break;
     default:
-      lines.push(`- data: ${clip(JSON.stringify(about), LONGEST_TRIGGER)}`);
+      lines.push(`- data: ${cutTo(clip(inOneLine(about), LONGEST_TRIGGER), most)}`);
   }
   return lines.join('\n');
 }
 
-function activeSpace({ activeSpace: active, context, run }: PromptInput): string {
+function activeSpace(input: PromptInput): string {
+  const { activeSpace: active, context, run } = input;
   if (active) {
     const why = active.id === run.spaceId ? 'the space of the trigger, entered for you' : 'entered by you';
     const about = context.space?.id === active.id && context.space.description;
-    return `ACTIVE SPACE: ${named(active.name, active.id)}, ${why}.${about ? ` It is described as ${quoted(about)}.` : ''}`;
+    return `ACTIVE SPACE: ${named(active.name, active.id)}, ${why}.${about ? ` It is described as ${fitted(about, roomOf('description', input))}.` : ''}`;
   }
   return 'ACTIVE SPACE: none. Before you can speak, enter one of YOUR SPACES with enter_space.';
 }
@@ -144,7 +162,7 @@ export function messageLine(message: FoundMessage, self: string, isTrigger: bool
   const own = message.senderId === self;
   const sender = own
     ? 'You (agent)'
-    : `${message.senderName ?? 'unknown'} (${message.senderType ?? 'unknown'})`;
+    : `${quoted(message.senderName ?? 'unknown')} (${message.senderType ?? 'unknown'})`;
   const mark = isTrigger ? '  <== TRIGGER' : '';
   const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${quoted(clip(message.content.text, LONGEST_LINE))}${mark}`;
   const why = own ? whyLine(message.metadata) : '';
@@ -174,46 +192,67 @@ function whyLine(metadata: JsonObject | null): string {
 
 // ---- what else there is
 
-function yourSpaces({ context, activeSpace: active }: PromptInput): string {
+/** The first is the space of the trigger: half of the room is for its members. The others share the rest. */
+function yourSpaces(input: PromptInput): string {
+  const { context, activeSpace: active } = input;
   const { spaces, spaceCount } = context;
   if (spaces.length === 0) return 'YOUR SPACES: none.';
-  const lines = spaces.map(({ id, name, members, memberCount }) => {
-    const names = members.map((member) =>
-      member.id === context.entity.id ? 'you' : `${oneLine(member.name)} (${member.type}, ${member.id})`,
-    );
-    const more = memberCount > members.length ? `, and ${memberCount - members.length} more` : '';
-    return `- ${named(name, id)}${id === active?.id ? ' [ACTIVE]' : ''}: ${names.join(', ')}${more}`;
-  });
-  const more = spaceCount > spaces.length ? [`(and ${spaceCount - spaces.length} more)`] : [];
+  const lines: string[] = [];
+  let left = roomOf('spaces', input);
+  for (const [index, { id, name, members, memberCount }] of spaces.entries()) {
+    let line = `- ${named(name, id)}${id === active?.id ? ' [ACTIVE]' : ''}: you`;
+    const share = index === 0 ? left / 2 : left / (spaces.length - index);
+    let rest = memberCount - 1;
+    for (const member of members) {
+      if (member.id === context.entity.id) continue;
+      const next = `${line}, ${quoted(member.name ?? 'unknown')} (${member.type}, ${member.id})`;
+      if (Buffer.byteLength(next) > share) break;
+      line = next;
+      rest--;
+    }
+    if (rest > 0) line += `, and ${rest} more`;
+    left -= Buffer.byteLength(line) + 1;
+    if (left < 0 && index > 0) break;
+    lines.push(line);
+  }
+  const more = spaceCount > lines.length ? [`(and ${spaceCount - lines.length} more)`] : [];
   return ['YOUR SPACES:', ...lines, ...more].join('\n');
 }
 
-function activeRuns({ runs, run }: PromptInput): string {
+function activeRuns(input: PromptInput): string {
+  const { runs, run } = input;
   const own = runs.find(({ id }) => id === run.id);
   const others = runs.filter(({ id }) => id !== run.id);
   const lines = [
     `- ${run.id}: this run, begun by ${summaryOf(run.triggerType, own?.trigger ?? run.trigger)}`,
-    ...others.map(
-      (other) =>
-        `- ${other.id}: ${other.status}, begun by ${summaryOf(other.triggerType, other.trigger)} at ${other.createdAt}; ${didOf(other)}`,
-    ),
   ];
-  return ['ACTIVE RUNS of yours:', ...lines].join('\n');
+  let left = roomOf('runs', input);
+  for (const other of others) {
+    const line = `- ${other.id}: ${other.status}, begun by ${summaryOf(other.triggerType, other.trigger)} at ${other.createdAt}; ${didOf(other)}`;
+    left -= Buffer.byteLength(line) + 1;
+    if (left < 0) break;
+    lines.push(line);
+  }
+  const rest = others.length + 1 - lines.length;
+  const more = rest > 0 ? [`(and ${rest} older ones: get_my_runs)`] : [];
+  return ['ACTIVE RUNS of yours:', ...lines, ...more].join('\n');
 }
 
 export function summaryOf(type: string, about: JsonObject): string {
   if (type === 'plan') return `the plan ${quoted(about.planName)}`;
   if (type === 'service') return `the service ${quoted(about.serviceName)}`;
   if (type !== 'space_message') return type;
-  return `${oneLine(about.senderName)} in ${named(about.spaceName, about.spaceId)} saying ${quoted(clip(String(about.text ?? ''), 200))}`;
+  return `${quoted(about.senderName ?? 'unknown')} in ${named(about.spaceName, about.spaceId)} saying ${quoted(clip(String(about.text ?? ''), 200))}`;
 }
 
 function didOf({ calls, said, activeSpaceId, activeSpaceName }: RunSeen): string {
   const tools = calls.slice(-MOST_CALLS).map(({ tool, status }) => `${tool} (${status})`);
-  const sent = said.map(
-    ({ spaceName, spaceId, text }) =>
-      `in ${named(spaceName, spaceId)}: ${quoted(clip(text, LONGEST_PREVIEW))}`,
-  );
+  const sent = said
+    .slice(-MOST_SAID)
+    .map(
+      ({ spaceName, spaceId, text }) =>
+        `in ${named(spaceName, spaceId)}: ${quoted(clip(text, LONGEST_PREVIEW))}`,
+    );
   return [
     tools.length > 0 ? `called ${tools.join(', ')}` : 'called no tool yet',
     sent.length > 0 ? `said ${sent.join('; ')}` : 'said nothing yet',
@@ -257,11 +296,36 @@ function named(name: unknown, id: unknown): string {
 }
 
 function quoted(value: unknown): string {
-  return JSON.stringify(value ?? '');
+  return inOneLine(value ?? '');
 }
 
-function oneLine(value: unknown): string {
-  return String(value ?? 'unknown').replace(/\s+/gu, ' ');
+/** JSON leaves some characters alone that end a line for whoever reads it. */
+function inOneLine(value: unknown): string {
+  return JSON.stringify(value ?? null).replace(
+    /[\u0085\u2028\u2029]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** As a JSON string of at most so many bytes. */
+function fitted(text: string, most: number): string {
+  let shown = text;
+  while (shown !== '' && Buffer.byteLength(quoted(shown)) > most) {
+    const share = (most / Buffer.byteLength(quoted(shown))) * 0.95;
+    shown = clip(shown, Math.floor((shown.length - 1) * share));
+    if (shown.length <= 1) return quoted('…');
+  }
+  return quoted(shown);
+}
+
+function cutTo(line: string, most: number): string {
+  const bytes = Buffer.from(line);
+  return bytes.length <= most
+    ? line
+    : `${bytes
+        .subarray(0, most)
+        .toString()
+        .replace(/\uFFFD+$/u, '')}…`;
 }
 
 export function clip(text: string, most: number): string {

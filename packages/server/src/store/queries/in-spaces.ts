@@ -89,6 +89,43 @@ export async function postToSpace(db: Database, post: SpacePost): Promise<SpaceP
   }
 }
 
+/** Runs that a message is for which had yet to begin when it came. */
+export async function foldedFor(db: Database, message: string): Promise<{ run: string; entity: string }[]> {
+  return db.run<{ run: string; entity: string }>(
+    {
+      name: 'folded_for',
+      text: 'select run_id as run, entity_id as entity from troupe.folded_messages where message_id = $1 order by run_id',
+      values: [message],
+    },
+    db.pool,
+  );
+}
+
+export interface FoldedMessage {
+  messageId: string;
+  senderName: string | null;
+  text: string;
+  createdAt: Date;
+}
+
+const MOST_FOLDED = 200;
+const LONGEST_FOLDED = 4_000;
+
+/** The messages that a run is for beside its trigger, the last ones. */
+export async function foldedInto(db: Database, run: string): Promise<FoldedMessage[]> {
+  const rows = await db.run<FoldedMessage & { [column: string]: unknown }>(
+    {
+      name: 'folded_into',
+      text: `select m.id as "messageId", coalesce(e.display_name, e.external_id) as "senderName", left(m.content->>'text', ${LONGEST_FOLDED}) as text, m.created_at as "createdAt"
+        from troupe.folded_messages f join troupe.messages m on m.id = f.message_id left join troupe.entities e on e.id = m.sender_id
+        where f.run_id = $1 order by m.seq desc limit ${MOST_FOLDED}`,
+      values: [run],
+    },
+    db.pool,
+  );
+  return rows.reverse();
+}
+
 export interface AgentStanding extends Standing {
   agentId: string;
 }
@@ -250,9 +287,9 @@ const RUN_SEEN = `select r.id, r.status, r.trigger_type as "triggerType", r.trig
     coalesce(r.completed_at, r.canceled_at) as "completedAt",
     (select coalesce(jsonb_agg(jsonb_build_object('tool', c.tool, 'status', c.status, 'args', c.args) order by c.step, c.position), '[]') from (
       select * from troupe.tool_calls c where c.run_id = r.id order by c.step desc, c.position desc limit 30) c) as calls,
-    (select coalesce(jsonb_agg(jsonb_build_object('spaceId', m.thread_id, 'spaceName', s.name, 'messageId', m.id, 'text', left(m.content->>'text', 200)) order by m.thread_id, m.seq), '[]')
-      from troupe.tool_calls c join troupe.messages m on m.id = troupe.id_from(c.run_id || ':' || c.call_id) join troupe.spaces s on s.id = m.thread_id
-      where c.run_id = r.id and c.tool = 'send_message') as said
+    (select coalesce(jsonb_agg(jsonb_build_object('spaceId', m.thread_id, 'spaceName', s.name, 'messageId', m.id, 'text', left(m.content->>'text', 200)) order by c.step, c.position), '[]')
+      from (select * from troupe.tool_calls c where c.run_id = r.id and c.tool = 'send_message' order by c.step desc, c.position desc limit 20) c
+        join troupe.messages m on m.id = troupe.id_from(c.run_id || ':' || c.call_id) join troupe.spaces s on s.id = m.thread_id) as said
   from troupe.runs r`;
 
 /** Those of the same agent, the newest first. `status` null: all; `live`: that have not ended. */

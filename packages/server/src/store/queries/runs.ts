@@ -95,22 +95,26 @@ export async function findRun(
   return rows[0] ?? null;
 }
 
-/** A run that began or speaks in a space of this person: they see that it works, not what it thinks. */
+/** A run that began or speaks in spaces of this person, and these spaces. */
 export async function findRunInSpaces(
   db: Database,
   scope: { project: string; entityId: string },
   id: string,
-): Promise<RunRecord | null> {
-  const rows = await db.run<RunRecord>(
+): Promise<{ run: RunRecord; shared: string[] } | null> {
+  const rows = await db.run<RunRecord & { shared: string[] }>(
     {
       name: 'find_run_in_spaces',
-      text: `${RUN} where r.project_id = $1 and r.id = $3 and r.door = 'space'
-        and exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id in (r.space_id, r.active_space_id))`,
+      text: `select x.*, y.shared from (${RUN} where r.project_id = $1 and r.id = $3 and r.door = 'space') x
+          cross join lateral (select array_agg(m.space_id) as shared from troupe.memberships m
+            where m.entity_id = $2 and m.space_id in (x."spaceId", x."activeSpaceId")) y
+        where y.shared is not null`,
       values: [scope.project, scope.entityId, id],
     },
     db.pool,
   );
-  return rows[0] ?? null;
+  if (!rows[0]) return null;
+  const { shared, ...run } = rows[0];
+  return { run, shared };
 }
 
 export interface RunChoice {
