@@ -5,6 +5,7 @@ import type {
   ReasoningEffort,
   RunError,
   SnapshotModel,
+  SnapshotTool,
 } from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
 import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
@@ -58,6 +59,8 @@ export interface Door {
   failEvents?: string[];
   /** Event types written when a run is canceled by its worker; they carry the reason. */
   cancelEvents?: string[];
+  /** Tools that every run of this door has beside the agent's, asked once for each snapshot; they win over those of the same name. */
+  tools?(snapshot: AgentSnapshot): SnapshotTool[];
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }

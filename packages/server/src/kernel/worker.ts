@@ -14,6 +14,7 @@ import {
 import { Budgets } from './budget.ts';
 import type { Commits } from './commits.ts';
 import type { Door } from './door.ts';
+import { DoorTools } from './door-tools.ts';
 import { Liveness } from './liveness.ts';
 import { type Ended, type GoneHow, type LoopDependencies, RunLoop } from './loop.ts';
 import { runsClaimed, runsEnded } from './meters.ts';
@@ -60,6 +61,7 @@ export class Worker {
   readonly #loops = new Map<string, RunLoop>();
   readonly #liveness: Liveness;
   readonly #snapshots: Snapshots;
+  readonly #doorTools = new DoorTools();
   readonly #budgets: Budgets;
   readonly #sweeper: Sweeper;
   readonly #dependencies: LoopDependencies;
@@ -255,10 +257,11 @@ export class Worker {
   }
 
   #take(run: ClaimedRun, snapshot: AgentSnapshot): void {
+    const door = this.#doors[run.door]!;
     const loop = new RunLoop(
       run,
-      snapshot,
-      this.#doors[run.door]!,
+      this.#doorTools.with(door, snapshot),
+      door,
       this.#dependencies,
       (how, ended, promoted) => {
         this.#gone(run.id, how, ended, promoted);

@@ -1,0 +1,47 @@
+import { type AgentSnapshot, snapshotTool } from '@troupe/protocol';
+import { plainDoor } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { call, codeTool, Scene } from './scene.ts';
+
+let scene: Scene;
+const asked: AgentSnapshot[] = [];
+const brought = ['look', 'speak'].map((name) =>
+  snapshotTool.parse({ name, provider: 'code', description: 'of the door' }),
+);
+beforeAll(async () => {
+  scene = await Scene.open(inject('postgresUrl'), {
+    doors: [
+      plainDoor,
+      {
+        ...plainDoor,
+        name: 'hall',
+        tools: (snapshot) => {
+          asked.push(snapshot);
+          return brought;
+        },
+      },
+    ],
+  });
+});
+afterEach(() => scene.sound());
+afterAll(() => scene.close());
+
+it('gives runs of a door the tools it brings, which win over those of the agent', async () => {
+  scene.tools.speak = () => 'spoken';
+  const snapshot = await scene.agent([{ calls: [call('speak')] }, { text: 'done' }], {
+    tools: [codeTool('speak', { description: 'of the agent' }), codeTool('own')],
+  });
+  const hall = { run: { door: 'hall' } };
+  const { run } = await scene.play(snapshot, hall);
+  expect(scene.requests(run)[0]!.tools.map(({ name, description }) => [name, description])).toEqual([
+    ...brought.map(({ name }) => [name, 'of the door']),
+    ['own', ''],
+  ]);
+  expect(scene.shown(run)).toEqual({ speak: 'spoken' });
+
+  // Asked once for a snapshot; runs of another door have the agent's tools.
+  const plain = await scene.play(snapshot);
+  expect(scene.requests(plain.run)[0]!.tools.map(({ name }) => name)).toEqual(['speak', 'own']);
+  await scene.play(snapshot, hall);
+  expect(asked).toHaveLength(1);
+});
