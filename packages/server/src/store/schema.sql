@@ -730,7 +730,7 @@ begin
     end if;
   end loop;
 
-  -- 3. Calls that end, calls that begin (again). The fence makes a mismatch impossible; if it happens, stop.
+  -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
   if cardinality(change_id) > 0 then
     from_row := 1;
     for i in 1 .. n loop
@@ -750,7 +750,7 @@ begin
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
-            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run;
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run using errcode = 'TR003';
           end if;
         end loop;
       end if;
@@ -1376,6 +1376,24 @@ begin
     r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
   perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.hand_over(p_run uuid, p_call text, p_epoch integer, p_worker uuid, p_waits_for text, p_deadline_ms bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.runs r where r.id = p_run for no key update;
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return false;
+  end if;
+  update troupe.tool_calls c set status = 'requested', waits_for = p_waits_for::troupe.waits_for, deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
+    where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
+  -- Not found: it was handed over before, and may be settled by now.
+  if found then
+    update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
+  end if;
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.has_run(p_run uuid, p_epoch integer, p_worker uuid)
@@ -2543,14 +2561,14 @@ begin
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
   end if;
 
-  -- 3. Calls that end. The fence makes a mismatch impossible; if it happens, stop.
+  -- 3. Calls that end. One that was handed over meanwhile is not the worker's to end.
   if x_item is not null then
     update troupe.tool_calls c set status = x_status[k], output = case when x_status[k] = 'completed' then x_output->(k - 1) end, error = nullif(x_error->(k - 1), 'null'), settled_at = now()
       from unnest(p_count) k
       where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k] and c.status = 'running';
     get diagnostics done = row_count;
     if done < cardinality(x_item) then
-      raise exception 'troupe.steps: a call is not open';
+      raise exception 'troupe.steps: a call is not open' using errcode = 'TR003';
     end if;
   end if;
 
