@@ -689,7 +689,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean;
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -778,6 +778,9 @@ begin
       v_when := case v_mode when 'released' then 'ended' else v_mode end;
       select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
     end if;
+    -- Whatever this commit itself leaves open waits for somebody else than for a reply.
+    replies := v_mode = 'parked' and p_target[i] is null and p_outside[i] = 0 and not exists (
+      select from troupe.tool_calls c where c.run_id = v_run and c.waits_for is not null and c.waits_for <> 'reply');
     o := coalesce(message_upto[i - 1], 0);
     written := message_upto[i] - o;
     update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
@@ -792,7 +795,7 @@ begin
     v_seq := event_base;
     for k in from_row .. to_row loop
       continue when rows_locked and event_when[k] <> v_when;
-      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      v_seq := v_seq + 1; v_text := case when replies and event_type[k] = 'run.waiting_tool' then 'run.waiting_reply' else event_type[k] end; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
       insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
         values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
     end loop;
@@ -1186,23 +1189,23 @@ CREATE OR REPLACE FUNCTION troupe.end_wait(p_run uuid, p_call text, p_how text)
  LANGUAGE plpgsql
 AS $function$
 declare
-  w troupe.reply_waits; r troupe.runs; output jsonb; v_step int; queued boolean;
+  w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;
 begin
   delete from troupe.reply_waits x where x.run_id = p_run and x.call_id = p_call returning * into w;
   if not found then
     return false;
   end if;
   select * into r from troupe.runs x where x.id = p_run;
-  output := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
+  told := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
     'waitDuration', round(extract(epoch from now() - w.started_at) * 1000));
-  update troupe.tool_calls c set status = 'completed', output = end_wait.output, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
+  update troupe.tool_calls c set status = 'completed', output = told, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
     where c.run_id = p_run and c.call_id = p_call and c.waits_for is not null returning c.step into v_step;
   if not found then
     return false;
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   perform troupe.append(r.thread_id, p_run,
-    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', output, 'error', null))),
+    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', told, 'error', null))),
     jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step, 'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
@@ -1260,7 +1263,7 @@ CREATE OR REPLACE FUNCTION troupe.expire(p_limit integer)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; r record; c record; left_open int; over boolean; expired int := 0; canceled int := 0; queued int := 0;
+  ids uuid[]; r record; c record; left_open int; over boolean; replies boolean; expired int := 0; canceled int := 0; queued int := 0;
 begin
   select coalesce(array_agg(id order by id), '{}') into ids from (
     select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
@@ -1276,6 +1279,12 @@ begin
       canceled := canceled + 1;
       continue;
     end if;
+    -- Replies that did not come are no failure: the call ends with those that did. Its wait may be gone with its space; then it expires.
+    for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
+      where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
+      perform troupe.end_wait(r.id, c.call_id, case when c.some then 'partial_timeout' else 'timeout' end);
+      expired := expired + 1;
+    end loop;
     for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
         error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
       where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error, x.edited, x.args loop
@@ -1287,9 +1296,16 @@ begin
           'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
       expired := expired + 1;
     end loop;
+    -- The last wait for a reply that ends queues the run by itself.
+    if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
+      queued := queued + 1;
+      continue;
+    end if;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
+    replies := left_open > 0 and r.status = 'waiting_tool' and not exists (
+      select from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null and x.waits_for <> 'reply');
     update troupe.runs x set open_calls = left_open,
-      status = case when left_open = 0 then 'queued'::troupe.run_status else x.status end,
+      status = case when left_open = 0 then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
       run_at = case when left_open = 0 then now() else x.run_at end,
       wait_state = case when left_open = 0 then null else x.wait_state end,
       wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
@@ -1299,6 +1315,8 @@ begin
     if left_open = 0 then
       queued := queued + 1;
       perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+    elsif replies then
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
@@ -1471,7 +1489,9 @@ begin
     attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
     model_index = coalesce(p_model, r.model_index),
     open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
-    status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
+    status = case p_mode when 'parked' then case when p_target is null and not exists (
+        select from troupe.tool_calls c where c.run_id = p_run and c.waits_for is not null and c.waits_for <> 'reply') then 'waiting_reply' else 'waiting_tool' end
+      when 'go' then 'running' else p_target end::troupe.run_status,
     worker_id = case when p_mode = 'go' then r.worker_id end,
     run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
     wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
@@ -1680,7 +1700,7 @@ begin
   -- Whoever deletes what a run names waits for this, or this waits and finds it gone (keep_used).
   lock table troupe.runs in row exclusive mode;
   -- 1. Runs that may be answered by this, and the one that speaks, in the order of their ids.
-  locked := array(select w.run_id from troupe.reply_waits w where w.space_id = v_space and w.entity_id <> v_sender);
+  locked := array(select x.run_id from troupe.reply_waits x where x.space_id = v_space and x.entity_id <> v_sender);
   if wait is not null then
     locked := locked || by_run;
   end if;
@@ -2163,7 +2183,7 @@ CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome json
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean;
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean; replies boolean;
 begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
@@ -2173,7 +2193,7 @@ begin
   if not found then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_found');
-  elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+  elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
   elsif c.deadline <= now() then
@@ -2199,19 +2219,23 @@ begin
       jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
         'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
   end if;
-  queued := r.status = 'waiting_tool' and r.open_calls = 1;
+  queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
+  replies := not queued and r.status = 'waiting_tool' and not exists (
+    select from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null and o.waits_for <> 'reply');
   update troupe.runs x set open_calls = x.open_calls - 1,
-    status = case when queued then 'queued'::troupe.run_status else x.status end,
+    status = case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
     run_at = case when queued then now() else x.run_at end,
     wait_state = case when queued then null else x.wait_state end,
-    wait_deadline = case when queued then null when x.status = 'waiting_tool' then least(x.deadline_at,
+    wait_deadline = case when queued then null when x.status in ('waiting_tool', 'waiting_reply') then least(x.deadline_at,
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
     updated_at = now()
     where x.id = p_run;
   if queued then
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  elsif replies then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
   end if;
-  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else r.status end,
     'openCalls', r.open_calls - 1, 'thread', r.thread_id);
 end $function$;
 
@@ -2240,7 +2264,7 @@ begin
     elsif c.waits_for is null and c.settled_by = p_by and c.status::text = item->'outcome'->>'status'
       and c.output is not distinct from item->'outcome'->'output' and c.error is not distinct from item->'outcome'->'error' then
       repeated := repeated + 1;
-    elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
     elsif c.deadline <= now() then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));

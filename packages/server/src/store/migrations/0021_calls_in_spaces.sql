@@ -142,7 +142,7 @@ begin
   return verdicts;
 end $$;
 
--- As before (0002); the same.
+-- As before (0002); the same, and a run that waits for nothing but replies says so.
 create or replace function troupe.advance(
   p_worker uuid, p_order int[], p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[], p_step int[],
   p_input bigint[], p_output bigint[], p_cost bigint[],
@@ -162,7 +162,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean;
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -251,6 +251,9 @@ begin
       v_when := case v_mode when 'released' then 'ended' else v_mode end;
       select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
     end if;
+    -- Whatever this commit itself leaves open waits for somebody else than for a reply.
+    replies := v_mode = 'parked' and p_target[i] is null and p_outside[i] = 0 and not exists (
+      select from troupe.tool_calls c where c.run_id = v_run and c.waits_for is not null and c.waits_for <> 'reply');
     o := coalesce(message_upto[i - 1], 0);
     written := message_upto[i] - o;
     update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
@@ -265,7 +268,7 @@ begin
     v_seq := event_base;
     for k in from_row .. to_row loop
       continue when rows_locked and event_when[k] <> v_when;
-      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      v_seq := v_seq + 1; v_text := case when replies and event_type[k] = 'run.waiting_tool' then 'run.waiting_reply' else event_type[k] end; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
       insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
         values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
     end loop;
@@ -313,4 +316,214 @@ begin
     verdicts[i] := verdict;
   end loop;
   return to_jsonb(verdicts);
+end $$;
+
+-- As before (0010); a run whose open calls all wait for replies waits for replies.
+create or replace function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_attempt int, p_model int, p_outside int, p_target text,
+  p_extra jsonb) returns boolean
+language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
+declare
+  is_serial boolean; promoted boolean; delay interval := make_interval(secs => (p_extra->>'delayMs')::float8 / 1000);
+begin
+  -- The budget that a run is about to wait for was raised meanwhile: the next sweep has it ask again.
+  if p_mode = 'parked' and p_extra->'waitState' ? 'budget' then
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid for share;
+    perform 1 from troupe.budgets b where b.id = (p_extra->'waitState'->>'budget')::uuid and b.amount > (p_extra->'waitState'->>'amount')::bigint;
+    if found then
+      delay := '0';
+    end if;
+  end if;
+  update troupe.runs r set
+    step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
+    -- A head that is ahead has taken a step since: both count from there.
+    takeovers = case when h.step > r.step then 0 else r.takeovers end,
+    attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
+    model_index = coalesce(p_model, r.model_index),
+    open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
+    status = case p_mode when 'parked' then case when p_target is null and not exists (
+        select from troupe.tool_calls c where c.run_id = p_run and c.waits_for is not null and c.waits_for <> 'reply') then 'waiting_reply' else 'waiting_tool' end
+      when 'go' then 'running' else p_target end::troupe.run_status,
+    worker_id = case when p_mode = 'go' then r.worker_id end,
+    run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
+    wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
+    wait_deadline = case when p_mode = 'parked' then least(r.deadline_at, now() + delay,
+      (select min(c.deadline) from troupe.tool_calls c where c.run_id = r.id and c.waits_for is not null)) end,
+    outcome = case when p_mode = 'ended' then p_extra->'outcome' else r.outcome end,
+    error = case when p_extra ? 'error' then p_extra->'error' when p_mode = 'ended' then null else r.error end,
+    cancel_reason = case when p_mode = 'ended' then (p_extra->>'cancelReason')::troupe.cancel_reason end,
+    completed_at = case when p_mode = 'ended' and p_target <> 'canceled' then now() end,
+    canceled_at = case when p_mode = 'ended' and p_target = 'canceled' then now() end,
+    updated_at = now()
+  from troupe.run_heads h where r.id = p_run and h.run_id = p_run returning r.serial into is_serial;
+  -- Let the next run of a serial thread in; true where there was one.
+  promoted := is_serial and p_mode = 'ended' and troupe.promote(p_thread, p_run);
+  if is_serial and p_mode = 'ended' and p_target = 'failed' and not promoted then
+    update troupe.threads t set failed_run_id = p_run where t.id = p_thread and t.active_run_id is null;
+  end if;
+  return promoted;
+end $$;
+
+-- As before (0019). A call that waits for a reply is settled by replies and by nobody else; where such calls are all that is left, the run
+-- waits for replies.
+create or replace function troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid) returns jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+declare
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean; replies boolean;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
+  if not found then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_found');
+  elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
+  elsif c.deadline <= now() then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null, 'error', troupe.expired(), 'settledBy', null);
+  end if;
+  perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
+  if target = 'proceed' then
+    -- The same arguments once more are no edit. A call in doubt was tried before.
+    is_edited := p_outcome ? 'args' and p_outcome->'args' <> c.args;
+    update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by, error = null,
+      args = coalesce(p_outcome->'args', x.args), edited = x.edited or is_edited, attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
+      where x.run_id = p_run and x.call_id = p_call;
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.approved', 'step', c.step,
+      'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'by', p_by, 'edited', case when is_edited then true end)))));
+  else
+    update troupe.tool_calls x set status = target::troupe.call_status, output = p_outcome->'output', error = p_outcome->'error', waits_for = null, deadline = null,
+      settled_by = p_by, settled_at = now() where x.run_id = p_run and x.call_id = p_call;
+    perform troupe.append(r.thread_id, p_run,
+      jsonb_build_array(jsonb_build_object('id', p_message, 'role', 'tool_result', 'callId', p_call, 'step', c.step,
+        'content', jsonb_build_object('result', p_outcome->'output', 'error', p_outcome->'error')
+          || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
+      jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
+        'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
+  end if;
+  queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
+  replies := not queued and r.status = 'waiting_tool' and not exists (
+    select from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null and o.waits_for <> 'reply');
+  update troupe.runs x set open_calls = x.open_calls - 1,
+    status = case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
+    run_at = case when queued then now() else x.run_at end,
+    wait_state = case when queued then null else x.wait_state end,
+    wait_deadline = case when queued then null when x.status in ('waiting_tool', 'waiting_reply') then least(x.deadline_at,
+      (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
+    updated_at = now()
+    where x.id = p_run;
+  if queued then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  elsif replies then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
+  end if;
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else r.status end,
+    'openCalls', r.open_calls - 1, 'thread', r.thread_id);
+end $$;
+
+-- As before (0019), and the same.
+create or replace function troupe.settle_all(p_run uuid, p_items jsonb, p_by text) returns jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+declare
+  r troupe.runs; c troupe.tool_calls; item jsonb; refused jsonb := '[]'; repeated int := 0; answer jsonb; told jsonb;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  perform 1 from troupe.tool_calls x where x.run_id = p_run and x.call_id in (select i->>'call' from jsonb_array_elements(p_items) i)
+    order by x.call_id for no key update;
+  for item in select i from jsonb_array_elements(p_items) i loop
+    select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = item->>'call';
+    told := jsonb_build_object('call', item->'call', 'status', c.status, 'waitsFor', c.waits_for, 'settledBy', c.settled_by, 'run', r.status);
+    if c.call_id is null then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_found'));
+    elsif c.waits_for is null and c.settled_by = p_by and c.status::text = item->'outcome'->>'status'
+      and c.output is not distinct from item->'outcome'->'output' and c.error is not distinct from item->'outcome'->'error' then
+      repeated := repeated + 1;
+    elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
+    elsif c.deadline <= now() then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));
+    elsif c.waits_for::text <> item->>'waitsFor' then
+      refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'wrong_settlement'));
+    end if;
+  end loop;
+  if jsonb_array_length(refused) > 0 then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'refused', 'refused', refused);
+  end if;
+  answer := jsonb_build_object('ok', true, 'queued', false, 'thread', r.thread_id);
+  for item in select i from jsonb_array_elements(p_items) i order by i->>'call' loop
+    select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = item->>'call';
+    continue when c.waits_for is null;
+    answer := troupe.settle(p_run, item->>'call', item->'outcome', p_by, (item->>'message')::uuid);
+  end loop;
+  return answer || jsonb_build_object('repeated', repeated);
+end $$;
+
+-- As before (0018), and a wait for replies ends with those that came.
+create or replace function troupe.expire(p_limit int) returns jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+declare
+  ids uuid[]; r record; c record; left_open int; over boolean; replies boolean; expired int := 0; canceled int := 0; queued int := 0;
+begin
+  select coalesce(array_agg(id order by id), '{}') into ids from (
+    select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
+    order by x.wait_deadline limit p_limit for no key update skip locked) y;
+  if cardinality(ids) = 0 then
+    return jsonb_build_object('runs', 0);
+  end if;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
+  for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
+    over := r.deadline_at <= now();
+    if over then
+      perform troupe.end_run(r.id, 'timeout', null, null, 'run.canceled');
+      canceled := canceled + 1;
+      continue;
+    end if;
+    -- Replies that did not come are no failure: the call ends with those that did. Its wait may be gone with its space; then it expires.
+    for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
+      where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
+      perform troupe.end_wait(r.id, c.call_id, case when c.some then 'partial_timeout' else 'timeout' end);
+      expired := expired + 1;
+    end loop;
+    for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
+        error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
+      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error, x.edited, x.args loop
+      perform troupe.append(r.thread_id, r.id,
+        jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', c.call_id, 'step', c.step,
+          'content', jsonb_build_object('result', null, 'error', c.error)
+            || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
+        jsonb_build_array(jsonb_build_object('type', 'tool.failed', 'message', 0, 'step', c.step,
+          'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
+      expired := expired + 1;
+    end loop;
+    -- The last wait for a reply that ends queues the run by itself.
+    if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
+      queued := queued + 1;
+      continue;
+    end if;
+    select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
+    replies := left_open > 0 and r.status = 'waiting_tool' and not exists (
+      select from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null and x.waits_for <> 'reply');
+    update troupe.runs x set open_calls = left_open,
+      status = case when left_open = 0 then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
+      run_at = case when left_open = 0 then now() else x.run_at end,
+      wait_state = case when left_open = 0 then null else x.wait_state end,
+      wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
+        (select min(o.deadline) from troupe.tool_calls o where o.run_id = x.id and o.waits_for is not null)) end,
+      updated_at = now()
+      where x.id = r.id;
+    if left_open = 0 then
+      queued := queued + 1;
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+    elsif replies then
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
+    end if;
+  end loop;
+  return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
 end $$;
