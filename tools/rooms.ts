@@ -62,8 +62,12 @@ export const rooms: Record<string, Room> = {
   jobs: { paths: server('jobs/'), may: foundation },
   agents: { paths: server('agents/'), may: foundation },
   ...Object.fromEntries(
-    doors.map((door) => [door, { paths: server(`${door}/`), may: ['kernel', 'agents', ...foundation] }]),
+    doors.map((door) => [
+      door,
+      { paths: server(`${door}/`), may: ['doors/shared', 'kernel', 'agents', ...foundation] },
+    ]),
   ),
+  'doors/shared': { paths: server('doors/shared/'), may: ['kernel', ...foundation] },
   outgoing: { paths: server('outgoing/'), may: ['base', 'protocol'] },
   models: { paths: server('models/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
   tools: { paths: server('tools/'), may: ['outgoing', 'base', 'protocol'], types: [port] },

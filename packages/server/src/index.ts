@@ -5,6 +5,7 @@
 export { Access, Encryption } from './access/index.ts';
 export * from './base/index.ts';
 export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
+export { createSpacesDoor } from './doors/spaces/index.ts';
 export { createApp, type HttpServer, listen } from './http/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';

@@ -6,6 +6,7 @@ import {
   createProviders,
   createScripted,
   createSessionsDoor,
+  createSpacesDoor,
   createTools,
   Database,
   Encryption,
@@ -62,8 +63,8 @@ export async function openServer({
   providers.open(db, encryption);
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
-  const tools = createTools(toolParts(db, encryption, outgoing));
-  await kernel.work({ doors: [createSessionsDoor(db)], models, tools, graceMs: 500 });
+  const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
+  await kernel.work({ doors: [createSessionsDoor(db), createSpacesDoor(db)], models, tools, graceMs: 500 });
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,

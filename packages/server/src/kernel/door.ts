@@ -13,6 +13,8 @@ import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts
 /** A run as a door sees it: who, what, and everything said so far. */
 export interface RunView {
   run: RunRow;
+  /** Who has it: with the run's epoch, the fence of what a door writes on its behalf. */
+  worker: string;
   snapshot: AgentSnapshot;
   /** The thread's tail from `historyMessages` before the trigger on, in order; grows with the run. */
   transcript: readonly StoredMessage[];

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CancelReason, Json } from '@troupe/protocol';
 import { type Logger, newId, TroupeError } from '../base/index.ts';
 import * as store from '../store/index.ts';
@@ -6,6 +5,7 @@ import { type Commits, createCommits } from './commits.ts';
 import type { Door } from './door.ts';
 import type { Ended } from './loop.ts';
 import { runsStarted, toolCalls } from './meters.ts';
+import { patiently } from './patiently.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
@@ -39,7 +39,6 @@ export interface Onlooker {
   onHints(hints: Hints): void;
 }
 
-const CONTENTION_TRIES = 8;
 const END_POLL_MS = 250;
 
 /**
@@ -102,6 +101,26 @@ export class Kernel {
   /** To the other processes, some milliseconds later and with what else there is to say; may be lost. */
   hint(hints: Hints): void {
     (this.#worker?.signals ?? this.#signals)?.send(hints);
+  }
+
+  /** Something is new in the thread that this process wrote outside of a run's own commits. */
+  touched(thread: string): void {
+    this.#onlooker?.onTouched(thread);
+  }
+
+  /** Runs were started, queued, or taken from their workers, by a statement that is not one of the actions below. */
+  changed({
+    started = 0,
+    queued = false,
+    runs = [],
+  }: {
+    started?: number;
+    queued?: boolean;
+    runs?: string[];
+  }): void {
+    if (started > 0) runsStarted.add(started);
+    if (runs.length > 0) this.hint({ runs });
+    if (queued) this.#hintQueued();
   }
 
   get worker(): Worker | null {
@@ -251,7 +270,7 @@ export class Kernel {
     };
     const listeners = this.#ends.get(run) ?? new Set();
     this.#ends.set(run, listeners.add(listener));
-    let first = !this.#worker; // nobody here will tell of it, so ask at once
+    let first = !this.#worker?.expects(run); // nobody here will tell of it, so ask at once
     try {
       for (;;) {
         if (!first)
@@ -294,17 +313,5 @@ export class Kernel {
     await this.#worker?.drain();
     await this.#signals?.close();
     this.#commits.close();
-  }
-}
-
-/** Deadlocks, lock timeouts and changed circumstances: nothing was written, so the same may be tried again. */
-async function patiently<Answer>(action: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await action();
-    } catch (error) {
-      if (attempt >= CONTENTION_TRIES || !store.isContention(error)) throw error;
-      await delay(5 * attempt * (0.5 + Math.random()));
-    }
   }
 }

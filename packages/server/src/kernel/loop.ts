@@ -172,7 +172,15 @@ export class RunLoop {
 
   #view({ step, modelIndex }: { step: number; modelIndex: number }): RunView {
     const model = this.#snapshot.models[modelIndex]!;
-    return { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript, step, model };
+    const { incarnation: worker } = this.#dependencies;
+    return {
+      run: this.run,
+      worker,
+      snapshot: this.#snapshot,
+      transcript: this.#held.transcript,
+      step,
+      model,
+    };
   }
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {

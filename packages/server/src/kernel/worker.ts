@@ -170,6 +170,11 @@ export class Worker {
     return { worker: this.incarnation, events: this.#startEvents[door]! };
   }
 
+  /** Whether this worker has the run, or may be about to. */
+  expects(run: string): boolean {
+    return this.#promised > 0 || this.#loops.has(run);
+  }
+
   /** Brings the run that the place was promised to; null gives the place back. */
   async bring(run: ClaimedRun | null): Promise<void> {
     try {

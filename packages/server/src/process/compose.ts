@@ -1,6 +1,7 @@
 import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
 import { createSessionsDoor } from '../doors/sessions/index.ts';
+import { createSpacesDoor } from '../doors/spaces/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createProviders } from '../models/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
@@ -73,7 +74,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
-    doors: (db) => [createSessionsDoor(db)],
+    doors: (db) => [createSessionsDoor(db), createSpacesDoor(db)],
     models: createProviders(providers, {
       named: { demo: () => demo },
       keys: config.modelKeys,
@@ -83,7 +84,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     providers,
     outgoing,
     place,
-    tools: (db, encryption) => createTools(toolParts(db, encryption, outgoing)),
+    tools: (db, encryption, kernel) => createTools(toolParts(db, encryption, { kernel, outgoing })),
     tasks: houseTasks,
     crontab: housekeeping,
   };

@@ -37,7 +37,7 @@ export interface Program {
   /** Origins at which this server answers, and the database, once they are known. */
   place: Place;
   /** Made once there is a database. */
-  tools(db: Database, encryption: Encryption): Tools;
+  tools(db: Database, encryption: Encryption, kernel: Kernel): Tools;
   tasks: Record<string, Task>;
   crontab: CronEntry[];
 }
@@ -178,7 +178,7 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
     kernel,
     access,
     stream: await openStream(program, db, kernel),
-    tools: program.tools(db, access.encryption),
+    tools: program.tools(db, access.encryption, kernel),
     sealer: access.encryption,
     environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
     environmentProject: await openEnvironmentModels(program, db),
@@ -204,7 +204,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
     await kernel.work({
       doors: doors(db),
       models,
-      tools: tools(db, encryption),
+      tools: tools(db, encryption, kernel),
       capacity: config.concurrency,
       graceMs: RUN_GRACE_MS,
     });

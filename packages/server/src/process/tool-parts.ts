@@ -1,6 +1,8 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
 import { fileType } from '../base/index.ts';
+import { spaceActs } from '../doors/spaces/index.ts';
+import type { Kernel } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
 import type { Files, MemoryPart, Todos, ToolParts } from '../tools/index.ts';
@@ -11,7 +13,7 @@ import { findingsIn } from './findings.ts';
 export function toolParts(
   db: store.Database,
   encryption: Encryption,
-  outgoing: Outgoing = openOutgoing(() => db),
+  { kernel, outgoing = openOutgoing(() => db) }: { kernel?: Kernel | undefined; outgoing?: Outgoing } = {},
 ): Partial<ToolParts> {
   return {
     now: () => new Date(),
@@ -21,6 +23,7 @@ export function toolParts(
     memory: memoryPart(db),
     outgoing,
     findings: findingsIn(db),
+    ...(kernel ? { ofDoors: spaceActs({ db, kernel }) } : {}),
   };
 }
 

@@ -41,6 +41,7 @@ export * from './queries/secrets.ts';
 export * from './queries/sessions.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
+export * from './queries/spaces.ts';
 export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';

@@ -646,7 +646,7 @@ begin
   if target.absorbed_by is null then
     perform troupe.end_run(p_target, 'absorbed', null, p_by, 'run.absorbed');
   end if;
-  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id, 'thread', target.thread_id,
+  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]),
     'trigger', target.trigger || jsonb_strip_nulls(jsonb_build_object('type', target.trigger_type, 'messageId', target.trigger_message_id)),
     'actions', coalesce((select jsonb_agg(troupe.call_json(c) order by c.step, c.position) from troupe.tool_calls c where c.run_id = p_target), '[]'))
   into answer;
@@ -1247,7 +1247,7 @@ begin
       perform troupe.append(r.active_space_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'agent.inactive', 'data', about)));
     end if;
   end if;
-  history := troupe.space_history(p_space, r.entity_id, last_seq, p_limit);
+  history := troupe.space_history(p_space, r.entity_id, last_seq, p_limit, 60000);
   perform troupe.note_history(p_run, p_space, history);
   return jsonb_build_object('ok', true, 'spaceId', p_space, 'spaceName', place.name, 'history', history, 'total', last_seq, 'left', r.active_space_id,
     'members', (select jsonb_agg(jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id), 'type', e.type) order by m.joined_at, e.id)
@@ -1422,6 +1422,14 @@ begin
   perform 1 from troupe.run_heads h where h.run_id = p_run and h.epoch = p_epoch and h.worker_id = p_worker for share;
   return found;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.id_from(p_key text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.keep_used()
  RETURNS trigger
@@ -1961,12 +1969,12 @@ begin
     return jsonb_build_object('ok', false, 'code', 'not_a_member');
   end if;
   if p_search is null then
-    history := troupe.space_history(p_space, v_entity, last_seq - p_offset, p_limit);
+    history := troupe.space_history(p_space, v_entity, last_seq - p_offset, p_limit, 60000);
   else
     select coalesce(jsonb_agg(h order by (h->>'seq')::bigint), '[]') into history from (
       select m.seq from troupe.messages m where m.thread_id = p_space and position(lower(p_search) in lower(m.content->>'text')) > 0
       order by m.seq desc offset p_offset limit p_limit) f
-      cross join lateral jsonb_array_elements(troupe.space_history(p_space, v_entity, f.seq, 1)) h;
+      cross join lateral jsonb_array_elements(troupe.space_history(p_space, v_entity, f.seq, 1, 0)) h;
   end if;
   perform troupe.note_history(p_run, p_space, history);
   return jsonb_build_object('ok', true, 'spaceId', p_space, 'history', history, 'total', last_seq);
@@ -2298,7 +2306,7 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer)
+CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer, p_units integer)
  RETURNS jsonb
  LANGUAGE sql
  STABLE
@@ -2306,9 +2314,11 @@ AS $function$
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'senderId', m.sender_id,
     'senderName', coalesce(e.display_name, e.external_id), 'senderType', e.type, 'runId', m.run_id, 'metadata', m.metadata, 'createdAt', m.created_at,
     'seen', m.sender_id is not distinct from p_entity or coalesce(s.seen @> m.seq, false)) order by m.seq), '[]')
-  from (select * from troupe.messages x where x.thread_id = p_space and x.seq <= p_upto order by x.seq desc limit p_limit) m
+  from (select n.*, sum(least(length(n.content->>'text'), 10000) + coalesce(length(n.metadata::text), 0) + 300) over (order by n.seq desc) as units, row_number() over (order by n.seq desc) as place
+      from (select * from troupe.messages x where x.thread_id = p_space and x.seq <= p_upto order by x.seq desc limit p_limit) n) m
     left join troupe.entities e on e.id = m.sender_id
     left join troupe.memberships s on s.space_id = p_space and s.entity_id = p_entity
+  where m.units <= p_units or m.place = 1
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.space_of_call(p_run uuid, p_call text)

@@ -106,4 +106,6 @@ export interface ToolParts {
   findings: Findings;
   files: Files;
   todos: Todos;
+  /** What executes the tools that doors bring, by their names. */
+  ofDoors: Record<string, ToolExecute>;
 }

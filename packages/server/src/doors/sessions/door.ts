@@ -2,11 +2,11 @@ import { type Json, type JsonObject, type ReasoningEffort, reasoningEffort } fro
 import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type Meaning, type RunView, toModelMessages } from '../../kernel/index.ts';
 import type { Database } from '../../store/index.ts';
+import { roomFor, shortened, sizeOf } from '../shared/index.ts';
 import { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
-import { shortened } from './shorten.ts';
 import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
 import { isWhole, turnsFor } from './turns.ts';
-import { lastTurns, MOST_BYTES, roomFor, sizeOf } from './window.ts';
+import { lastTurns, MOST_BYTES } from './window.ts';
 
 /** Between the parts of a prompt, as between those that an agent is compiled of. */
 const BETWEEN = '\n\n---\n\n';

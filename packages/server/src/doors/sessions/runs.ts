@@ -1,9 +1,11 @@
+import type { JsonObject } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import { messagesOf, type Parts, type Retry, type Who } from './actions.ts';
 import { takeUpAgain } from './retry.ts';
 
-// What can be done to a run by its id. A person reaches the runs of their own sessions.
+// What can be done to a run by its id. A person reaches the runs of their own sessions, and sees and stops those that work in
+// their spaces: what these think, and what of their tools is hidden, is the agent's.
 
 export async function getRun({ db }: Pick<Parts, 'db'>, who: Who, id: string): Promise<store.RunRecord> {
   const run = await store.findRun(db, who, id);
@@ -11,8 +13,24 @@ export async function getRun({ db }: Pick<Parts, 'db'>, who: Who, id: string): P
   return run;
 }
 
+/** The same, or one that works in a space of this person. */
+export async function getRunSeen(
+  { db }: Pick<Parts, 'db'>,
+  who: Who,
+  id: string,
+): Promise<{ run: store.RunRecord; inSpace: boolean }> {
+  const own = await store.findRun(db, who, id);
+  if (own) return { run: own, inSpace: false };
+  const { project, entityId } = who;
+  const seen = entityId === null ? null : await store.findRunInSpaces(db, { project, entityId }, id);
+  if (!seen) throw notFound('run');
+  const { text: _, ...outcome } = (seen.outcome ?? {}) as JsonObject;
+  return { run: { ...seen, outcome: seen.outcome === null ? null : outcome }, inSpace: true };
+}
+
 export async function getRunDetails(parts: Pick<Parts, 'db'>, who: Who, id: string) {
-  const run = await getRun(parts, who, id);
+  const { run, inSpace } = await getRunSeen(parts, who, id);
+  if (inSpace) return { run, steps: [], calls: [] };
   const [steps, calls] = await Promise.all([
     store.listRunSteps(parts.db, run.id),
     store.listRunCalls(parts.db, run.id),
@@ -29,13 +47,13 @@ export function listRuns(
 }
 
 export async function cancelRun(parts: Parts, who: Who, id: string): Promise<store.RunRecord> {
-  const run = await getRun(parts, who, id);
+  const { run } = await getRunSeen(parts, who, id);
   const canceled = await parts.kernel.cancel(run.id, 'user', who.entityId);
   if (!canceled.ok) {
     if (canceled.code === 'run_not_found') throw notFound('run');
     throw new Refusal('conflict', 'run_ended', `The run has ended already: it is ${canceled.status}.`);
   }
-  return getRun(parts, who, id);
+  return (await getRunSeen(parts, who, id)).run;
 }
 
 export async function retryRun(

@@ -1,9 +1,10 @@
 import type { TextContent } from '@troupe/protocol';
 import type { Meaning } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
+import { sizeOf } from '../shared/index.ts';
 import { firstSentence } from './title.ts';
 import type { Turn } from './turns.ts';
-import { MOST_BYTES, sizeOf } from './window.ts';
+import { MOST_BYTES } from './window.ts';
 
 // A run reads the last `historyMessages` of its thread and no more. Before a turn leaves that window, its gist goes into a
 // summary: a message with the role `system`, written by the commit of an answer. The next one begins with the lines of

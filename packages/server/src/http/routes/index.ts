@@ -15,6 +15,7 @@ import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
+import { spaceMessageRoutes } from './space-messages.ts';
 import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
@@ -35,5 +36,6 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   runRoutes,
   secretRoutes,
   sessionRoutes,
+  spaceMessageRoutes,
   toolRoutes,
 ];

@@ -95,6 +95,11 @@ create table troupe.reply_waits (
 );
 create index reply_waits_space on troupe.reply_waits (space_id);
 
+-- As `idFrom` in base/ids.ts: what a run says has the id that follows from the run and the call.
+create function troupe.id_from(p_key text) returns uuid language sql immutable strict as $$
+  select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
+$$;
+
 -- Whether a text names somebody: @name, with nothing before or behind it that would make it another word.
 create function troupe.mentions(p_text text, p_name text) returns boolean language sql immutable strict as $$
   select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || regexp_replace(troupe.folded(p_name), '([^[:alnum:][:space:]])', '\\\1', 'g') || '(?![[:alnum:]_])')
@@ -440,13 +445,16 @@ begin
 end $$;
 
 -- The last messages up to a place, as an agent finds them: what it said itself it has seen.
-create function troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit int) returns jsonb language sql stable as $$
+-- `p_units`: about how many characters, since what is left out for its length was not shown; the newest is always there.
+create function troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit int, p_units int) returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'senderId', m.sender_id,
     'senderName', coalesce(e.display_name, e.external_id), 'senderType', e.type, 'runId', m.run_id, 'metadata', m.metadata, 'createdAt', m.created_at,
     'seen', m.sender_id is not distinct from p_entity or coalesce(s.seen @> m.seq, false)) order by m.seq), '[]')
-  from (select * from troupe.messages x where x.thread_id = p_space and x.seq <= p_upto order by x.seq desc limit p_limit) m
+  from (select n.*, sum(least(length(n.content->>'text'), 10000) + coalesce(length(n.metadata::text), 0) + 300) over (order by n.seq desc) as units, row_number() over (order by n.seq desc) as place
+      from (select * from troupe.messages x where x.thread_id = p_space and x.seq <= p_upto order by x.seq desc limit p_limit) n) m
     left join troupe.entities e on e.id = m.sender_id
     left join troupe.memberships s on s.space_id = p_space and s.entity_id = p_entity
+  where m.units <= p_units or m.place = 1
 $$;
 
 create function troupe.note_history(p_run uuid, p_space uuid, p_history jsonb) returns void language sql as $$
@@ -480,7 +488,7 @@ begin
       perform troupe.append(r.active_space_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'agent.inactive', 'data', about)));
     end if;
   end if;
-  history := troupe.space_history(p_space, r.entity_id, last_seq, p_limit);
+  history := troupe.space_history(p_space, r.entity_id, last_seq, p_limit, 60000);
   perform troupe.note_history(p_run, p_space, history);
   return jsonb_build_object('ok', true, 'spaceId', p_space, 'spaceName', place.name, 'history', history, 'total', last_seq, 'left', r.active_space_id,
     'members', (select jsonb_agg(jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id), 'type', e.type) order by m.joined_at, e.id)
@@ -502,12 +510,12 @@ begin
     return jsonb_build_object('ok', false, 'code', 'not_a_member');
   end if;
   if p_search is null then
-    history := troupe.space_history(p_space, v_entity, last_seq - p_offset, p_limit);
+    history := troupe.space_history(p_space, v_entity, last_seq - p_offset, p_limit, 60000);
   else
     select coalesce(jsonb_agg(h order by (h->>'seq')::bigint), '[]') into history from (
       select m.seq from troupe.messages m where m.thread_id = p_space and position(lower(p_search) in lower(m.content->>'text')) > 0
       order by m.seq desc offset p_offset limit p_limit) f
-      cross join lateral jsonb_array_elements(troupe.space_history(p_space, v_entity, f.seq, 1)) h;
+      cross join lateral jsonb_array_elements(troupe.space_history(p_space, v_entity, f.seq, 1, 0)) h;
   end if;
   perform troupe.note_history(p_run, p_space, history);
   return jsonb_build_object('ok', true, 'spaceId', p_space, 'history', history, 'total', last_seq);
@@ -546,4 +554,41 @@ begin
   end if;
   perform troupe.end_run(p_target, 'user', 'run:' || p_by, null, 'run.canceled');
   return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
+end $$;
+
+-- As before (0004), and whose readers are to be told.
+create or replace function troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch int) returns jsonb language plpgsql as $$
+declare
+  target troupe.runs; absorber troupe.runs; answer jsonb;
+begin
+  if p_target = p_by then
+    return jsonb_build_object('ok', false, 'code', 'cannot_absorb_itself');
+  end if;
+  perform 1 from troupe.runs r where r.id in (p_target, p_by) order by r.id for no key update;
+  select * into target from troupe.runs r where r.id = p_target;
+  select * into absorber from troupe.runs r where r.id = p_by;
+  if absorber.id is null or absorber.status <> 'running' or absorber.epoch <> p_epoch or absorber.worker_id <> p_worker then
+    answer := jsonb_build_object('ok', false, 'code', 'absorber_lost');
+  elsif target.id is null or target.project_id <> absorber.project_id then
+    answer := jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif target.entity_id is distinct from absorber.entity_id then
+    answer := jsonb_build_object('ok', false, 'code', 'not_your_run');
+  elsif target.absorbed_by is not null and target.absorbed_by <> p_by then
+    answer := jsonb_build_object('ok', false, 'code', 'already_absorbed', 'by', target.absorbed_by);
+  elsif target.absorbed_by is null and target.status in ('completed', 'failed', 'canceled') then
+    answer := jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status);
+  end if;
+  if answer is not null then
+    perform troupe.pass(r) from troupe.runs r where r.id in (p_target, p_by) order by r.thread_id;
+    return answer;
+  end if;
+  -- What it did, as it stood when it was stopped: a call closed by this very absorption shows as canceled.
+  if target.absorbed_by is null then
+    perform troupe.end_run(p_target, 'absorbed', null, p_by, 'run.absorbed');
+  end if;
+  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]),
+    'trigger', target.trigger || jsonb_strip_nulls(jsonb_build_object('type', target.trigger_type, 'messageId', target.trigger_message_id)),
+    'actions', coalesce((select jsonb_agg(troupe.call_json(c) order by c.step, c.position) from troupe.tool_calls c where c.run_id = p_target), '[]'))
+  into answer;
+  return answer;
 end $$;

@@ -78,6 +78,8 @@ export type Absorbed =
       thread: string;
       trigger: JsonObject;
       actions: StoredCall[];
+      /** Whose readers are to be told of it. */
+      spaces?: (string | null)[];
     }
   | {
       ok: false;
@@ -124,7 +126,8 @@ export type Retried =
 export interface RetryWith {
   snapshot: string;
   wallMs: number;
-  historyLimit: number;
+  /** Absent: what it has. */
+  historyLimit?: number;
   /** Where one was chosen for this run. */
   modelId?: string;
 }

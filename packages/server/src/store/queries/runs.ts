@@ -95,7 +95,26 @@ export async function findRun(
   return rows[0] ?? null;
 }
 
+/** A run that began or speaks in a space of this person: they see that it works, not what it thinks. */
+export async function findRunInSpaces(
+  db: Database,
+  scope: { project: string; entityId: string },
+  id: string,
+): Promise<RunRecord | null> {
+  const rows = await db.run<RunRecord>(
+    {
+      name: 'find_run_in_spaces',
+      text: `${RUN} where r.project_id = $1 and r.id = $3 and r.door = 'space'
+        and exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id in (r.space_id, r.active_space_id))`,
+      values: [scope.project, scope.entityId, id],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
 export interface RunChoice {
+  door: string;
   agentId: string | null;
   /** What the message named, or whoever took the run up again. */
   modelId: string | null;
@@ -108,7 +127,7 @@ export async function choiceOf(db: Database, run: string): Promise<RunChoice | n
   const rows = await db.run<RunChoice>(
     {
       name: 'choice_of',
-      text: `select r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId"
+      text: `select r.door, r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId"
         from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.id = $1`,
       values: [run],
     },
@@ -147,6 +166,8 @@ export interface RunFilter {
   status?: RunStatus | undefined;
   agentId?: string | undefined;
   sessionId?: string | undefined;
+  spaceId?: string | undefined;
+  entityId?: string | undefined;
   before?: string | undefined;
   limit: number;
 }
@@ -162,7 +183,8 @@ export async function listRuns(
       name: 'list_runs',
       text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
           and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
-        order by r.id desc limit $7`,
+          and ($7::uuid is null or r.space_id = $7) and ($8::uuid is null or r.entity_id = $8)
+        order by r.id desc limit $9`,
       values: [
         scope.project,
         scope.entityId,
@@ -170,6 +192,8 @@ export async function listRuns(
         filter.status ?? null,
         filter.agentId ?? null,
         filter.sessionId ?? null,
+        filter.spaceId ?? null,
+        filter.entityId ?? null,
         filter.limit,
       ],
     },

@@ -1,5 +1,5 @@
 import type { ModelCall, ModelMessage } from '../../kernel/index.ts';
-import { saidSize } from './window.ts';
+import { saidSize } from './room.ts';
 
 // A turn under way cannot be left out, and may still be more than its model reads at once: a tool that answers with a whole
 // file, a user who pastes one. The longest of it is then shown in part, and says so. What is stored stays whole.

@@ -1,0 +1,39 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { ModelCall, RunView } from '../../kernel/index.ts';
+
+// Where a run speaks, from what its own thread tells: the same rule as `troupe.space_of_call` in 0020_spaces.sql.
+
+type Run = Pick<RunView['run'], 'triggerType' | 'trigger'>;
+
+/** The space of the message that began it. */
+export function triggerSpaceOf({ triggerType, trigger }: Run): string | null {
+  return triggerType === 'space_message' ? String(trigger.spaceId) : null;
+}
+
+/** The space that was entered last, by a call that went well; else the one that it began in. */
+export function activeSpaceOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): string | null {
+  const entered = new Set<string>();
+  for (const { role, callId, content } of transcript) {
+    const went = role === 'tool_result' && ((content as JsonObject).result as JsonObject | null);
+    if (went && went.success === true && callId !== null) entered.add(callId);
+  }
+  const last = transcript.findLast(
+    ({ role, callId, content }) =>
+      role === 'tool_call' && entered.has(callId!) && (content as JsonObject).name === 'enter_space',
+  );
+  return last ? spaceIn((last.content as JsonObject).arguments) : triggerSpaceOf(run);
+}
+
+/** Where a call takes effect that stands behind these in one answer: what was meant for one space is not said in another. */
+export function spaceOfCall(
+  view: Pick<RunView, 'run' | 'transcript'>,
+  before: readonly Pick<ModelCall, 'name' | 'arguments'>[],
+): string | null {
+  const last = before.findLast(({ name }) => name === 'enter_space');
+  return last ? spaceIn(last.arguments) : activeSpaceOf(view);
+}
+
+function spaceIn(args: unknown): string | null {
+  const { spaceId } = (args ?? {}) as { spaceId?: unknown };
+  return typeof spaceId === 'string' ? spaceId.toLowerCase() : null;
+}

@@ -1,0 +1,103 @@
+import type { AgentSnapshot, JsonObject } from '@troupe/protocol';
+import { rememberedPart } from '../../agents/index.ts';
+import { type Door, type RunView, toModelMessages } from '../../kernel/index.ts';
+import {
+  contextOfRun,
+  type Database,
+  runsOfAgent,
+  type StoredMessage,
+  showPrompt,
+} from '../../store/index.ts';
+import { roomFor, shortened } from '../shared/index.ts';
+import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
+import { renderPrompt } from './prompt.ts';
+import { spaceTools } from './tools.ts';
+
+const HISTORY_MESSAGES = 50;
+const MOST_HISTORY_BYTES = 60_000;
+const MOST_RUNS = 20;
+const GO = 'Carry out this run now, as the instructions say.';
+
+/** Many people and many agents in one conversation. A run knows what its prompt tells it, and speaks by `send_message` only. */
+export function createSpacesDoor(db: Database): Door {
+  // What a run is told is made once for as long as a worker has it: what changes meanwhile starts runs of its own.
+  const prompts = new WeakMap<RunView['run'], string>();
+  return {
+    name: 'space',
+    tools: (snapshot: AgentSnapshot) => spaceTools(snapshot),
+    context: async (view) => {
+      const { run, snapshot } = view;
+      let system = prompts.get(run);
+      if (system === undefined) {
+        system = await promptFor(db, view);
+        prompts.set(run, system);
+      }
+      const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
+      const said = toModelMessages(view.transcript, view);
+      return { system, messages: shortened([{ role: 'user', text: GO }, ...said], room) };
+    },
+    settle: ({ transcript }, { text, calls, finishReason }) => {
+      if (text.trim() === '' && calls.length === 0 && finishReason === 'content_filter') {
+        return { messages: [], refuse: FILTERED };
+      }
+      const said = messagesSaid(transcript);
+      return {
+        messages: text === '' ? [] : [{ role: 'assistant', content: { text } }],
+        outcome: { silent: said.length === 0, messageIds: said, ...(text === '' ? {} : { text }) },
+      };
+    },
+  };
+}
+
+async function promptFor(db: Database, view: RunView): Promise<string> {
+  const { run, snapshot } = view;
+  const { projectId: project, entityId } = run;
+  const entity = entityId!;
+  const [context, runs, remembered] = await Promise.all([
+    contextOfRun(db, run.id, HISTORY_MESSAGES),
+    runsOfAgent(db, { project, entity, status: 'live', limit: MOST_RUNS }),
+    rememberedPart(db, snapshot, run),
+  ]);
+  if (!context) throw new Error(`run ${run.id} is gone`);
+  const active = activeSpaceOf(view);
+  const known = context.spaces.find(({ id }) => id === active);
+  const { text, shown } = renderPrompt({
+    now: new Date(),
+    run: { ...run, spaceId: triggerSpaceOf(run) },
+    context,
+    activeSpace: active === null ? null : { id: active, name: known?.name ?? null },
+    remembered,
+    plans: '',
+    runs,
+    mayWait: snapshot.replyWaiting === true,
+    prompt: snapshot.prompt,
+    room: Math.min(MOST_HISTORY_BYTES, Math.floor(roomFor(view) / 3)),
+  });
+  // Before the model sees it: what a run was shown is known whoever goes on with it.
+  if (context.space && shown) {
+    const fence = { run: run.id, epoch: run.epoch, worker: view.worker };
+    await showPrompt(db, fence, { space: context.space.id, ...shown });
+  }
+  return text;
+}
+
+/** The ids of what the run said, in its order. */
+function messagesSaid(transcript: readonly StoredMessage[]): string[] {
+  const speaking = new Set(
+    transcript
+      .filter(({ role, content }) => role === 'tool_call' && (content as JsonObject).name === 'send_message')
+      .map(({ callId }) => callId),
+  );
+  return transcript.flatMap(({ role, callId, content }) => {
+    if (role !== 'tool_result' || !speaking.has(callId)) return [];
+    const result = (content as JsonObject).result as JsonObject | null;
+    return result?.success === true && typeof result.messageId === 'string' ? [result.messageId] : [];
+  });
+}
+
+const FILTERED = {
+  code: 'content_filter',
+  message:
+    'The provider’s filter stopped the answer before its first word. Give the agent another model, or take out of the conversation what it objects to.',
+  retryable: false,
+};

@@ -1,0 +1,129 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, PostedSpaceMessage, TextContent } from '@troupe/protocol';
+import { newId, notFound, Refusal } from '../../base/index.ts';
+import * as store from '../../store/index.ts';
+import { type Parts, reach, type Who } from './parts.ts';
+import { say } from './say.ts';
+
+export interface SpacePosting {
+  id?: string | undefined;
+  content: TextContent;
+  senderId?: string | undefined;
+  user?: string | undefined;
+  mentions: string[];
+  startsRuns: boolean;
+  metadata: JsonObject;
+}
+
+export interface PostedInSpace {
+  message: store.SpaceMessageRow;
+  runs: PostedSpaceMessage['runs'];
+  duplicate: boolean;
+}
+
+/** A person says something. Safe to repeat with the same id. */
+export async function postToSpace(
+  parts: Parts,
+  who: Who,
+  space: string,
+  posting: SpacePosting,
+): Promise<PostedInSpace> {
+  const { db } = parts;
+  await reach(db, who, space);
+  const sender = await senderOf(db, who, posting);
+  const id = posting.id?.toLowerCase() ?? newId();
+  const posted = await say(parts, {
+    project: who.project,
+    space: space.toLowerCase(),
+    message: {
+      id,
+      role: 'user',
+      content: posting.content as store.FoundMessage['content'],
+      sender,
+      metadata: posting.metadata,
+    },
+    mentions: posting.mentions.map((one) => one.toLowerCase()),
+    starts: posting.startsRuns,
+  });
+  if (!posted.ok) throw refusalOf(posted.code);
+  if (posted.duplicate && !isDeepStrictEqual(posted.content, posting.content)) throw messageIdTaken();
+  const message = await store.findSpaceMessage(db, space, id);
+  if (!message) throw notFound('space');
+  const started = posted.runs.map((run) => ({
+    id: run.id,
+    entityId: run.entity,
+    outcome: 'started' as const,
+  }));
+  if (posted.duplicate) return { message, runs: started, duplicate: true };
+  const folded = posted.folded.map(({ run, entity }) => ({
+    id: run,
+    entityId: entity,
+    outcome: 'folded' as const,
+  }));
+  const replied = posted.replied.map(({ run, entity }) => ({
+    id: run,
+    entityId: entity,
+    outcome: 'replied' as const,
+  }));
+  return { message, runs: [...started, ...folded, ...replied], duplicate: false };
+}
+
+/** Who speaks: the person whose token it is, or whom the key names. Nobody speaks for an agent but its runs. */
+export async function senderOf(
+  db: store.Database,
+  who: Who,
+  { senderId, user }: { senderId?: string | undefined; user?: string | undefined },
+): Promise<string> {
+  if (who.entityId !== null) {
+    const other = user !== undefined || (senderId !== undefined && senderId.toLowerCase() !== who.entityId);
+    if (!other) return who.entityId;
+    throw new Refusal('forbidden', 'forbidden', 'A person speaks for themselves only.', {
+      hint: 'Leave `senderId` and `user` out, or use a secret key.',
+    });
+  }
+  if ((senderId === undefined) === (user === undefined)) {
+    throw new Refusal('invalid', 'sender_missing', 'A key has to say who speaks, once.', {
+      hint: 'Give either `senderId`, the id of an entity, or `user`, the name of a person in your system.',
+    });
+  }
+  const found = await store.findSpeaker(
+    db,
+    who.project,
+    user === undefined ? { id: senderId!.toLowerCase() } : { externalId: user },
+  );
+  if (!found) {
+    throw new Refusal(
+      'invalid',
+      'entity_not_found',
+      `There is nobody named ${senderId ?? user} in the project.`,
+      {
+        hint: 'POST /v1/entities registers a person; GET /v1/entities lists all.',
+      },
+    );
+  }
+  if (found.type === 'agent') {
+    throw new Refusal('invalid', 'entity_not_found', 'Nobody but its own runs speaks for an agent.', {
+      hint: 'Name a person. To have an agent begin by itself, use a plan or POST /v1/agents/{agentId}/trigger.',
+    });
+  }
+  return found.id;
+}
+
+function refusalOf(code: (store.SpacePosted & { ok: false })['code']): Refusal {
+  switch (code) {
+    case 'not_a_member':
+      return new Refusal('forbidden', 'not_a_member', 'Only members speak in a space.', {
+        hint: 'Add the entity with POST /v1/spaces/{spaceId}/members.',
+      });
+    case 'message_id_taken':
+      return messageIdTaken();
+    default:
+      return notFound('space');
+  }
+}
+
+function messageIdTaken(): Refusal {
+  return new Refusal('conflict', 'message_id_taken', 'There is another message with this id.', {
+    hint: 'Leave `id` out, or make a new one.',
+  });
+}

@@ -1,0 +1,25 @@
+import { spaceEndpoints } from '@troupe/protocol';
+import { getSpaceMessage, listSpaceMessages, listSpaceRuns, postToSpace } from '../../doors/spaces/index.ts';
+import type { Endpoints } from '../endpoint.ts';
+import { fromCursor, pageOf } from '../present/cursor.ts';
+import { presentRun } from '../present/run.ts';
+import { presentSpaceMessage } from '../present/space.ts';
+
+export function spaceMessageRoutes(endpoints: Endpoints): void {
+  endpoints.serve(spaceEndpoints.post, async ({ services, caller, params, body }) => {
+    const { message, runs, duplicate } = await postToSpace(services, caller, params.spaceId, body);
+    return { ...presentSpaceMessage(message), runs, duplicate };
+  });
+  endpoints.serve(spaceEndpoints.messages, async ({ services, caller, params, query }) => {
+    const { messages, ...rest } = await listSpaceMessages(services, caller, params.spaceId, query);
+    return { data: messages.map(presentSpaceMessage), ...rest };
+  });
+  endpoints.serve(spaceEndpoints.message, async ({ services, caller, params }) =>
+    presentSpaceMessage(await getSpaceMessage(services, caller, params.spaceId, params.messageId)),
+  );
+  endpoints.serve(spaceEndpoints.runs, async ({ services, caller, params, query }) => {
+    const { limit, cursor, ...filter } = query;
+    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
+    return pageOf(await listSpaceRuns(services, caller, params.spaceId, asked), limit, presentRun);
+  });
+}

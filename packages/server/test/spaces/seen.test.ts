@@ -1,0 +1,223 @@
+import { newId } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, calls, end, enter, gate, marksIn, openCast, type Request, say, triggerIn } from './cast.ts';
+
+// SEEN is what was shown to a run that was completed, or said by it, and nothing else.
+
+let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+beforeAll(async () => {
+  ({ stage, parts } = await openCast());
+});
+afterAll(() => stage.close());
+
+const last = ({ messages }: Request) => messages.at(-1) as unknown as { output: Record<string, unknown> };
+
+async function processed(space: string, entity: string): Promise<string | null> {
+  const { data } = await stage.done<{ data: { entityId: string; lastProcessedMessageId: string | null }[] }>(
+    'GET',
+    `/v1/spaces/${space}/members`,
+  );
+  return data.find(({ entityId }) => entityId === entity)!.lastProcessedMessageId;
+}
+
+test('what comes while a run works is new to the next one', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('During Ada')];
+  const shown: string[][] = [];
+  const { closed, open } = gate();
+  parts.set('During Ada', ({ system, step }) => {
+    if (step === 1) shown.push(marksIn(system));
+    return triggerIn(system) === 'one' ? [{ ...end, gate: closed }] : [];
+  });
+  const space = await stage.space([ann, ada]);
+  const one = await stage.say(space, ann, 'one');
+  await until('the run thinks', () => shown.length === 1);
+  await stage.say(space, ann, 'two', { startsRuns: false });
+  open();
+  await stage.ended(one.runs[0]!.id);
+  expect(await processed(space, ada.entityId)).toBe(one.id);
+  const three = await stage.say(space, ann, 'three');
+  await stage.ended(three.runs[0]!.id);
+  expect(shown[1]).toEqual(['SEEN one', 'NEW two', 'NEW three']);
+  expect(await processed(space, ada.entityId)).toBe(three.id);
+});
+
+test('a run that failed or was canceled has seen nothing', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Failing Ada')];
+  const shown: string[][] = [];
+  const { closed, open } = gate();
+  parts.set('Failing Ada', ({ system, step }) => {
+    if (step === 1) shown.push(marksIn(system));
+    const text = triggerIn(system);
+    if (text === 'fail') return [{ error: { code: 'broken', message: 'Broken.', retryable: false } }];
+    return text === 'cancel' ? [{ ...end, gate: closed }] : [];
+  });
+  const space = await stage.space([ann, ada]);
+  const failed = await stage.say(space, ann, 'fail');
+  expect((await stage.ended(failed.runs[0]!.id)).status).toBe('failed');
+  const canceled = await stage.say(space, ann, 'cancel');
+  await until('the second run thinks', () => shown.length === 2);
+  await stage.done('POST', `/v1/runs/${canceled.runs[0]!.id}/cancel`);
+  open();
+  expect(await processed(space, ada.entityId)).toBeNull();
+  const third = await stage.say(space, ann, 'third');
+  await stage.ended(third.runs[0]!.id);
+  expect(shown[2]).toEqual(['NEW fail', 'NEW cancel', 'NEW third']);
+  expect(await processed(space, ada.entityId)).toBe(third.id);
+});
+
+test('a run that turns to another space has seen what it was shown in both, and its own trigger', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Cross Ada')];
+  const shown = new Map<string, string[]>();
+  let other = '';
+  const histories: { content: string; seen: boolean }[][] = [];
+  parts.set('Cross Ada', (request) => {
+    const { system, step } = request;
+    if (step === 1) shown.set(triggerIn(system), marksIn(system));
+    if (triggerIn(system) !== 'Go there') return [];
+    if (step === 2) histories.push(last(request).output.history as never);
+    return [calls(call('enter_space', { spaceId: other, limit: 2 })), say('I am here.')];
+  });
+  const space = await stage.space([ann, ada]);
+  other = await stage.space([ann, ada]);
+  const posts = [];
+  for (const text of ['a', 'b', 'c', 'd'])
+    posts.push(await stage.say(other, ann, text, { startsRuns: false }));
+  const go = await stage.say(space, ann, 'Go there');
+  await stage.ended(go.runs[0]!.id);
+  expect(histories[0]!.map(({ content, seen }) => [content, seen])).toEqual([
+    ['c', false],
+    ['d', false],
+  ]);
+  // Its own space is done with; in the other one, two were never shown.
+  expect(await processed(space, ada.entityId)).toBe(go.id);
+  expect(await processed(other, ada.entityId)).toBeNull();
+  await stage.ended((await stage.say(other, ann, 'e')).runs[0]!.id);
+  expect(shown.get('e')).toEqual(['NEW a', 'NEW b', 'SEEN c', 'SEEN d', 'SEEN I am here.', 'NEW e']);
+  // Now it was shown everything.
+  expect(await processed(other, ada.entityId)).toBe((await stage.messages(other)).at(-1)!.id);
+});
+
+test('read_messages counts as shown; what an agent said itself never comes as new', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Reading Ada')];
+  const shown: string[][] = [];
+  const outputs: Record<string, unknown>[] = [];
+  parts.set('Reading Ada', (request) => {
+    const { system, step } = request;
+    if (step === 1) shown.push(marksIn(system));
+    if (step > 1) outputs.push(last(request).output);
+    return triggerIn(system) === 'Read'
+      ? [
+          calls(call('read_messages', { limit: 2, offset: 60 })),
+          calls(call('read_messages', { search: 'NUMBER 3', limit: 3 })),
+        ]
+      : [];
+  });
+  const space = await stage.space([ann, ada]);
+  for (let n = 1; n <= 70; n++) await stage.say(space, ann, `number ${n}`, { startsRuns: false });
+  await stage.ended((await stage.say(space, ann, 'Read')).runs[0]!.id);
+  expect(shown[0]).toHaveLength(50);
+  expect((outputs[0]!.messages as { content: string }[]).map(({ content }) => content)).toEqual([
+    'number 10',
+    'number 11',
+  ]);
+  expect(outputs[0]!.total).toBe(71);
+  expect((outputs[1]!.messages as { content: string }[]).map(({ content }) => content)).toEqual([
+    'number 37',
+    'number 38',
+    'number 39',
+  ]);
+  expect(await processed(space, ada.entityId)).toBeNull();
+  const { rows } = await stage.server.db.pool.query(
+    'select seen::text from troupe.memberships where space_id = $1 and entity_id = $2',
+    [space, ada.entityId],
+  );
+  expect(rows[0].seen).toBe('{[10,12),[22,72)}');
+});
+
+test('an agent that joins later has not seen what was said before, and its place begins where it joined', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Late Ada')];
+  const shown: string[][] = [];
+  parts.set('Late Ada', ({ system, step }) => {
+    if (step === 1) shown.push(marksIn(system));
+    return [];
+  });
+  const space = await stage.space([ann]);
+  for (let n = 1; n <= 60; n++) await stage.say(space, ann, `before ${n}`);
+  await stage.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id });
+  const hello = await stage.say(space, ann, 'hello');
+  await stage.ended(hello.runs[0]!.id);
+  expect(shown[0]!.slice(0, 1)).toEqual(['NEW before 12']);
+  expect(await processed(space, ada.entityId)).toBe(hello.id);
+});
+
+test('a run can turn only to spaces that its agent is in, and says nothing elsewhere', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Stranger Ada')];
+  const foreign = await stage.space([ann]);
+  const outputs: Record<string, unknown>[] = [];
+  parts.set('Stranger Ada', (request) => {
+    if (request.step > 1) outputs.push(last(request).output);
+    return [
+      enter(foreign),
+      calls(call('read_messages', { spaceId: foreign })),
+      calls(call('read_messages', { spaceId: newId() })),
+      calls(call('enter_space', { spaceId: 'nowhere' })),
+      // In one answer: what was meant for a space that cannot be entered is said nowhere.
+      calls(call('enter_space', { spaceId: foreign }), call('send_message', { text: 'Secret.' })),
+      say('Here.'),
+    ];
+  });
+  const space = await stage.space([ann, ada]);
+  await stage.ended((await stage.say(space, ann, 'Look around')).runs[0]!.id);
+  expect(outputs.map(({ code }) => code)).toEqual([
+    'not_a_member',
+    'not_a_member',
+    'not_a_member',
+    'not_a_member',
+    'not_a_member',
+    undefined,
+  ]);
+  expect(outputs[0]).toMatchObject({ success: false, yourSpaces: [{ spaceId: space }] });
+  expect(await stage.lines(space)).toEqual(['Ann: Look around', 'Stranger Ada: Here.']);
+  expect(await stage.messages(foreign)).toEqual([]);
+});
+
+test('several calls of one answer speak in the order in which they stand, each in its own space', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Many Ada')];
+  const [space, b] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  parts.set('Many Ada', () => [
+    calls(
+      call('send_message', { text: 'to the first' }),
+      call('enter_space', { spaceId: b }),
+      call('send_message', { text: 'to the second' }),
+    ),
+  ]);
+  await stage.ended((await stage.say(space, ann, 'Both')).runs[0]!.id);
+  expect(await stage.lines(space)).toEqual(['Ann: Both', 'Many Ada: to the first']);
+  expect(await stage.lines(b)).toEqual(['Many Ada: to the second']);
+});
+
+test('what an agent said carries why, and its next run reads that', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Why Ada')];
+  const [space, other] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  const prompts = new Map<string, string>();
+  parts.set('Why Ada', ({ system, step }) => {
+    if (step === 1) prompts.set(triggerIn(system), system);
+    return triggerIn(system) === 'Tell them'
+      ? [calls(call('get_goals')), enter(other), say('Ann wants you to know.')]
+      : [];
+  });
+  await stage.ended((await stage.say(space, ann, 'Tell them')).runs[0]!.id);
+  const [said] = await stage.messages(other);
+  expect(said!.metadata).toMatchObject({
+    runContext: {
+      trigger: { type: 'space_message', senderName: 'Ann', messageContent: 'Tell them', spaceId: space },
+      actionsBefore: { toolsCalled: [{ name: 'get_goals' }], messagesSent: [], spacesEntered: [other] },
+      isCrossSpace: true,
+    },
+  });
+  await stage.ended((await stage.say(other, ann, 'Why?')).runs[0]!.id);
+  expect(prompts.get('Why?')).toMatch(
+    /You \(agent\): "Ann wants you to know\."\n {4}\(said because of "Ann" saying "Tell them" in ".*" \(.*\); after get_goals\)/,
+  );
+});

@@ -1,0 +1,146 @@
+import type { Agent, PostedSpaceMessage, Problem, Run, SpaceMessage } from '@troupe/protocol';
+import { createLogger, newId, type Script } from '@troupe/server';
+import { openServer, type TestServer, until } from '@troupe/testing';
+import { expect, inject } from 'vitest';
+
+export interface Person {
+  id: string;
+  name: string;
+}
+
+/** A whole Troupe behind real HTTP, with people, agents and spaces. */
+export class SpaceStage {
+  readonly server: TestServer;
+  readonly project: string;
+
+  private constructor(server: TestServer, project: string) {
+    this.server = server;
+    this.project = project;
+  }
+
+  static async open(script: Script): Promise<SpaceStage> {
+    const server = await openServer({
+      postgresUrl: inject('postgresUrl'),
+      script,
+      logger: createLogger('error'),
+    });
+    // Made by the first request that needs it.
+    await fetch(`${server.url}/v1/agents`);
+    const { rows } = await server.db.pool.query('select id from troupe.projects');
+    return new SpaceStage(server, rows[0].id);
+  }
+
+  async ask<Body = unknown>(method: string, path: string, body?: unknown) {
+    const response = await fetch(`${this.server.url}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as Body };
+  }
+
+  async done<Body>(method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await this.ask<Body>(method, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+    return answer.body;
+  }
+
+  async refused(method: string, path: string, body?: unknown): Promise<[number, string]> {
+    const answer = await this.ask<Problem>(method, path, body);
+    return [answer.status, answer.body?.code];
+  }
+
+  agent(name: string, more: object = {}): Promise<Agent> {
+    return this.done('POST', '/v1/agents', { name, ...more });
+  }
+
+  async person(name: string): Promise<Person> {
+    const id = newId();
+    await this.server.db.pool.query(
+      `insert into troupe.entities (id, project_id, type, external_id, display_name) values ($1::uuid, $2, 'human', $1::text, $3)`,
+      [id, this.project, name],
+    );
+    return { id, name };
+  }
+
+  async space(members: (Agent | Person)[], more: { policy?: string } = {}): Promise<string> {
+    const id = newId();
+    const { pool } = this.server.db;
+    await pool.query(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'space')`, [
+      id,
+      this.project,
+    ]);
+    await pool.query(`insert into troupe.spaces (id, project_id, name, policy) values ($1, $2, $3, $4)`, [
+      id,
+      this.project,
+      `Space ${id.slice(-6)}`,
+      more.policy ?? 'all',
+    ]);
+    for (const member of members)
+      await pool.query(
+        `insert into troupe.memberships (space_id, entity_id, joined_seq, last_processed_seq) values ($1, $2, 0, 0)`,
+        [id, 'entityId' in member ? member.entityId : member.id],
+      );
+    return id;
+  }
+
+  say(space: string, sender: Person, text: string, more: object = {}): Promise<PostedSpaceMessage> {
+    return this.done('POST', `/v1/spaces/${space}/messages`, {
+      content: { text },
+      senderId: sender.id,
+      ...more,
+    });
+  }
+
+  async messages(space: string): Promise<SpaceMessage[]> {
+    const { data } = await this.done<{ data: SpaceMessage[] }>(
+      'GET',
+      `/v1/spaces/${space}/messages?limit=1000`,
+    );
+    return data;
+  }
+
+  /** Who said what, as a person reads it. */
+  async lines(space: string): Promise<string[]> {
+    return (await this.messages(space)).map(({ senderName, content }) => `${senderName}: ${content.text}`);
+  }
+
+  async runs(space: string): Promise<Run[]> {
+    const { data } = await this.done<{ data: Run[] }>('GET', `/v1/spaces/${space}/runs?limit=200`);
+    return data.toReversed();
+  }
+
+  run(id: string): Promise<Run> {
+    return this.done('GET', `/v1/runs/${id}`);
+  }
+
+  ended(id: string): Promise<Run> {
+    return until(`run ${id} ends`, async () => {
+      const run = await this.run(id);
+      return ['completed', 'failed', 'canceled'].includes(run.status) ? run : null;
+    });
+  }
+
+  /** All runs of all agents have ended. */
+  async quiet(): Promise<void> {
+    await until('all is quiet', async () => {
+      const { rows } = await this.server.db.pool.query(
+        `select count(*)::int as live from troupe.runs where status in ('queued', 'running')`,
+      );
+      return rows[0].live === 0;
+    });
+  }
+
+  async events(space: string): Promise<{ type: string; runId?: string; data: Record<string, unknown> }[]> {
+    const { data } = await this.done<{
+      data: { type: string; runId?: string; data: Record<string, unknown> }[];
+    }>('GET', `/v1/spaces/${space}/events?limit=1000`);
+    return data;
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+}
