@@ -689,7 +689,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean;
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}';
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -697,12 +697,15 @@ begin
     opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
     for i in 1 .. n loop
       continue when not p_row[i];
-      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      select x.open_calls, x.steers, x.door into r from troupe.runs x where x.id = p_run[i] for no key update;
       modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
         when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
         else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
       opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
       steered[i] := r.steers;
+      if r.door = 'space' then
+        told := told || p_run[i];
+      end if;
     end loop;
   end if;
 
@@ -729,6 +732,11 @@ begin
         'epoch', r.epoch, 'version', r.version, 'step', r.step, 'worker', r.worker_id);
     end if;
   end loop;
+
+  -- Spaces that are told of runs, before anything fires what tells them.
+  if cardinality(told) > 0 then
+    perform troupe.lock_spaces(told, null);
+  end if;
 
   -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
   if cardinality(change_id) > 0 then
@@ -986,10 +994,10 @@ CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors 
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
+  ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
-  select coalesce(array_agg(id), '{}') into ids from (
-    select r.id from troupe.runs r
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+    select r.id, r.door from troupe.runs r
     where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
     order by r.run_at limit p_limit for no key update skip locked) x;
 
@@ -1006,16 +1014,20 @@ begin
       free := lane_row.most - (select count(*) from troupe.runs r
         where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
       if free > 0 then
-        select coalesce(array_agg(id), '{}') into more from (
-          select r.id from troupe.runs r
+        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+          select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
           order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
-        ids := ids || more;
+        ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
   end if;
   if cardinality(ids) = 0 then
     return;
+  end if;
+
+  if cardinality(told_of) > 0 then
+    perform troupe.lock_spaces(told_of, null);
   end if;
 
   -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
@@ -1053,7 +1065,7 @@ begin
       'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
       'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
       'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq)
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
     || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
@@ -1159,11 +1171,14 @@ CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, 
  LANGUAGE plpgsql
 AS $function$
 declare
-  thread uuid; is_serial boolean; data jsonb; told jsonb;
+  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
 begin
-  select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
   -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
+  if v_door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
@@ -1270,6 +1285,9 @@ begin
     order by x.wait_deadline limit p_limit for no key update skip locked) y;
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
+  end if;
+  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
+    perform troupe.lock_spaces(ids, null);
   end if;
   perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
   for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
@@ -1518,6 +1536,17 @@ begin
     update troupe.threads t set failed_run_id = p_run where t.id = p_thread and t.active_run_id is null;
   end if;
   return promoted;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_spaces(p_runs uuid[], p_spaces uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.threads t where t.id in (
+    select r.space_id from troupe.runs r where r.id = any(p_runs)
+    union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
+    union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.mentions(p_text text, p_name text)
@@ -2197,6 +2226,9 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then
     perform troupe.pass(r);
@@ -2261,6 +2293,9 @@ begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
   end if;
   perform 1 from troupe.tool_calls x where x.run_id = p_run and x.call_id in (select i->>'call' from jsonb_array_elements(p_items) i)
     order by x.call_id for no key update;
@@ -2567,12 +2602,12 @@ CREATE OR REPLACE FUNCTION troupe.steps(p_worker uuid, p_count integer[], p_orde
 AS $function$
 declare
   n constant int := cardinality(p_run);
-  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int;
+  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int; told uuid[];
 begin
   -- 1. Runs that end: their rows, with what might keep them going.
   if f_item is not null then
-    select count(*) into done from (
-      select from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
+    select count(*), array_agg(y.id) filter (where y.door = 'space') into done, told from (
+      select r.id, r.door from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
         where k between 1 and cardinality(f_item) and r.steers <= f_steers[k] for no key update of r) y;
     if done < cardinality(f_item) then
       raise exception 'troupe.steps: a run was steered' using errcode = 'TR001';
@@ -2593,6 +2628,11 @@ begin
   get diagnostics done = row_count;
   if done < n then
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
+  end if;
+
+  -- Where spaces are told of an end, they come before the threads of runs.
+  if told is not null then
+    perform troupe.lock_spaces(told, null);
   end if;
 
   -- 3. Calls that end. One that was handed over meanwhile is not the worker's to end.

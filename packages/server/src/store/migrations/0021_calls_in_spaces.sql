@@ -18,7 +18,17 @@ begin
   return true;
 end $$;
 
--- As before (0005); a call that is not open is told apart.
+-- The spaces that are told what becomes of these runs, in the order of their ids: before the first of them is
+-- written, so that two who write to several cannot wait for each other. After runs, heads and tool calls, before threads of runs.
+create function troupe.lock_spaces(p_runs uuid[], p_spaces uuid[]) returns void language plpgsql as $$
+begin
+  perform 1 from troupe.threads t where t.id in (
+    select r.space_id from troupe.runs r where r.id = any(p_runs)
+    union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
+    union select unnest(p_spaces)) order by t.id for no key update;
+end $$;
+
+-- As before (0005); a call that is not open is told apart, and spaces are locked before they are told.
 create or replace function troupe.steps(
   p_worker uuid, p_count int[], p_order int[], p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[],
   p_messages int[], p_events int[], p_ends boolean[],
@@ -32,12 +42,12 @@ create or replace function troupe.steps(
 ) returns jsonb language plpgsql as $$
 declare
   n constant int := cardinality(p_run);
-  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int;
+  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int; told uuid[];
 begin
   -- 1. Runs that end: their rows, with what might keep them going.
   if f_item is not null then
-    select count(*) into done from (
-      select from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
+    select count(*), array_agg(y.id) filter (where y.door = 'space') into done, told from (
+      select r.id, r.door from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
         where k between 1 and cardinality(f_item) and r.steers <= f_steers[k] for no key update of r) y;
     if done < cardinality(f_item) then
       raise exception 'troupe.steps: a run was steered' using errcode = 'TR001';
@@ -58,6 +68,11 @@ begin
   get diagnostics done = row_count;
   if done < n then
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
+  end if;
+
+  -- Where spaces are told of an end, they come before the threads of runs.
+  if told is not null then
+    perform troupe.lock_spaces(told, null);
   end if;
 
   -- 3. Calls that end. One that was handed over meanwhile is not the worker's to end.
@@ -162,7 +177,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean;
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}';
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -170,12 +185,15 @@ begin
     opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
     for i in 1 .. n loop
       continue when not p_row[i];
-      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      select x.open_calls, x.steers, x.door into r from troupe.runs x where x.id = p_run[i] for no key update;
       modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
         when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
         else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
       opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
       steered[i] := r.steers;
+      if r.door = 'space' then
+        told := told || p_run[i];
+      end if;
     end loop;
   end if;
 
@@ -202,6 +220,11 @@ begin
         'epoch', r.epoch, 'version', r.version, 'step', r.step, 'worker', r.worker_id);
     end if;
   end loop;
+
+  -- Spaces that are told of runs, before anything fires what tells them.
+  if cardinality(told) > 0 then
+    perform troupe.lock_spaces(told, null);
+  end if;
 
   -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
   if cardinality(change_id) > 0 then
@@ -374,6 +397,9 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then
     perform troupe.pass(r);
@@ -434,6 +460,9 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.tool_calls x where x.run_id = p_run and x.call_id in (select i->>'call' from jsonb_array_elements(p_items) i)
     order by x.call_id for no key update;
   for item in select i from jsonb_array_elements(p_items) i loop
@@ -476,6 +505,9 @@ begin
     order by x.wait_deadline limit p_limit for no key update skip locked) y;
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
+  end if;
+  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
+    perform troupe.lock_spaces(ids, null);
   end if;
   perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
   for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
@@ -526,4 +558,120 @@ begin
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
+end $$;
+
+-- As before (0010), and spaces are locked before they are told.
+create or replace function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text) returns void language plpgsql as $$
+declare
+  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
+begin
+  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
+  -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
+  update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
+  if v_door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
+  perform 1 from troupe.threads t where t.id = thread for no key update;
+  perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
+    'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
+  update troupe.runs r set status = 'canceled', cancel_reason = p_reason::troupe.cancel_reason, epoch = r.epoch + 1, worker_id = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
+    from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
+  data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
+  told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
+  -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's work.
+  if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
+      where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run else t.kind = 'run' and r.door = 'session' end) then
+    told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
+  end if;
+  perform troupe.append(thread, p_run, null, told);
+  if is_serial then
+    perform troupe.promote(thread, p_run);
+  end if;
+end $$;
+
+-- As before (0010), and the same; the worker is told where the run began.
+create or replace function troupe.claim(p_worker uuid, p_limit int, p_doors text[], p_start_events jsonb) returns setof jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off set plan_cache_mode to force_generic_plan as $$
+declare
+  ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
+begin
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+    select r.id, r.door from troupe.runs r
+    where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
+    order by r.run_at limit p_limit for no key update skip locked) x;
+
+  if cardinality(ids) < p_limit and exists (
+    select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now()) then
+    for lane_row in
+      select r.lane, min(r.lane_limit) as most from troupe.runs r
+      where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+      group by r.lane order by min(r.run_at)
+    loop
+      exit when cardinality(ids) >= p_limit;
+      -- One claimer at a time counts a lane; another passes by and comes back with the next poll.
+      continue when not pg_try_advisory_xact_lock(hashtextextended('troupe.lane:' || lane_row.lane, 0));
+      free := lane_row.most - (select count(*) from troupe.runs r
+        where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
+      if free > 0 then
+        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+          select r.id, r.door from troupe.runs r
+          where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+          order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
+        ids := ids || more; told_of := told_of || more_told;
+      end if;
+    end loop;
+  end if;
+  if cardinality(ids) = 0 then
+    return;
+  end if;
+
+  if cardinality(told_of) > 0 then
+    perform troupe.lock_spaces(told_of, null);
+  end if;
+
+  -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
+  update troupe.runs r set status = 'running', epoch = r.epoch + 1, worker_id = p_worker, wait_state = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens), output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), attempt = case when h.step > r.step then 0 else r.attempt end,
+    started_at = coalesce(r.started_at, now()),
+    deadline_at = coalesce(r.deadline_at, now() + make_interval(secs => r.wall_ms::float8 / 1000)), updated_at = now()
+  from unnest(ids) x(id) left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
+  insert into troupe.run_heads as h (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
+    select r.id, p_worker, r.epoch, 1, r.step, r.input_tokens, r.output_tokens, r.cost from troupe.runs r where r.id = any(ids) order by r.id
+    on conflict (run_id) do update set worker_id = excluded.worker_id, epoch = excluded.epoch, version = h.version + 1, step = excluded.step;
+
+  -- Tell of it, and answer with all that the worker needs.
+  for got in select x.*, h.version from troupe.runs x join troupe.run_heads h on h.run_id = x.id where x.id = any(ids) order by x.thread_id, x.id loop
+    first := got.started_at = now();
+    -- Its time begins now: it is new, or taken up again after it had ended.
+    started := case when got.deadline_at = now() + make_interval(secs => got.wall_ms::float8 / 1000) then coalesce(p_start_events->got.door, '[]') else '[]' end;
+    extra := jsonb_array_length(started);
+    thinks := got.step = 0 or not exists (select from troupe.tool_calls c where c.run_id = got.id and c.status in ('running', 'requested'));
+    told := 1 + extra + thinks::int;
+    update troupe.threads t set last_event_seq = t.last_event_seq + told where t.id = got.thread_id
+      returning t.last_event_seq - told, t.last_message_seq into base, last_seq;
+    insert into troupe.events (thread_id, seq, type, data, run_id) values (got.thread_id, base + 1,
+      case when first then 'run.started' else 'run.resumed' end, case when not first then jsonb_build_object('epoch', got.epoch) end, got.id);
+    for k in 1 .. extra loop
+      insert into troupe.events (thread_id, seq, type, run_id) values (got.thread_id, base + 1 + k, started->>(k - 1), got.id);
+    end loop;
+    if thinks then
+      insert into troupe.events (thread_id, seq, type, run_id, step) values (got.thread_id, base + told, 'step.started', got.id, got.step + 1);
+    end if;
+    return next jsonb_build_object('id', got.id, 'projectId', got.project_id, 'door', got.door, 'agentId', got.agent_id, 'entityId', got.entity_id,
+      'snapshotId', got.snapshot_id, 'threadId', got.thread_id, 'parentRunId', got.parent_run_id, 'rootRunId', got.root_run_id,
+      'triggerType', got.trigger_type, 'triggerMessageId', got.trigger_message_id, 'triggerSeq', got.trigger_seq, 'trigger', got.trigger,
+      'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
+      'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
+      'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
+    || jsonb_build_object(
+      'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
+          'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
+        where m.thread_id = got.thread_id and m.seq > coalesce(got.trigger_seq, last_seq) - got.history_limit),
+      'calls', case when got.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
+        from troupe.tool_calls c where c.run_id = got.id) end);
+  end loop;
 end $$;
