@@ -41,7 +41,14 @@ const CHECKS: Record<string, string> = {
       left join troupe.tool_calls c on c.run_id = r.id and c.waits_for is not null
     group by r.id having r.open_calls <> count(c.call_id)`,
   'a run waits for nothing': `
-    select r.id from troupe.runs r where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state is null`,
+    select r.id from troupe.runs r where r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 0 and r.wait_state is null`,
+  'a run waits for replies and says otherwise, or the reverse': `
+    select r.id, r.status, array_agg(distinct c.waits_for) from troupe.runs r join troupe.tool_calls c on c.run_id = r.id and c.waits_for is not null
+    where r.status in ('waiting_tool', 'waiting_reply') and r.wait_state is null
+    group by r.id having (r.status = 'waiting_reply') <> bool_and(c.waits_for::text = 'reply')`,
+  'a wait for a reply has no call that waits for it': `
+    select w.run_id, w.call_id from troupe.reply_waits w left join troupe.tool_calls c on c.run_id = w.run_id and c.call_id = w.call_id
+    where c.waits_for is null or c.waits_for::text <> 'reply'`,
   // The head says how far a run has come; the row takes that over when the worker leaves it, or the next one takes it up.
   'steps are not counted one by one': `
     select r.id, r.status, r.step, h.step as head, count(s.step) from troupe.runs r left join troupe.run_heads h on h.run_id = r.id

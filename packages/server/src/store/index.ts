@@ -5,7 +5,7 @@
  */
 export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
-export { isConnectionError, isContention, isPointedAt, isTaken } from './errors.ts';
+export { isConnectionError, isContention, isNotOpen, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';

@@ -732,7 +732,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}';
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -740,12 +740,15 @@ begin
     opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
     for i in 1 .. n loop
       continue when not p_row[i];
-      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      select x.open_calls, x.steers, x.door into r from troupe.runs x where x.id = p_run[i] for no key update;
       modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
         when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
         else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
       opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
       steered[i] := r.steers;
+      if r.door = 'space' then
+        told := told || p_run[i];
+      end if;
     end loop;
   end if;
 
@@ -773,7 +776,12 @@ begin
     end if;
   end loop;
 
-  -- 3. Calls that end, calls that begin (again). The fence makes a mismatch impossible; if it happens, stop.
+  -- Spaces that are told of runs, before anything fires what tells them.
+  if cardinality(told) > 0 then
+    perform troupe.lock_spaces(told, null);
+  end if;
+
+  -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
   if cardinality(change_id) > 0 then
     from_row := 1;
     for i in 1 .. n loop
@@ -793,7 +801,7 @@ begin
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
-            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run;
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run using errcode = 'TR003';
           end if;
         end loop;
       end if;
@@ -821,6 +829,9 @@ begin
       v_when := case v_mode when 'released' then 'ended' else v_mode end;
       select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
     end if;
+    -- Whatever this commit itself leaves open waits for somebody else than for a reply.
+    replies := v_mode = 'parked' and p_target[i] is null and p_outside[i] = 0 and not exists (
+      select from troupe.tool_calls c where c.run_id = v_run and c.waits_for is not null and c.waits_for <> 'reply');
     o := coalesce(message_upto[i - 1], 0);
     written := message_upto[i] - o;
     update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
@@ -835,7 +846,7 @@ begin
     v_seq := event_base;
     for k in from_row .. to_row loop
       continue when rows_locked and event_when[k] <> v_when;
-      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      v_seq := v_seq + 1; v_text := case when replies and event_type[k] = 'run.waiting_tool' then 'run.waiting_reply' else event_type[k] end; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
       insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
         values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
     end loop;
@@ -1026,10 +1037,10 @@ CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors 
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
+  ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
-  select coalesce(array_agg(id), '{}') into ids from (
-    select r.id from troupe.runs r
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+    select r.id, r.door from troupe.runs r
     where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
     order by r.run_at limit p_limit for no key update skip locked) x;
 
@@ -1046,16 +1057,20 @@ begin
       free := lane_row.most - (select count(*) from troupe.runs r
         where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
       if free > 0 then
-        select coalesce(array_agg(id), '{}') into more from (
-          select r.id from troupe.runs r
+        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+          select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
           order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
-        ids := ids || more;
+        ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
   end if;
   if cardinality(ids) = 0 then
     return;
+  end if;
+
+  if cardinality(told_of) > 0 then
+    perform troupe.lock_spaces(told_of, null);
   end if;
 
   -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
@@ -1093,7 +1108,7 @@ begin
       'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
       'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
       'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq)
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
     || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
@@ -1290,11 +1305,14 @@ CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, 
  LANGUAGE plpgsql
 AS $function$
 declare
-  thread uuid; is_serial boolean; data jsonb; told jsonb;
+  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
 begin
-  select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
   -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
+  if v_door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
@@ -1320,23 +1338,23 @@ CREATE OR REPLACE FUNCTION troupe.end_wait(p_run uuid, p_call text, p_how text)
  LANGUAGE plpgsql
 AS $function$
 declare
-  w troupe.reply_waits; r troupe.runs; output jsonb; v_step int; queued boolean;
+  w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;
 begin
   delete from troupe.reply_waits x where x.run_id = p_run and x.call_id = p_call returning * into w;
   if not found then
     return false;
   end if;
   select * into r from troupe.runs x where x.id = p_run;
-  output := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
+  told := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
     'waitDuration', round(extract(epoch from now() - w.started_at) * 1000));
-  update troupe.tool_calls c set status = 'completed', output = end_wait.output, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
+  update troupe.tool_calls c set status = 'completed', output = told, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
     where c.run_id = p_run and c.call_id = p_call and c.waits_for is not null returning c.step into v_step;
   if not found then
     return false;
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   perform troupe.append(r.thread_id, p_run,
-    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', output, 'error', null))),
+    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', told, 'error', null))),
     jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step, 'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
@@ -1394,13 +1412,16 @@ CREATE OR REPLACE FUNCTION troupe.expire(p_limit integer)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; r record; c record; left_open int; over boolean; expired int := 0; canceled int := 0; queued int := 0;
+  ids uuid[]; r record; c record; left_open int; over boolean; replies boolean; expired int := 0; canceled int := 0; queued int := 0;
 begin
   select coalesce(array_agg(id order by id), '{}') into ids from (
     select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
     order by x.wait_deadline limit p_limit for no key update skip locked) y;
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
+  end if;
+  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
+    perform troupe.lock_spaces(ids, null);
   end if;
   perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
   for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
@@ -1410,6 +1431,12 @@ begin
       canceled := canceled + 1;
       continue;
     end if;
+    -- Replies that did not come are no failure: the call ends with those that did. Its wait may be gone with its space; then it expires.
+    for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
+      where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
+      perform troupe.end_wait(r.id, c.call_id, case when c.some then 'partial_timeout' else 'timeout' end);
+      expired := expired + 1;
+    end loop;
     for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
         error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
       where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error, x.edited, x.args loop
@@ -1421,9 +1448,16 @@ begin
           'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
       expired := expired + 1;
     end loop;
+    -- The last wait for a reply that ends queues the run by itself.
+    if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
+      queued := queued + 1;
+      continue;
+    end if;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
+    replies := left_open > 0 and r.status = 'waiting_tool' and not exists (
+      select from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null and x.waits_for <> 'reply');
     update troupe.runs x set open_calls = left_open,
-      status = case when left_open = 0 then 'queued'::troupe.run_status else x.status end,
+      status = case when left_open = 0 then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
       run_at = case when left_open = 0 then now() else x.run_at end,
       wait_state = case when left_open = 0 then null else x.wait_state end,
       wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
@@ -1433,6 +1467,8 @@ begin
     if left_open = 0 then
       queued := queued + 1;
       perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+    elsif replies then
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
@@ -1510,6 +1546,24 @@ begin
     r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
   perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.hand_over(p_run uuid, p_call text, p_epoch integer, p_worker uuid, p_waits_for text, p_deadline_ms bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.runs r where r.id = p_run for no key update;
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return false;
+  end if;
+  update troupe.tool_calls c set status = 'requested', waits_for = p_waits_for::troupe.waits_for, deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
+    where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
+  -- Not found: it was handed over before, and may be settled by now.
+  if found then
+    update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
+  end if;
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.has_run(p_run uuid, p_epoch integer, p_worker uuid)
@@ -1595,7 +1649,9 @@ begin
     attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
     model_index = coalesce(p_model, r.model_index),
     open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
-    status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
+    status = case p_mode when 'parked' then case when p_target is null and not exists (
+        select from troupe.tool_calls c where c.run_id = p_run and c.waits_for is not null and c.waits_for <> 'reply') then 'waiting_reply' else 'waiting_tool' end
+      when 'go' then 'running' else p_target end::troupe.run_status,
     worker_id = case when p_mode = 'go' then r.worker_id end,
     run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
     wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
@@ -1632,6 +1688,17 @@ begin
   end if;
   select m.role into v_role from troupe.memberships m where m.space_id = p_space and m.entity_id = p_by;
   return case when v_role is null then 'space_not_found' when v_role <> 'admin' then 'not_an_admin' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_spaces(p_runs uuid[], p_spaces uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.threads t where t.id in (
+    select r.space_id from troupe.runs r where r.id = any(p_runs)
+    union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
+    union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.mark_read(p_project uuid, p_space uuid, p_entity uuid, p_message uuid)
@@ -2383,17 +2450,20 @@ CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome json
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean;
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean; replies boolean;
 begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_found');
-  elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+  elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
   elsif c.deadline <= now() then
@@ -2419,19 +2489,23 @@ begin
       jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
         'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
   end if;
-  queued := r.status = 'waiting_tool' and r.open_calls = 1;
+  queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
+  replies := not queued and r.status = 'waiting_tool' and not exists (
+    select from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null and o.waits_for <> 'reply');
   update troupe.runs x set open_calls = x.open_calls - 1,
-    status = case when queued then 'queued'::troupe.run_status else x.status end,
+    status = case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
     run_at = case when queued then now() else x.run_at end,
     wait_state = case when queued then null else x.wait_state end,
-    wait_deadline = case when queued then null when x.status = 'waiting_tool' then least(x.deadline_at,
+    wait_deadline = case when queued then null when x.status in ('waiting_tool', 'waiting_reply') then least(x.deadline_at,
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
     updated_at = now()
     where x.id = p_run;
   if queued then
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  elsif replies then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
   end if;
-  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else r.status end,
     'openCalls', r.open_calls - 1, 'thread', r.thread_id);
 end $function$;
 
@@ -2450,6 +2524,9 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.tool_calls x where x.run_id = p_run and x.call_id in (select i->>'call' from jsonb_array_elements(p_items) i)
     order by x.call_id for no key update;
   for item in select i from jsonb_array_elements(p_items) i loop
@@ -2460,7 +2537,7 @@ begin
     elsif c.waits_for is null and c.settled_by = p_by and c.status::text = item->'outcome'->>'status'
       and c.output is not distinct from item->'outcome'->'output' and c.error is not distinct from item->'outcome'->'error' then
       repeated := repeated + 1;
-    elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
     elsif c.deadline <= now() then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));
@@ -2758,12 +2835,12 @@ CREATE OR REPLACE FUNCTION troupe.steps(p_worker uuid, p_count integer[], p_orde
 AS $function$
 declare
   n constant int := cardinality(p_run);
-  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int;
+  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int; told uuid[];
 begin
   -- 1. Runs that end: their rows, with what might keep them going.
   if f_item is not null then
-    select count(*) into done from (
-      select from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
+    select count(*), array_agg(y.id) filter (where y.door = 'space') into done, told from (
+      select r.id, r.door from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
         where k between 1 and cardinality(f_item) and r.steers <= f_steers[k] for no key update of r) y;
     if done < cardinality(f_item) then
       raise exception 'troupe.steps: a run was steered' using errcode = 'TR001';
@@ -2786,14 +2863,19 @@ begin
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
   end if;
 
-  -- 3. Calls that end. The fence makes a mismatch impossible; if it happens, stop.
+  -- Where spaces are told of an end, they come before the threads of runs.
+  if told is not null then
+    perform troupe.lock_spaces(told, null);
+  end if;
+
+  -- 3. Calls that end. One that was handed over meanwhile is not the worker's to end.
   if x_item is not null then
     update troupe.tool_calls c set status = x_status[k], output = case when x_status[k] = 'completed' then x_output->(k - 1) end, error = nullif(x_error->(k - 1), 'null'), settled_at = now()
       from unnest(p_count) k
       where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k] and c.status = 'running';
     get diagnostics done = row_count;
     if done < cardinality(x_item) then
-      raise exception 'troupe.steps: a call is not open';
+      raise exception 'troupe.steps: a call is not open' using errcode = 'TR003';
     end if;
   end if;
 
