@@ -80,6 +80,13 @@ const CHECKS: Record<string, string> = {
   'files or a list are of no thread': `
     select thread_id from (select thread_id from troupe.file_totals union select thread_id from troupe.todo_lists) x
     where not exists (select from troupe.threads t where t.id = x.thread_id)`,
+  'a space has no thread, or a thread of a space no space': `
+    select t.id as thread, s.id as space from (select id from troupe.threads where kind = 'space') t full join troupe.spaces s on s.id = t.id
+    where t.id is null or s.id is null`,
+  'somebody has read or processed what was not said': `
+    select m.space_id, m.entity_id, m.joined_seq, m.last_seen_seq, m.last_processed_seq, t.last_message_seq
+    from troupe.memberships m join troupe.threads t on t.id = m.space_id
+    where greatest(m.joined_seq, m.last_seen_seq, m.last_processed_seq) > t.last_message_seq or m.last_processed_seq < m.joined_seq`,
   'a budget was exceeded': `select id, amount, spent, leased from troupe.budgets where spent + leased > amount`,
   'a budget lease does not add up': `
     select b.id, b.leased, sum(l.granted - l.spent - l.returned) from troupe.budgets b left join troupe.budget_leases l on l.budget_id = b.id
