@@ -8,13 +8,16 @@ import {
   createSessionsDoor,
   createTools,
   Database,
+  type Door,
   Encryption,
+  Jobs,
   Kernel,
   type Logger,
   listen,
   type Models,
   openOutgoing,
   ProviderRows,
+  planTasks,
   type Script,
   Stream,
   silentLogger,
@@ -34,6 +37,10 @@ export interface ServerOptions {
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
+  /** Jobs too are carried out: plans that are due. */
+  jobs?: boolean;
+  /** Beside sessions. */
+  doors?: Door[];
   logger?: Logger;
 }
 
@@ -48,6 +55,8 @@ export async function openServer({
   heartbeatMs,
   metricsToken,
   allow = [],
+  jobs: withJobs = false,
+  doors = [],
   logger = silentLogger,
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
@@ -63,7 +72,9 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const tools = createTools(toolParts(db, encryption, outgoing));
-  await kernel.work({ doors: [createSessionsDoor(db)], models, tools, graceMs: 500 });
+  await kernel.work({ doors: [createSessionsDoor(db), ...doors], models, tools, graceMs: 500 });
+  const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;
+  await jobs?.start();
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
@@ -82,9 +93,10 @@ export async function openServer({
   const close = async () => {
     await stream.close();
     await server.close(500);
+    await jobs?.close(1_000);
     await kernel.close();
     await db.close();
     await database.drop();
   };
-  return { url: server.url, db, kernel, access, stream, scripted, close };
+  return { url: server.url, databaseUrl: database.url, db, kernel, access, stream, scripted, close };
 }

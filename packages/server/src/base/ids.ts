@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 // UUID v7 (RFC 9562): 48 bits of milliseconds, then a 12-bit counter within the millisecond, then random bits.
 // The counter keeps ids of one process strictly increasing, so index inserts stay on the right-hand page.
@@ -28,6 +28,12 @@ export function newId(): Id {
   const b = used;
   used += 8;
   return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${hex[(pool[b]! & 0x3f) | 0x80]}${hex[pool[b + 1]!]}-${hex[pool[b + 2]!]}${hex[pool[b + 3]!]}${hex[pool[b + 4]!]}${hex[pool[b + 5]!]}${hex[pool[b + 6]!]}${hex[pool[b + 7]!]}`;
+}
+
+/** UUID v8 (RFC 9562): of the key and nothing else, so that whoever does something again finds what he did. */
+export function idFrom(key: string): Id {
+  const digest = createHash('sha256').update(key).digest('hex');
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
 const SHAPE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

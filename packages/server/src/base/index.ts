@@ -15,7 +15,7 @@ export {
 } from './errors.ts';
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
-export { type Id, isId, newId } from './ids.ts';
+export { type Id, idFrom, isId, newId } from './ids.ts';
 export { argumentProblem, schemaProblem } from './json-schema.ts';
 export { limited, limitedFetch } from './limited.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';

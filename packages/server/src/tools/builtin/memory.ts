@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type GoalStatus,
   goalStatus,
@@ -7,7 +6,7 @@ import {
   MOST_MEMORIES,
   memoryKey,
 } from '@troupe/protocol';
-import { isId, TroupeError } from '../../base/index.ts';
+import { idFrom, isId, TroupeError } from '../../base/index.ts';
 import type { ToolContext, ToolExecute } from '../../kernel/ports.ts';
 import type { KeptByCall, KeptChange, KeptDeleted, KeptRefused, MemoryPart, Provider } from '../ports.ts';
 
@@ -124,12 +123,6 @@ function writeOf({ id, description, status, priority }: GivenGoal, key: string) 
     ...(status === undefined ? {} : { status: goalStatus.parse(status) }),
     ...(priority === undefined ? {} : { priority }),
   };
-}
-
-/** UUID v8 (RFC 9562): of the key and nothing else. */
-function idFrom(key: string): string {
-  const hex = createHash('sha256').update(key).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 function checkedKey(key: string): string {
