@@ -52,7 +52,7 @@ test('kill -9 in the middle of firing: one run, whether what it had sent is carr
 
 test('kill -9 of one process after another at any moment, two at a time: every plan runs once', async () => {
   const db = await freshDatabase();
-  const plans = await plansDue(db, await buildCast(db), 300);
+  const plans = await plansDue(db, await buildCast(db), 150);
   for (let round = 0; round < 2; round++) {
     const pair = await Promise.all([jobsProcess(db.url, script), jobsProcess(db.url, script)]);
     await until('some were fired', async () => (await undone(db)) < plans.length - 50 * round);
