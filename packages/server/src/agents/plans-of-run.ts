@@ -21,7 +21,11 @@ export async function setPlansOfRun(db: store.Database, by: store.PlansByRun, pl
     time: planTime(name, when, now),
   }));
   const written = await store.setPlans(db.rows, by, writes, MOST_PLANS);
-  if (written.ok) return written.plans;
+  if (written.ok)
+    return written.plans.map(({ nextRunAt, ...plan }) => ({
+      ...plan,
+      nextRunAt: nextRunAt === null ? null : new Date(nextRunAt).toISOString(),
+    }));
   switch (written.code) {
     case 'run_lost':
       throw runLost();

@@ -108,7 +108,7 @@ test('a plan due in a second runs a second later, once, and tells the run what i
   expect(after).toMatchObject({ status: 'completed', nextRunAt: null, nextRuns: [] });
   const late = Date.parse(after.lastRunAt!) - Date.parse(made.nextRunAt!);
   expect(late).toBeGreaterThanOrEqual(0);
-  expect(late).toBeLessThan(2_000);
+  expect(late).toBeLessThan(4_000);
   const run = await until('its run has ended', async () => {
     const found = await done<Record<string, unknown>>('GET', `/runs/${after.lastRunId}`);
     return found.status === 'completed' ? found : null;
@@ -294,7 +294,9 @@ test('an agent has so many plans that have yet to run and no more, also where ma
     [id, entityId, MOST_PLANS - 3],
   );
   const answers = await Promise.all(
-    Array.from({ length: 6 }, () => ask<Plan & Problem>('POST', at, { name: newId(), runAfter: '1 day' })),
+    Array.from({ length: 6 }, () =>
+      ask<{ id: string; code: string }>('POST', at, { name: newId(), runAfter: '1 day' }),
+    ),
   );
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 201, 409, 409, 409, 409]);
   expect(answers.find(({ status }) => status === 409)!.body.code).toBe('too_many_plans');

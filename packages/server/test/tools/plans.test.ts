@@ -84,7 +84,7 @@ test('plans are set by name, read and deleted', async () => {
       {
         id: (first!.plans as JsonObject[])[1]!.id,
         name: 'LATER',
-        nextRunAt: expect.stringContaining('2100'),
+        nextRunAt: '2100-01-01T00:00:00.000Z',
       },
       {},
     ],
