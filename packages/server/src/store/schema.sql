@@ -2095,6 +2095,8 @@ begin
     perform troupe.arm_plan(late, now());
     armed := armed + 1;
   end loop;
+  perform graphile_worker.complete_jobs(array(select j.id from graphile_worker.jobs j
+    where j.task_identifier = 'fire_plan' and j.key is null and j.locked_at is null and j.attempts >= j.max_attempts));
   return armed;
 end $function$;
 

@@ -1,4 +1,4 @@
-import { type Database, newId, releaseJobsOfTheGone } from '@troupe/server';
+import { type Database, newId, rearmPlans, releaseJobsOfTheGone } from '@troupe/server';
 import { buildCast, type Cast, until, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { after, end, freshDatabase, jobsProcess } from './stage.ts';
@@ -48,6 +48,10 @@ test('kill -9 in the middle of firing: one run, whether what it had sent is carr
   await until('both have passed', async () => (await undone(db)) === 0 && (await locked(db)) === 0);
   expect((await runs(db)).toSorted()).toEqual(plans.toSorted());
   expect(await violations(db.pool)).toEqual([]);
+  // The job whose work was done without it is of no use to anybody.
+  expect(await rearmPlans(db, 0)).toBe(0);
+  const { rows } = await db.pool.query('select key from graphile_worker.jobs');
+  expect(rows.map(({ key }) => key).toSorted()).toEqual(plans.map((id) => `plan:${id}`).toSorted());
 });
 
 test('kill -9 of one process after another at any moment, two at a time: every plan runs once', async () => {

@@ -134,7 +134,8 @@ begin
   return jsonb_build_object('ok', true, 'run', started->'run');
 end $$;
 
--- For plans that are late and that no job will look at any more: it failed too often.
+-- For plans that are late and that no job will look at any more: it failed too often. And the other way round, jobs that were replaced while
+-- they were carried out by somebody who then died: nobody would take them, or take them away.
 create function troupe.rearm_plans(p_late interval) returns int language plpgsql as $$
 declare
   late uuid; armed int := 0;
@@ -145,5 +146,7 @@ begin
     perform troupe.arm_plan(late, now());
     armed := armed + 1;
   end loop;
+  perform graphile_worker.complete_jobs(array(select j.id from graphile_worker.jobs j
+    where j.task_identifier = 'fire_plan' and j.key is null and j.locked_at is null and j.attempts >= j.max_attempts));
   return armed;
 end $$;
