@@ -14,6 +14,12 @@ export async function violations(pool: pg.Pool): Promise<string[]> {
 }
 
 const CHECKS: Record<string, string> = {
+  'a plan is to run, and no job will look at it': `
+    select p.id, p.next_run_at from troupe.plans p where p.status = 'pending' and not exists (
+      select from graphile_worker.jobs j where j.key = 'plan:' || p.id and (j.attempts < j.max_attempts or j.locked_at is not null))`,
+  'a plan ran twice for one time': `
+    select r.trigger->>'planId', r.trigger->>'scheduledAt', count(*) from troupe.runs r where r.trigger_type = 'plan' and r.parent_run_id is null
+    group by 1, 2 having count(*) > 1`,
   'messages have a gap or do not reach the counter': `
     select t.id, t.last_message_seq, count(m.seq), max(m.seq) from troupe.threads t left join troupe.messages m on m.thread_id = t.id
     group by t.id having count(m.seq) <> t.last_message_seq or coalesce(max(m.seq), 0) <> t.last_message_seq`,

@@ -36,6 +36,7 @@ export * from './queries/messages.ts';
 export * from './queries/models.ts';
 export * from './queries/outside.ts';
 export * from './queries/ping.ts';
+export * from './queries/plans.ts';
 export * from './queries/projects.ts';
 export * from './queries/providers.ts';
 export * from './queries/purge.ts';

@@ -347,6 +347,34 @@ create table troupe.migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
+create table troupe.plans (
+  id uuid not null,
+  project_id uuid not null,
+  agent_id uuid not null,
+  entity_id uuid not null,
+  name text not null,
+  instruction text not null default ''::text,
+  run_after text,
+  scheduled_at timestamp with time zone,
+  cron text,
+  time_zone text,
+  status text not null default 'pending'::text,
+  next_run_at timestamp with time zone,
+  last_run_at timestamp with time zone,
+  last_run_id uuid,
+  version integer not null default 1,
+  set_by text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint plans_pkey PRIMARY KEY (id),
+  constraint plans_instruction_check CHECK ((length(instruction) <= 20000)),
+  constraint plans_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint plans_next_run CHECK (((status = 'pending'::text) = (next_run_at IS NOT NULL))),
+  constraint plans_one_time CHECK ((num_nonnulls(run_after, scheduled_at, cron) = 1)),
+  constraint plans_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'canceled'::text]))),
+  constraint plans_time_zone CHECK (((cron IS NULL) = (time_zone IS NULL)))
+);
+
 create table troupe.projects (
   id uuid not null,
   name text not null,
@@ -623,6 +651,9 @@ alter table troupe.memberships add constraint memberships_space_id_fkey FOREIGN 
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.reply_waits add constraint reply_waits_space_id_fkey FOREIGN KEY (space_id) REFERENCES troupe.spaces(id) ON DELETE CASCADE;
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -923,6 +954,18 @@ begin
     from jsonb_array_elements(events) with ordinality x(e, k);
   end if;
   return message_base;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.arm_plan(p_plan uuid, p_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p_at is null then
+    perform graphile_worker.remove_job('plan:' || p_plan);
+  else
+    perform graphile_worker.add_job('fire_plan', json_build_object('planId', p_plan), run_at => p_at, job_key => 'plan:' || p_plan);
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.audit_is_final()
@@ -1267,6 +1310,22 @@ exception when foreign_key_violation then
   return 'entity_in_use';
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.delete_plans(p_project uuid, p_entity uuid, p_ids uuid[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  delete from troupe.plans p where p.project_id = p_project and p.entity_id = p_entity and p.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.delete_space(p_project uuid, p_space uuid, p_actor_kind text, p_actor text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1482,6 +1541,34 @@ AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.fire_plan(p_plan uuid, p_version integer, p_next timestamp with time zone, p_item jsonb, p_why text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  p troupe.plans; item jsonb := p_item; started jsonb;
+begin
+  select * into p from troupe.plans x where x.id = p_plan for no key update;
+  if not found or p.status <> 'pending' or p.version <> p_version or p.next_run_at > now() then
+    return jsonb_build_object('ok', false);
+  end if;
+  if item is null then
+    insert into troupe.audit_log (project_id, actor_kind, action, target, data)
+      values (p.project_id, 'system', 'plan.skipped', p.id, jsonb_build_object('name', p.name, 'dueAt', p.next_run_at, 'why', p_why));
+  else
+    item := jsonb_set(item, '{run,trigger}', jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction', p.instruction,
+      'scheduledAt', to_char(p.next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
+    started := troupe.start(item);
+    if not (started->>'ok')::boolean then
+      raise exception 'the run of plan % could not be started: %', p_plan, started->>'code';
+    end if;
+  end if;
+  update troupe.plans x set status = case when p_next is null then 'completed' else 'pending' end, next_run_at = p_next, version = x.version + 1, updated_at = now(),
+    last_run_at = case when started is null then x.last_run_at else now() end, last_run_id = coalesce((started->>'run')::uuid, x.last_run_id)
+    where x.id = p_plan;
+  return jsonb_build_object('ok', true, 'run', started->'run');
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.folded(name text)
  RETURNS text
  LANGUAGE sql
@@ -1671,6 +1758,13 @@ begin
   end if;
   return promoted;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_plans(p_entity uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_advisory_xact_lock(hashtextextended('troupe.plans:' || p_entity, 0))
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.lock_space(p_project uuid, p_space uuid, p_by uuid)
  RETURNS text
@@ -1867,6 +1961,19 @@ begin
     perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
     perform troupe.promote(r.thread_id, null);
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.plan_armed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform troupe.arm_plan(old.id, null);
+  elsif tg_op = 'INSERT' or new.next_run_at is distinct from old.next_run_at then
+    perform troupe.arm_plan(new.id, new.next_run_at);
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.post(item jsonb)
@@ -2261,6 +2368,24 @@ begin
   return n;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.rearm_plans(p_late interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  late uuid; armed int := 0;
+begin
+  for late in select p.id from troupe.plans p where p.status = 'pending' and p.next_run_at < now() - p_late
+      and not exists (select from graphile_worker.jobs j where j.key = 'plan:' || p.id and j.attempts < j.max_attempts)
+    order by p.next_run_at limit 1000 loop
+    perform troupe.arm_plan(late, now());
+    armed := armed + 1;
+  end loop;
+  perform graphile_worker.complete_jobs(array(select j.id from graphile_worker.jobs j
+    where j.task_identifier = 'fire_plan' and j.key is null and j.locked_at is null and j.attempts >= j.max_attempts));
+  return armed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2439,6 +2564,42 @@ begin
     select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i order by i->>'key'
     on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
   return jsonb_build_object('ok', true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.set_plans(p_project uuid, p_agent uuid, p_entity uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid, p_call text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int; twice text; by_call text := p_run || ':' || p_call;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select min(i->>'name') into twice from jsonb_array_elements(p_items) i group by troupe.folded(i->>'name') having count(*) > 1 limit 1;
+  if twice is not null then
+    return jsonb_build_object('ok', false, 'code', 'name_twice', 'name', twice);
+  end if;
+  if not exists (select from troupe.plans p where p.entity_id = p_entity and p.set_by = by_call) then
+    select count(*) into held from troupe.plans p where p.entity_id = p_entity and p.status = 'pending'
+      and troupe.folded(p.name) not in (select troupe.folded(i->>'name') from jsonb_array_elements(p_items) i);
+    if held + jsonb_array_length(p_items) > p_most then
+      return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+    end if;
+    insert into troupe.plans as p (id, project_id, agent_id, entity_id, name, instruction, run_after, scheduled_at, cron, time_zone, next_run_at, set_by)
+      select (i->>'id')::uuid, p_project, p_agent, p_entity, i->>'name', coalesce(i->>'instruction', ''), i->>'runAfter', (i->>'scheduledAt')::timestamptz,
+        i->>'cron', i->>'timeZone', (i->>'nextRunAt')::timestamptz, by_call
+      from jsonb_array_elements(p_items) i
+      on conflict (entity_id, troupe.folded(name)) do update set name = excluded.name, run_after = excluded.run_after, scheduled_at = excluded.scheduled_at,
+        cron = excluded.cron, time_zone = excluded.time_zone, next_run_at = excluded.next_run_at, status = 'pending', set_by = by_call,
+        -- What is not said of it stays.
+        instruction = coalesce((select i->>'instruction' from jsonb_array_elements(p_items) i where i->>'id' = excluded.id::text), p.instruction),
+        version = p.version + 1, updated_at = now();
+  end if;
+  return jsonb_build_object('ok', true, 'plans', (
+    select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'nextRunAt', p.next_run_at, 'created', p.id = (i->>'id')::uuid) order by o)
+    from jsonb_array_elements(p_items) with ordinality x(i, o) join troupe.plans p on p.entity_id = p_entity and troupe.folded(p.name) = troupe.folded(i->>'name')));
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
@@ -3087,6 +3248,9 @@ CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX plans_agent ON troupe.plans USING btree (agent_id, id DESC);
+CREATE INDEX plans_due ON troupe.plans USING btree (next_run_at) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX plans_name ON troupe.plans USING btree (entity_id, troupe.folded(name));
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX reply_waits_space ON troupe.reply_waits USING btree (space_id);
 CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
@@ -3120,6 +3284,8 @@ CREATE TRIGGER audit_log_kept BEFORE TRUNCATE ON troupe.audit_log FOR EACH STATE
 CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
+
+CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EACH ROW EXECUTE FUNCTION troupe.plan_armed();
 
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 

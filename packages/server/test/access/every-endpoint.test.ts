@@ -84,7 +84,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
     [modelId, project, providerId],
   );
-  const toolId = newId();
+  const [toolId, planId] = [newId(), newId()];
   await db.pool.query(
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
     [toolId, project],
@@ -102,12 +102,18 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   expect(made).toEqual({ ok: true });
   const client = { clientKey: 'c', clientType: null, displayName: null, capabilities: {} };
   const { id: clientId } = await registerClient(db, ada, client);
+  await db.pool.query(
+    `insert into troupe.plans (id, project_id, agent_id, entity_id, name, run_after, next_run_at)
+      values ($1, $2, $3, $4, 'private', '1 day', now() + '1 day')`,
+    [planId, project, stage.cast.agent, stage.cast.entity],
+  );
   return {
     agentId: stage.cast.agent,
     entityId: ada.entityId!,
     spaceId,
     clientId,
     toolId,
+    planId,
     sessionId,
     runId: item.run.id,
     messageId: item.message.id,
