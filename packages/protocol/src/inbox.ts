@@ -82,7 +82,7 @@ export const inboxEndpoints = {
     scope: 'runs:read',
     user: true,
     query: listQuery.extend({
-      waitsFor: waitsFor.optional(),
+      waitsFor: waitsFor.exclude(['reply']).optional(),
       agentId: id.optional(),
       sessionId: id.optional(),
       runId: id.optional(),

@@ -14,6 +14,7 @@ export type { Ended } from './loop.ts';
 export { patiently } from './patiently.ts';
 export { asJson, DEEPEST } from './plain-json.ts';
 export type * from './ports.ts';
+export { HANDED_OVER } from './ports.ts';
 export { BOUNDARIES, type Boundary, type Probe } from './probe.ts';
 export type { Hints } from './signals.ts';
 export type * from './state.ts';

@@ -5,6 +5,7 @@ import {
   type AdvanceItem,
   type ClaimedRun,
   isConnectionError,
+  isNotOpen,
   type Resync,
   type StoredCall,
 } from '../store/index.ts';
@@ -263,7 +264,8 @@ export class RunLoop {
     });
     if (signal.aborted || this.gone) return;
     this.#calls.delete(executing.id);
-    this.dispatch({ type: 'tool_finished', call: finished });
+    if ('status' in finished) this.dispatch({ type: 'tool_finished', call: finished });
+    else this.dispatch({ type: 'tool_handed_over', id: executing.id });
   }
 
   async #commit(commit: Commit): Promise<void> {
@@ -280,8 +282,9 @@ export class RunLoop {
       if (probe) await probe(name, 'after', [this.run.id]);
       if (!verdict.ok) verdict = await this.#ifDoneBefore(item, verdict);
     } catch (error) {
-      // The process ends while the database is away: whether it was written is for the next worker to see.
-      if (isConnectionError(error)) {
+      // The process ends while the database is away: whether it was written is for the next worker to see. A call that was
+      // handed over although its tool says that it failed: whoever takes the run next finds out how it stands.
+      if (isConnectionError(error) || isNotOpen(error)) {
         this.#committed(false);
         this.dispatch({ type: 'lost' });
         return;

@@ -123,6 +123,8 @@ export type RunInput =
   | { type: 'model_failed'; error: RunError & { retryable: boolean }; retryAfterMs: number }
   | { type: 'budget_denied'; budget: string; policy: 'stop' | 'fallback' | 'wait'; amount?: number }
   | { type: 'tool_finished'; call: FinishedCall }
+  /** Somebody else will settle the call; the ledger says so already. */
+  | { type: 'tool_handed_over'; id: string }
   | {
       type: 'committed';
       mode: 'go' | 'parked' | 'ended' | 'released';

@@ -10,6 +10,8 @@ import {
 } from '../../store/index.ts';
 import { roomFor, shortened } from '../shared/index.ts';
 import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
+import { DOOR } from './door-name.ts';
+import { plansPart } from './plans.ts';
 import { renderPrompt } from './prompt.ts';
 import { spaceTools } from './tools.ts';
 
@@ -22,7 +24,7 @@ export function createSpacesDoor(db: Database): Door {
   // What a run is told is made once for as long as a worker has it: what changes meanwhile starts runs of its own.
   const prompts = new WeakMap<RunView['run'], string>();
   return {
-    name: 'space',
+    name: DOOR,
     tools: (snapshot: AgentSnapshot) => spaceTools(snapshot),
     context: async (view) => {
       const { run, snapshot } = view;
@@ -52,10 +54,11 @@ async function promptFor(db: Database, view: RunView): Promise<string> {
   const { run, snapshot } = view;
   const { projectId: project, entityId } = run;
   const entity = entityId!;
-  const [context, runs, remembered] = await Promise.all([
+  const [context, runs, remembered, plans] = await Promise.all([
     contextOfRun(db, run.id, HISTORY_MESSAGES),
     runsOfAgent(db, { project, entity, status: 'live', limit: MOST_RUNS }),
     rememberedPart(db, snapshot, run),
+    plansPart(db, run),
   ]);
   if (!context) throw new Error(`run ${run.id} is gone`);
   const active = activeSpaceOf(view);
@@ -66,7 +69,7 @@ async function promptFor(db: Database, view: RunView): Promise<string> {
     context,
     activeSpace: active === null ? null : { id: active, name: known?.name ?? null },
     remembered,
-    plans: '',
+    plans,
     runs,
     mayWait: snapshot.replyWaiting === true,
     prompt: snapshot.prompt,
