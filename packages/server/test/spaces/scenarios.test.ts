@@ -70,9 +70,9 @@ describe('Test Scenarios', () => {
     expect(prompts).toHaveLength(2);
     const lines = prompts[1]!.split('\n').filter((line) => /^\[(SEEN|NEW)\]/.test(line));
     expect(lines.map((line) => line.replace(/\[\w{8}\] \S+ /, ''))).toEqual([
-      '[SEEN] Ann (human): "Hi"',
+      '[SEEN] "Ann" (human): "Hi"',
       '[SEEN] You (agent): "Which colour?"',
-      '[NEW] Ann (human): "Blue"  <== TRIGGER',
+      '[NEW] "Ann" (human): "Blue"  <== TRIGGER',
     ]);
   });
 
@@ -164,7 +164,7 @@ describe('Test Scenarios', () => {
     expect((await stage.ended(first!.id)).status).toBe('completed');
     const active = prompts.get('second')!.split('ACTIVE RUNS of yours:')[1]!;
     expect(active).toContain(`- ${second!.id}: this run`);
-    expect(active).toMatch(new RegExp(`- ${first!.id}: running, begun by Ann .* saying "first"`));
+    expect(active).toMatch(new RegExp(`- ${first!.id}: running, begun by "Ann" .* saying "first"`));
   });
 
   test('Agent has nothing to say', async () => {

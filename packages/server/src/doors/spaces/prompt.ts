@@ -228,7 +228,7 @@ function activeRuns(input: PromptInput): string {
   ];
   let left = roomOf('runs', input);
   for (const other of others) {
-    const line = `- ${other.id}: ${other.status}, begun by ${summaryOf(other.triggerType, other.trigger)} at ${other.createdAt}; ${didOf(other)}`;
+    const line = `- ${other.id}: ${other.status}, begun by ${summaryOf(other.triggerType, other.trigger)} at ${new Date(other.createdAt).toISOString()}; ${didOf(other)}`;
     left -= Buffer.byteLength(line) + 1;
     if (left < 0) break;
     lines.push(line);
