@@ -140,7 +140,7 @@ function historyLines({ history, entity }: RunContext, run: PromptInput['run'], 
   const lines: string[] = [];
   let left = room;
   for (const message of history.toReversed()) {
-    const line = messageLine(message, entity.id, message.id === run.trigger.messageId);
+    const line = messageLine(message, entity.id, message.id === run.trigger.messageId, room);
     left -= Buffer.byteLength(line) + 1;
     if (left < 0 && messages.length > 0) break;
     messages.unshift(message);
@@ -158,13 +158,13 @@ function historySection({ context }: PromptInput, { messages, lines }: History):
   ].join('\n');
 }
 
-export function messageLine(message: FoundMessage, self: string, isTrigger: boolean): string {
+function messageLine(message: FoundMessage, self: string, isTrigger: boolean, room: number): string {
   const own = message.senderId === self;
   const sender = own
     ? 'You (agent)'
     : `${quoted(message.senderName ?? 'unknown')} (${message.senderType ?? 'unknown'})`;
   const mark = isTrigger ? '  <== TRIGGER' : '';
-  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${quoted(clip(message.content.text, LONGEST_LINE))}${mark}`;
+  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${fitted(clip(message.content.text, LONGEST_LINE), room)}${mark}`;
   const why = own ? whyLine(message.metadata) : '';
   return why === '' ? line : `${line}\n    ${why}`;
 }
