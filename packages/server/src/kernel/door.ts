@@ -35,11 +35,19 @@ export interface Context {
   answerSchema?: JsonObject;
 }
 
+/** A call as the door wants it made. */
+export interface MeantCall extends ModelCall {
+  /** Where others see the call, and what of it; kept with it, and read by nobody in the kernel. */
+  shown?: JsonObject;
+  /** The call is answered with this instead of being made. */
+  refuse?: { code: string; message: string };
+}
+
 export interface Meaning {
   /** What is said in the run's thread. */
   messages: Omit<NewMessage, 'id' | 'step'>[];
   /** Default: the answer's calls. */
-  calls?: ModelCall[];
+  calls?: MeantCall[];
   /** With no calls: whether the run ends here. Default: yes. */
   end?: boolean;
   outcome?: Json;

@@ -19,6 +19,7 @@ import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
+import { withShown } from './shown.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
 import { failureOf, think } from './think.ts';
 
@@ -61,6 +62,8 @@ export class RunLoop {
   /** What a person changed the arguments of a call to. */
   readonly #edited = new Map<string, Json>();
   readonly #callIds = new Set<string>();
+  /** Calls that others see. */
+  readonly #shown = new Set<string>();
   #state: RunState;
   #abort = new AbortController();
   #wallTimer: NodeJS.Timeout | undefined;
@@ -231,7 +234,10 @@ export class RunLoop {
 
   #settlement(step: number, meaning: Meaning, asked: Parameters<typeof resolveCalls>[2]): Settlement {
     const calls = resolveCalls(this.#snapshot, step, asked, this.#callIds);
-    for (const call of calls) this.#calls.set(call.id, call);
+    for (const call of calls) {
+      this.#calls.set(call.id, call);
+      if (call.shown) this.#shown.add(call.id);
+    }
     return {
       messages: meaning.messages,
       events: meaning.events ?? [],
@@ -272,7 +278,7 @@ export class RunLoop {
     const { probe } = this.#dependencies;
     const { name } = commit;
     const messages = withCalledWith(commit.messages ?? [], this.#edited);
-    const item = toItem(this.#held, { ...commit, messages }, newId);
+    const item = withShown(toItem(this.#held, { ...commit, messages }, newId), this.#shown);
     if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
     this.committing = true;
     let verdict: Advanced;
@@ -346,6 +352,7 @@ export class RunLoop {
 
   #take(call: StoredCall): void {
     this.#calls.set(call.id, call);
+    if (call.shown) this.#shown.add(call.id);
     if (call.edited) this.#edited.set(call.id, call.args);
   }
 

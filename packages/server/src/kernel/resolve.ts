@@ -1,5 +1,6 @@
 import type { AgentSnapshot, Json, SnapshotTool } from '@troupe/protocol';
 import { argumentProblem, messageOf } from '../base/index.ts';
+import type { MeantCall } from './door.ts';
 import { asJson, DEEPEST, type Measured, plainText } from './plain-json.ts';
 import type { ModelCall } from './ports.ts';
 import type { ResolvedCall } from './state.ts';
@@ -20,7 +21,7 @@ interface Problem {
 export function resolveCalls(
   snapshot: AgentSnapshot,
   step: number,
-  calls: ModelCall[],
+  calls: MeantCall[],
   usedIds: Set<string>,
 ): ResolvedCall[] {
   return calls.map((call) => {
@@ -28,15 +29,24 @@ export function resolveCalls(
     const name = plainText(call.name.slice(0, LONGEST_NAME));
     const tool = snapshot.tools.find((candidate) => candidate.name === call.name);
     const given = argumentsOf(snapshot, name, call);
-    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args);
+    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args) ?? call.refuse;
+    const shown = call.shown ? { shown: call.shown } : {};
     if (problem || !tool)
-      return { id, tool: name, args: given.args, effect: 'once', ...(problem ? { error: problem } : {}) };
+      return {
+        id,
+        tool: name,
+        args: given.args,
+        effect: 'once',
+        ...(problem ? { error: problem } : {}),
+        ...shown,
+      };
     return {
       id,
       tool: tool.name,
       args: given.args,
       effect: tool.effect,
       ...(tool.waitsFor ? { waitsFor: tool.waitsFor, deadlineMs: tool.deadlineMs } : {}),
+      ...shown,
     };
   });
 }

@@ -443,6 +443,7 @@ export interface ToolCalls {
   created_at: Timestamp<undefined>;
   settled_at: Timestamp<null | undefined>;
   edited: Generated<boolean>;
+  shown: JsonColumn<null | undefined>;
 }
 
 export interface Tools {
