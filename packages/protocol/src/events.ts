@@ -64,14 +64,33 @@ export const delta = z.object({
 });
 export type Delta = z.infer<typeof delta>;
 
+/** A live frame of a space: somebody is typing, or has stopped. Never stored. */
+export const typing = z.object({
+  entityId: id.describe('Who.'),
+  name: z.string().nullable(),
+  typing: z.boolean().describe('False: they have stopped.'),
+});
+export type Typing = z.infer<typeof typing>;
+
 /** The first frame of every stream. */
 export const connected = z.object({
   lastSequence: z.number().int().nonnegative().describe('The last event that there is.'),
   runs: z.array(z.object({ id, status: z.string() })).describe('Runs at work or waiting here.'),
   /** Calls that wait for somebody outside to settle them. */
   calls: z.array(
-    z.object({ id: z.string(), runId: id, tool: z.string(), waitsFor, deadline: timestamp.nullable() }),
+    z.object({
+      id: z.string(),
+      runId: id,
+      tool: z.string(),
+      waitsFor,
+      deadline: timestamp.nullable(),
+      arguments: z.json().describe('In a space, where the tool shows them there.').optional(),
+    }),
   ),
+  activeAgents: z
+    .array(z.object({ runId: id, entityId: id, agentName: z.string().nullable() }))
+    .describe('In a space: agents at work there.')
+    .optional(),
 });
 export type Connected = z.infer<typeof connected>;
 
@@ -109,8 +128,19 @@ export const eventFrames = [
   },
 ] as const;
 
+/** What the stream of a space sends. */
+export const spaceEventFrames = [
+  ...eventFrames,
+  {
+    name: 'Typing',
+    event: 'space.typing',
+    description: 'Who is typing, or has stopped. Live only: without an `id`, never stored, never sent again.',
+    schema: typing,
+  },
+] as const;
+
 /** What can be asked for. */
-const known: readonly string[] = [...eventTypes, ...delta.shape.type.options];
+const known: readonly string[] = [...eventTypes, ...delta.shape.type.options, 'space.typing'];
 
 function isKnownType(word: string): boolean {
   if (!word.endsWith('*')) return known.includes(word);

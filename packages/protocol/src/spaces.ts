@@ -12,7 +12,7 @@ import {
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { entityType } from './entities.ts';
-import { event, eventFrames, eventQuery } from './events.ts';
+import { event, eventQuery, spaceEventFrames } from './events.ts';
 import { messageQuery, saidContent, textContent } from './messages.ts';
 import { run, runStatus } from './runs.ts';
 
@@ -94,7 +94,8 @@ const namesOne = (given: { entityId?: unknown; agentId?: unknown; user?: unknown
   [given.entityId, given.agentId, given.user].filter((one) => one !== undefined).length === 1;
 export const newMember = z
   .strictObject(memberFields)
-  .refine(namesOne, 'names one of entityId, agentId and user');
+  .refine(namesOne, 'names one of entityId, agentId and user')
+  .meta({ examples: [{ user: 'ada', role: 'admin' }] });
 export type NewMember = z.infer<typeof newMember>;
 
 export const newSpace = z.strictObject({
@@ -230,10 +231,12 @@ export const spaceEndpoints = {
     path: `${base}/{spaceId}`,
     tag: 'spaces',
     summary: 'Delete a space with all that was said in it',
-    description: 'Runs that it started and that have not ended are canceled.',
+    description:
+      'Runs that began or speak there and have not ended are canceled; what they did stays with them.',
     scope: 'spaces:write',
     params: spaceParams,
     status: 204,
+    problems: ['space_busy'],
   }),
   members: endpoint({
     method: 'GET',
@@ -339,7 +342,7 @@ export const spaceEndpoints = {
     }),
     status: 200,
     response: z.object({ lastSeenMessageId: id, unread: z.number().int() }),
-    problems: ['not_a_member', 'message_not_found', 'sender_missing'],
+    problems: ['not_a_member', 'not_a_person', 'message_not_found', 'sender_missing'],
   }),
   typing: endpoint({
     method: 'POST',
@@ -354,7 +357,7 @@ export const spaceEndpoints = {
       entityId: id.describe('Who; only a key may say so, and must.').optional(),
     }),
     status: 204,
-    problems: ['not_a_member', 'sender_missing'],
+    problems: ['not_a_member', 'not_a_person', 'sender_missing'],
   }),
   runs: endpoint({
     method: 'GET',
@@ -381,6 +384,6 @@ export const spaceEndpoints = {
     query: eventQuery,
     status: 200,
     response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
-    frames: eventFrames,
+    frames: spaceEventFrames,
   }),
 } as const;

@@ -1,13 +1,22 @@
-import type { Connected, Delta, Event, runEndpoints, sessionEndpoints } from '@troupe/protocol';
+import type {
+  Connected,
+  Delta,
+  Event,
+  runEndpoints,
+  sessionEndpoints,
+  spaceEndpoints,
+  Typing,
+} from '@troupe/protocol';
 import { ApiError, TroupeClientError } from './errors.ts';
 import { framesOf } from './sse.ts';
 import { pause, pauseBefore, type Transport } from './transport.ts';
 
-/** What a stream brings. Events are stored and come in order, each once; deltas are live and may be missed. */
+/** What a stream brings. Events are stored and come in order, each once; deltas and who is typing are live and may be missed. */
 export type StreamItem =
   | { kind: 'connected'; connected: Connected }
   | { kind: 'event'; event: Event }
-  | { kind: 'delta'; delta: Delta };
+  | { kind: 'delta'; delta: Delta }
+  | { kind: 'typing'; typing: Typing };
 
 export interface StreamOptions {
   /** Everything after this sequence. Default: 0, from the beginning. */
@@ -19,13 +28,14 @@ export interface StreamOptions {
   silenceMs?: number;
 }
 
-/** Where events come from: a session, or a run. */
+/** Where events come from: a session, a space, or a run. */
 export type EventSource =
   | { endpoint: typeof sessionEndpoints.events; params: { agentId: string; sessionId: string } }
+  | { endpoint: typeof spaceEndpoints.events; params: { spaceId: string } }
   | { endpoint: typeof runEndpoints.events; params: { runId: string } };
 
 /**
- * The events of a session or a run, for ever: replayed from where the caller is, then live. A connection that ends is made again from
+ * The events of a session, a space or a run, for ever: replayed from where the caller is, then live. A connection that ends is made again from
  * the last event that was seen, so that none is missed and none comes twice. It ends by the signal, by leaving the
  * loop, or by an error that trying again cannot mend.
  */
@@ -107,6 +117,7 @@ function isFinal(error: unknown): boolean {
 
 function itemOf(event: string, id: string | null, data: unknown): StreamItem {
   if (event === 'connected') return { kind: 'connected', connected: data as Connected };
+  if (event === 'space.typing') return { kind: 'typing', typing: data as Typing };
   if (id === null) return { kind: 'delta', delta: data as Delta };
   return { kind: 'event', event: data as Event };
 }

@@ -10,6 +10,7 @@ import {
   touchKey,
 } from '../store/index.ts';
 import { authorize, type Caller } from './caller.ts';
+import { Entities } from './entities.ts';
 import type { Encryption } from './envelope.ts';
 import { hashOf, Keys } from './keys.ts';
 import { isFromThisMachine } from './local.ts';
@@ -38,6 +39,7 @@ export class Access {
   readonly keys: Keys;
   readonly secrets: Secrets;
   readonly projects: Projects;
+  readonly entities: Entities;
   readonly encryption: Encryption;
   readonly #db: Database;
   readonly #mode: AccessOptions['mode'];
@@ -61,6 +63,7 @@ export class Access {
     this.keys = new Keys(db, forget);
     this.secrets = new Secrets(db, encryption, forget);
     this.projects = new Projects(db, this.secrets, forget);
+    this.entities = new Entities(db, () => this.#people.clear());
   }
 
   async authenticate(headers: Headers): Promise<Caller> {

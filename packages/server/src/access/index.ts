@@ -6,6 +6,7 @@
 export { Access, type AccessOptions } from './access.ts';
 export { type AuditQuery, audit, listAudit, type System } from './audit.ts';
 export { authorize, type Caller } from './caller.ts';
+export { deleteClient, listClients, registerClient, touchClient } from './clients.ts';
 export { Encryption, type EncryptionKey, type Envelope } from './envelope.ts';
 export { BOOTSTRAP } from './keys.ts';
 export { secretOf, secretToSend } from './secrets.ts';

@@ -37,8 +37,18 @@ export const checkAddress: MiddlewareHandler = async (context, next) => {
 export function paramsOf({ params: schema }: Endpoint, context: Context): unknown {
   if (!schema) return undefined;
   const parsed = schema.safeParse(context.req.param());
-  if (!parsed.success) throw notFound('thing under this address');
+  if (!parsed.success || !isStorable(parsed.data)) throw notFound('thing under this address');
   return parsed.data;
+}
+
+/** An id with a NUL in it would be an error of the database. */
+function isStorable(value: unknown): boolean {
+  try {
+    checkStorable(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function queryOf(endpoint: Endpoint, context: Context): unknown {

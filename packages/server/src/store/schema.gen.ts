@@ -92,6 +92,19 @@ export interface Budgets {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Clients {
+  id: string;
+  project_id: string;
+  entity_id: string;
+  client_key: string;
+  client_type: string | null;
+  display_name: string | null;
+  capabilities: JsonColumn<undefined>;
+  last_seen_at: Timestamp<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface CompiledSnapshots {
   id: string;
   project_id: string;
@@ -251,6 +264,27 @@ export interface Migrations {
   name: string;
   breaking: boolean;
   applied_at: Timestamp<undefined>;
+}
+
+export interface Plans {
+  id: string;
+  project_id: string;
+  agent_id: string;
+  entity_id: string;
+  name: string;
+  instruction: Generated<string>;
+  run_after: string | null;
+  scheduled_at: Timestamp<null | undefined>;
+  cron: string | null;
+  time_zone: string | null;
+  status: Generated<'pending' | 'completed' | 'canceled'>;
+  next_run_at: Timestamp<null | undefined>;
+  last_run_at: Timestamp<null | undefined>;
+  last_run_id: string | null;
+  version: Generated<number>;
+  set_by: string | null;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
 }
 
 export interface Projects {
@@ -484,6 +518,7 @@ export interface DB {
   audit_log: AuditLog;
   budget_leases: BudgetLeases;
   budgets: Budgets;
+  clients: Clients;
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;
@@ -499,6 +534,7 @@ export interface DB {
   memories: Memories;
   messages: Messages;
   migrations: Migrations;
+  plans: Plans;
   projects: Projects;
   reply_waits: ReplyWaits;
   run_heads: RunHeads;

@@ -127,6 +127,22 @@ create table troupe.budgets (
   constraint budgets_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'cost'::text])))
 );
 
+create table troupe.clients (
+  id uuid not null,
+  project_id uuid not null,
+  entity_id uuid not null,
+  client_key text not null,
+  client_type text,
+  display_name text,
+  capabilities jsonb not null default '{}'::jsonb,
+  last_seen_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint clients_pkey PRIMARY KEY (id),
+  constraint clients_project_id_client_key_key UNIQUE (project_id, client_key),
+  constraint clients_client_key_check CHECK (((length(client_key) >= 1) AND (length(client_key) <= 200)))
+);
+
 create table troupe.compiled_snapshots (
   id uuid not null,
   project_id uuid not null,
@@ -329,6 +345,34 @@ create table troupe.migrations (
   breaking boolean not null,
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (id)
+);
+
+create table troupe.plans (
+  id uuid not null,
+  project_id uuid not null,
+  agent_id uuid not null,
+  entity_id uuid not null,
+  name text not null,
+  instruction text not null default ''::text,
+  run_after text,
+  scheduled_at timestamp with time zone,
+  cron text,
+  time_zone text,
+  status text not null default 'pending'::text,
+  next_run_at timestamp with time zone,
+  last_run_at timestamp with time zone,
+  last_run_id uuid,
+  version integer not null default 1,
+  set_by text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint plans_pkey PRIMARY KEY (id),
+  constraint plans_instruction_check CHECK ((length(instruction) <= 20000)),
+  constraint plans_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint plans_next_run CHECK (((status = 'pending'::text) = (next_run_at IS NOT NULL))),
+  constraint plans_one_time CHECK ((num_nonnulls(run_after, scheduled_at, cron) = 1)),
+  constraint plans_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'canceled'::text]))),
+  constraint plans_time_zone CHECK (((cron IS NULL) = (time_zone IS NULL)))
 );
 
 create table troupe.projects (
@@ -590,6 +634,8 @@ alter table troupe.api_keys add constraint api_keys_project_id_fkey FOREIGN KEY 
 alter table troupe.audit_log add constraint audit_log_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.budget_leases add constraint budget_leases_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES troupe.budgets(id) ON DELETE CASCADE;
 alter table troupe.budgets add constraint budgets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.clients add constraint clients_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id) ON DELETE CASCADE;
+alter table troupe.clients add constraint clients_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -606,6 +652,9 @@ alter table troupe.memberships add constraint memberships_space_id_fkey FOREIGN 
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.reply_waits add constraint reply_waits_space_id_fkey FOREIGN KEY (space_id) REFERENCES troupe.spaces(id) ON DELETE CASCADE;
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -675,6 +724,31 @@ begin
   insert into troupe.findings (project_id, thread_id, run_id, call_id, question, claim, source, quote, confidence)
     values (p_project, p_thread, p_run, p_call, p_finding->>'question', p_finding->>'claim', p_finding->>'source', p_finding->>'quote', p_finding->>'confidence');
   return jsonb_build_object('ok', true, 'count', held + 1);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.add_member(p_project uuid, p_space uuid, p_by uuid, p_member jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  e uuid; is_new boolean;
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  e := troupe.member_entity(p_project, p_member);
+  if e is null then
+    return jsonb_build_object('ok', false, 'code', case when p_member ? 'agentId' then 'agent_not_found' else 'entity_not_found' end);
+  end if;
+  insert into troupe.memberships as m (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
+    select p_space, e, p_member->>'role', p_member->>'ordering', t.last_message_seq, t.last_message_seq, clock_timestamp() from troupe.threads t where t.id = p_space
+    on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering
+    returning m.xmax = 0 into is_new;
+  if is_new then
+    perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.joined', e, p_member->>'role')));
+  end if;
+  return jsonb_build_object('ok', true, 'entity', e);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.advance(p_worker uuid, p_order integer[], p_run uuid[], p_thread uuid[], p_epoch integer[], p_version integer[], p_known bigint[], p_step integer[], p_input bigint[], p_output bigint[], p_cost bigint[], p_row boolean[], p_steers integer[], p_park boolean[], p_attempt integer[], p_model integer[], p_outside integer[], p_target text[], p_extra jsonb[], message_upto integer[], message_id uuid[], message_role troupe.message_role[], message_content jsonb[], message_call text[], message_step integer[], message_extra jsonb[], event_upto integer[], event_when text[], event_type text[], event_data jsonb[], event_message integer[], event_step integer[], call_upto integer[], call_id text[], call_tool text[], call_args jsonb[], call_effect troupe.tool_effect[], call_status troupe.call_status[], call_extra jsonb[], change_upto integer[], change_id text[], change_status troupe.call_status[], change_output jsonb[], change_error jsonb[], change_extra jsonb[], step_provider text[], step_model text[], step_attempt integer[], step_started double precision[], step_first double precision[], step_finished double precision[], step_finish text[], step_extra jsonb[])
@@ -893,6 +967,18 @@ begin
     from jsonb_array_elements(events) with ordinality x(e, k);
   end if;
   return message_base;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.arm_plan(p_plan uuid, p_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p_at is null then
+    perform graphile_worker.remove_job('plan:' || p_plan);
+  else
+    perform graphile_worker.add_job('fire_plan', json_build_object('planId', p_plan), run_at => p_at, job_key => 'plan:' || p_plan);
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.audit_is_final()
@@ -1130,6 +1216,41 @@ begin
     select p_to, project_id, run_id, call_id, question, claim, source, quote, confidence, created_at from troupe.findings f where f.thread_id = p_from order by f.seq;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.create_space(item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_space uuid := (item->>'id')::uuid;
+  v_project uuid := (item->>'project')::uuid;
+  m jsonb; k bigint; e uuid; joined uuid[] := '{}';
+begin
+  -- Before anybody is registered: where one is missing, nothing is written.
+  for m, k in select x.m, x.k from jsonb_array_elements(item->'members') with ordinality x(m, k) loop
+    if not m ? 'user' and troupe.member_entity(v_project, m) is null then
+      return jsonb_build_object('ok', false, 'code', case when m ? 'agentId' then 'agent_not_found' else 'entity_not_found' end, 'member', k - 1);
+    end if;
+  end loop;
+  insert into troupe.threads (id, project_id, kind) values (v_space, v_project, 'space');
+  insert into troupe.spaces (id, project_id, name, description, policy, chain_depth, agent_runs, metadata)
+    values (v_space, v_project, item->>'name', item->>'description', item->>'policy', (item->>'chainDepth')::int, (item->>'agentRuns')::int, item->'metadata');
+  for m in select x.m from jsonb_array_elements(item->'members') with ordinality x(m, k) order by x.k loop
+    e := troupe.member_entity(v_project, m);
+    -- By the clock, so that members come in the order in which they were named.
+    insert into troupe.memberships (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
+      values (v_space, e, m->>'role', m->>'ordering', 0, 0, clock_timestamp())
+      on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering;
+    if not e = any(joined) then
+      joined := joined || e;
+    end if;
+  end loop;
+  if cardinality(joined) > 0 then
+    perform troupe.append(v_space, null, null, (select jsonb_agg(troupe.member_event('space.member.joined', s.entity_id, s.role) order by x.k)
+      from unnest(joined) with ordinality x(entity, k) join troupe.memberships s on s.space_id = v_space and s.entity_id = x.entity));
+  end if;
+  return jsonb_build_object('ok', true);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.delete_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_path text, p_recursive boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1177,6 +1298,78 @@ begin
   delete from troupe.memories m where m.project_id = p_project and m.entity_id = p_entity and m.owner_id = p_owner and m.key = any(p_keys);
   get diagnostics gone = row_count;
   return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_person(p_project uuid, p_entity uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_type text;
+begin
+  select e.type into v_type from troupe.entities e where e.id = p_entity and e.project_id = p_project for update;
+  if not found then
+    return 'not_found';
+  elsif v_type <> 'human' then
+    return 'entity_of_agent';
+  elsif exists (select from troupe.memberships m where m.entity_id = p_entity) or exists (select from troupe.sessions s where s.entity_id = p_entity)
+      or exists (select from troupe.runs r where r.project_id = p_project and r.owner_id = p_entity)
+      or exists (select from troupe.threads t join troupe.messages m on m.thread_id = t.id where t.project_id = p_project and m.sender_id = p_entity) then
+    return 'entity_in_use';
+  end if;
+  delete from troupe.entities e where e.id = p_entity;
+  return null;
+exception when foreign_key_violation then
+  return 'entity_in_use';
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_plans(p_project uuid, p_entity uuid, p_ids uuid[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  delete from troupe.plans p where p.project_id = p_project and p.entity_id = p_entity and p.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.delete_space(p_project uuid, p_space uuid, p_actor_kind text, p_actor text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held uuid[]; known uuid[]; live uuid[];
+begin
+  held := array(select r.id from troupe.runs r where r.space_id = p_space or (r.active_space_id = p_space
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')) order by r.id for update);
+  perform 1 from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'space_not_found');
+  end if;
+  known := array(select r.id from troupe.runs r where r.space_id = p_space or (r.active_space_id = p_space
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')));
+  live := array(select r.id from troupe.runs r where (r.space_id = p_space or r.active_space_id = p_space)
+    and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply') order by r.id);
+  if cardinality(live) > 0 then
+    return jsonb_build_object('ok', false, 'code', 'runs_live', 'runs', to_jsonb(live));
+  elsif not known <@ held then
+    raise exception 'troupe.delete_space: a run came in between' using errcode = 'serialization_failure';
+  end if;
+  insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
+    select s.project_id, p_actor_kind, p_actor, 'space.deleted', s.id::text, jsonb_build_object('name', s.name, 'members', (select count(*) from troupe.memberships m where m.space_id = s.id))
+    from troupe.spaces s where s.id = p_space;
+  delete from troupe.run_shown x where x.space_id = p_space;
+  delete from troupe.messages m where m.thread_id = p_space;
+  delete from troupe.events e where e.thread_id = p_space;
+  delete from troupe.spaces s where s.id = p_space;
+  delete from troupe.threads t where t.id = p_space;
+  return jsonb_build_object('ok', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -1360,6 +1553,34 @@ CREATE OR REPLACE FUNCTION troupe.expired()
 AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.fire_plan(p_plan uuid, p_version integer, p_next timestamp with time zone, p_item jsonb, p_why text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  p troupe.plans; item jsonb := p_item; started jsonb;
+begin
+  select * into p from troupe.plans x where x.id = p_plan for no key update;
+  if not found or p.status <> 'pending' or p.version <> p_version or p.next_run_at > now() then
+    return jsonb_build_object('ok', false);
+  end if;
+  if item is null then
+    insert into troupe.audit_log (project_id, actor_kind, action, target, data)
+      values (p.project_id, 'system', 'plan.skipped', p.id, jsonb_build_object('name', p.name, 'dueAt', p.next_run_at, 'why', p_why));
+  else
+    item := jsonb_set(item, '{run,trigger}', jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction', p.instruction,
+      'scheduledAt', to_char(p.next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
+    started := troupe.start(item);
+    if not (started->>'ok')::boolean then
+      raise exception 'the run of plan % could not be started: %', p_plan, started->>'code';
+    end if;
+  end if;
+  update troupe.plans x set status = case when p_next is null then 'completed' else 'pending' end, next_run_at = p_next, version = x.version + 1, updated_at = now(),
+    last_run_at = case when started is null then x.last_run_at else now() end, last_run_id = coalesce((started->>'run')::uuid, x.last_run_id)
+    where x.id = p_plan;
+  return jsonb_build_object('ok', true, 'run', started->'run');
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.folded(name text)
  RETURNS text
@@ -1551,6 +1772,31 @@ begin
   return promoted;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.lock_plans(p_entity uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_advisory_xact_lock(hashtextextended('troupe.plans:' || p_entity, 0))
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_space(p_project uuid, p_space uuid, p_by uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_role text;
+begin
+  perform 1 from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for no key update;
+  if not found then
+    return 'space_not_found';
+  end if;
+  if p_by is null then
+    return null;
+  end if;
+  select m.role into v_role from troupe.memberships m where m.space_id = p_space and m.entity_id = p_by;
+  return case when v_role is null then 'space_not_found' when v_role <> 'admin' then 'not_an_admin' end;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.lock_spaces(p_runs uuid[], p_spaces uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1562,6 +1808,65 @@ begin
     union select (c.shown->>'spaceId')::uuid from troupe.tool_calls c where c.run_id = any(p_runs) and c.shown is not null and c.status in ('requested', 'running', 'in_doubt')
     union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.mark_read(p_project uuid, p_space uuid, p_entity uuid, p_message uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_seq bigint; last_seq bigint; marker record; moved boolean;
+begin
+  select t.last_message_seq into last_seq from troupe.threads t where t.id = p_space and t.project_id = p_project and t.kind = 'space' for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'space_not_found');
+  end if;
+  select e.type, m.last_seen_seq, m.last_seen_message_id, m.joined_seq into marker from troupe.memberships m join troupe.entities e on e.id = m.entity_id
+    where m.space_id = p_space and m.entity_id = p_entity;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  elsif marker.type <> 'human' then
+    return jsonb_build_object('ok', false, 'code', 'not_a_person');
+  end if;
+  select m.seq into v_seq from troupe.messages m where m.id = p_message and m.thread_id = p_space;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'message_not_found');
+  end if;
+  moved := v_seq > marker.last_seen_seq;
+  if moved then
+    update troupe.memberships m set last_seen_seq = v_seq, last_seen_message_id = p_message where m.space_id = p_space and m.entity_id = p_entity;
+    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.read', 'data',
+      jsonb_build_object('entityId', p_entity, 'messageId', p_message, 'sequence', v_seq))));
+  end if;
+  return jsonb_build_object('ok', true, 'moved', moved, 'lastSeenMessageId', case when moved then p_message else marker.last_seen_message_id end,
+    'unread', last_seq - greatest(v_seq, marker.last_seen_seq, marker.joined_seq));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.member_entity(p_project uuid, p_member jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  found_id uuid;
+begin
+  if p_member ? 'user' then
+    insert into troupe.entities (id, project_id, type, external_id) values (troupe.new_id(), p_project, 'human', p_member->>'user')
+      on conflict (project_id, external_id) where external_id is not null do nothing;
+  end if;
+  select e.id into found_id from troupe.entities e where e.project_id = p_project
+    and case when p_member ? 'user' then e.external_id = p_member->>'user' when p_member ? 'agentId' then e.agent_id = (p_member->>'agentId')::uuid
+      else e.id = (p_member->>'entityId')::uuid end
+    for key share;
+  return found_id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.member_event(p_type text, p_entity uuid, p_role text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('type', p_type, 'data', jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id), 'type', e.type, 'role', p_role))
+  from troupe.entities e where e.id = p_entity
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.mentions(p_text text, p_name text)
  RETURNS boolean
@@ -1670,6 +1975,19 @@ begin
     perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
     perform troupe.promote(r.thread_id, null);
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.plan_armed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform troupe.arm_plan(old.id, null);
+  elsif tg_op = 'INSERT' or new.next_run_at is distinct from old.next_run_at then
+    perform troupe.arm_plan(new.id, new.next_run_at);
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.post(item jsonb)
@@ -2064,6 +2382,24 @@ begin
   return n;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.rearm_plans(p_late interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  late uuid; armed int := 0;
+begin
+  for late in select p.id from troupe.plans p where p.status = 'pending' and p.next_run_at < now() - p_late
+      and not exists (select from graphile_worker.jobs j where j.key = 'plan:' || p.id and j.attempts < j.max_attempts)
+    order by p.next_run_at limit 1000 loop
+    perform troupe.arm_plan(late, now());
+    armed := armed + 1;
+  end loop;
+  perform graphile_worker.complete_jobs(array(select j.id from graphile_worker.jobs j
+    where j.task_identifier = 'fire_plan' and j.key is null and j.locked_at is null and j.attempts >= j.max_attempts));
+  return armed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2085,6 +2421,25 @@ begin
   end if;
   update troupe.file_totals t set files = t.files - gone, bytes = t.bytes - freed where t.thread_id = p_thread;
   return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.remove_member(p_project uuid, p_space uuid, p_by uuid, p_entity uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  v_role text;
+begin
+  if refused is not null and not (refused = 'not_an_admin' and p_by = p_entity) then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  delete from troupe.memberships m where m.space_id = p_space and m.entity_id = p_entity returning m.role into v_role;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  end if;
+  perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.left', p_entity, v_role)));
+  return jsonb_build_object('ok', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.report_budgets(p_worker uuid, p_entries jsonb)
@@ -2223,6 +2578,42 @@ begin
     select p_project, p_entity, p_owner, i->>'key', i->>'value' from jsonb_array_elements(p_items) i order by i->>'key'
     on conflict (entity_id, owner_id, key) do update set value = excluded.value, updated_at = now();
   return jsonb_build_object('ok', true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.set_plans(p_project uuid, p_agent uuid, p_entity uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid, p_call text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int; twice text; by_call text := p_run || ':' || p_call;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select min(i->>'name') into twice from jsonb_array_elements(p_items) i group by troupe.folded(i->>'name') having count(*) > 1 limit 1;
+  if twice is not null then
+    return jsonb_build_object('ok', false, 'code', 'name_twice', 'name', twice);
+  end if;
+  if not exists (select from troupe.plans p where p.entity_id = p_entity and p.set_by = by_call) then
+    select count(*) into held from troupe.plans p where p.entity_id = p_entity and p.status = 'pending'
+      and troupe.folded(p.name) not in (select troupe.folded(i->>'name') from jsonb_array_elements(p_items) i);
+    if held + jsonb_array_length(p_items) > p_most then
+      return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+    end if;
+    insert into troupe.plans as p (id, project_id, agent_id, entity_id, name, instruction, run_after, scheduled_at, cron, time_zone, next_run_at, set_by)
+      select (i->>'id')::uuid, p_project, p_agent, p_entity, i->>'name', coalesce(i->>'instruction', ''), i->>'runAfter', (i->>'scheduledAt')::timestamptz,
+        i->>'cron', i->>'timeZone', (i->>'nextRunAt')::timestamptz, by_call
+      from jsonb_array_elements(p_items) i
+      on conflict (entity_id, troupe.folded(name)) do update set name = excluded.name, run_after = excluded.run_after, scheduled_at = excluded.scheduled_at,
+        cron = excluded.cron, time_zone = excluded.time_zone, next_run_at = excluded.next_run_at, status = 'pending', set_by = by_call,
+        -- What is not said of it stays.
+        instruction = coalesce((select i->>'instruction' from jsonb_array_elements(p_items) i where i->>'id' = excluded.id::text), p.instruction),
+        version = p.version + 1, updated_at = now();
+  end if;
+  return jsonb_build_object('ok', true, 'plans', (
+    select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'nextRunAt', p.next_run_at, 'created', p.id = (i->>'id')::uuid) order by o)
+    from jsonb_array_elements(p_items) with ordinality x(i, o) join troupe.plans p on p.entity_id = p_entity and troupe.folded(p.name) = troupe.folded(i->>'name')));
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
@@ -2411,6 +2802,9 @@ begin
   end if;
   insert into troupe.run_shown as x (run_id, space_id, seqs, prompt_upto) values (p_run, p_space, int8multirange(int8range(p_from, p_upto, '[]')), p_upto)
     on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs, prompt_upto = coalesce(x.prompt_upto, excluded.prompt_upto);
+  -- What began the run is in its prompt, however long ago it was said.
+  perform troupe.note_shown(p_run, p_space, (r.trigger->>'sequence')::bigint, (r.trigger->>'sequence')::bigint)
+    from troupe.runs r where r.id = p_run and r.space_id = p_space and r.trigger ? 'sequence';
   return true;
 end $function$;
 
@@ -2875,6 +3269,30 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  refused text := troupe.lock_space(p_project, p_space, p_by);
+  old troupe.spaces; new troupe.spaces; fields jsonb;
+begin
+  if refused is not null then
+    return jsonb_build_object('ok', false, 'code', refused);
+  end if;
+  select * into old from troupe.spaces s where s.id = p_space;
+  new := jsonb_populate_record(old, p_changes);
+  select coalesce(jsonb_agg(distinct case when key in ('chain_depth', 'agent_runs') then 'limits' else key end), '[]') into fields
+    from jsonb_object_keys(p_changes) key where to_jsonb(new)->key is distinct from to_jsonb(old)->key;
+  if fields <> '[]' then
+    update troupe.spaces s set name = new.name, description = new.description, policy = new.policy, chain_depth = new.chain_depth, agent_runs = new.agent_runs,
+      metadata = new.metadata, updated_at = now() where s.id = p_space;
+    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.updated', 'data',
+      jsonb_build_object('name', new.name, 'policy', new.policy, 'fields', fields))));
+  end if;
+  return jsonb_build_object('ok', true, 'changed', fields <> '[]');
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -2902,16 +3320,22 @@ CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX folded_messages_run ON troupe.folded_messages USING btree (run_id);
+CREATE INDEX folded_messages_space ON troupe.folded_messages USING btree (space_id);
 CREATE INDEX goals_owner ON troupe.goals USING btree (entity_id, owner_id, priority, id);
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX plans_agent ON troupe.plans USING btree (agent_id, id DESC);
+CREATE INDEX plans_due ON troupe.plans USING btree (next_run_at) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX plans_name ON troupe.plans USING btree (entity_id, troupe.folded(name));
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX reply_waits_space ON troupe.reply_waits USING btree (space_id);
+CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
 CREATE INDEX runs_active_space ON troupe.runs USING btree (active_space_id) WHERE ((active_space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
@@ -2922,6 +3346,7 @@ CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_i
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
 CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
+CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
@@ -2941,6 +3366,8 @@ CREATE TRIGGER audit_log_kept BEFORE TRUNCATE ON troupe.audit_log FOR EACH STATE
 CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
+
+CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EACH ROW EXECUTE FUNCTION troupe.plan_armed();
 
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 

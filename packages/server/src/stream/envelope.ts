@@ -2,8 +2,11 @@ import { hash } from 'node:crypto';
 import type { Connected, Event } from '@troupe/protocol';
 import type { StoredEvent, ThreadLog } from '../store/index.ts';
 
+/** Which log it is. */
+export type LogName = Pick<ThreadLog, 'thread' | 'session' | 'space'>;
+
 /** An event as it is told. */
-export function presentEvent(stored: StoredEvent, log: { thread: string; session: string | null }): Event {
+export function presentEvent(stored: StoredEvent, log: LogName): Event {
   const { seq, type, runId, step, createdAt, messageId, messageSeq } = stored;
   const data = { ...stored.data };
   if (messageSeq !== null) {
@@ -22,6 +25,7 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
     type,
     threadId: log.thread,
     ...(log.session === null ? {} : { sessionId: log.session }),
+    ...(log.space === null ? {} : { spaceId: log.space }),
     ...(runId === null ? {} : { runId }),
     ...(step === null ? {} : { step }),
     data,
@@ -30,12 +34,12 @@ export function presentEvent(stored: StoredEvent, log: { thread: string; session
 }
 
 /** What a reader is told first: how far the log has come, what is at work, and what waits for somebody. */
-export function connectedTo({ lastSequence, runs, calls }: ThreadLog): Connected {
+export function connectedTo({ lastSequence, runs, calls, activeAgents }: ThreadLog): Connected {
   const dated = calls.map(({ deadline, ...call }) => ({
     ...call,
     deadline: deadline === null ? null : new Date(deadline).toISOString(),
   }));
-  return { lastSequence, runs, calls: dated };
+  return { lastSequence, runs, calls: dated, ...(activeAgents ? { activeAgents } : {}) };
 }
 
 /** UUID v8: thread and sequence name an event already, and always the same. */

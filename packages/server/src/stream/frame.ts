@@ -1,6 +1,6 @@
-import type { Connected, Delta } from '@troupe/protocol';
+import type { Connected, Delta, Typing } from '@troupe/protocol';
 import type { StoredEvent } from '../store/index.ts';
-import { presentEvent } from './envelope.ts';
+import { type LogName, presentEvent } from './envelope.ts';
 
 /** An event as it is sent: made once, for all readers. */
 export interface Frame {
@@ -14,10 +14,13 @@ export interface Frame {
   bytes: Buffer;
 }
 
+/** The one frame beside deltas that is live only. */
+export const TYPING = 'space.typing';
+
 /** How long a client waits before it connects again, where nobody says otherwise. */
 const RETRY_MS = 1_000;
 
-export function eventFrame(stored: StoredEvent, log: { thread: string; session: string | null }): Frame {
+export function eventFrame(stored: StoredEvent, log: LogName): Frame {
   const { seq, type, runId, step, data } = stored;
   const bytes = frame(type, presentEvent(stored, log), `id: ${seq}\n`);
   const streamId = type.startsWith('message.') ? textIn(data?.streamId) : null;
@@ -31,6 +34,10 @@ function textIn(value: unknown): string | null {
 
 export function deltaFrame(delta: Delta): Buffer {
   return frame(delta.type, delta);
+}
+
+export function typingFrame(typing: Typing): Buffer {
+  return frame(TYPING, typing);
 }
 
 export function connectedFrame(connected: Connected): Buffer {

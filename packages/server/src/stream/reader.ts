@@ -8,6 +8,7 @@ import type { Topic } from './topic.ts';
 /** What is taken in one go: with what the socket holds, all that a reader who does not read can cost. */
 const MOST_BYTES = 65_536;
 const AGAIN_MS = 250;
+const MOST_PASSING = 100;
 
 export interface ReaderOptions {
   connected: Connected;
@@ -32,6 +33,7 @@ export class Reader {
   #cursor: number;
   /** How much of each text he has. */
   #heard = new Map<LiveText, number>();
+  readonly #passing = new Map<string, Buffer>();
   #woken = false;
   #wake: (() => void) | null = null;
   #leaving = false;
@@ -67,6 +69,15 @@ export class Reader {
     await this.#options.mayStay?.();
   }
 
+  /** Something that is said once and kept nowhere. Of the same key only the last counts, for one who reads slowly. */
+  pass(key: string, type: string, bytes: Buffer): void {
+    if (!this.#options.wants(type, null)) return;
+    this.#passing.delete(key);
+    this.#passing.set(key, bytes);
+    if (this.#passing.size > MOST_PASSING) this.#passing.delete(this.#passing.keys().next().value!);
+    this.wake();
+  }
+
   wake(): void {
     this.#woken = true;
     this.#wake?.();
@@ -100,7 +111,7 @@ export class Reader {
         return disconnectingFrame();
       }
       try {
-        const bytes = (await this.#events(topic)) ?? this.#live(topic);
+        const bytes = (await this.#events(topic)) ?? this.#passed() ?? this.#live(topic);
         if (bytes) return this.#sent(bytes);
       } catch (error) {
         if (!isConnectionError(error)) {
@@ -139,6 +150,13 @@ export class Reader {
       if (taken.length > 0) return taken.length === 1 ? taken[0]! : Buffer.concat(taken);
       if (!moved || this.#done || this.#leaving) return null;
     }
+  }
+
+  #passed(): Buffer | null {
+    if (this.#passing.size === 0) return null;
+    const bytes = Buffer.concat([...this.#passing.values()]);
+    this.#passing.clear();
+    return bytes;
   }
 
   #live(topic: Topic): Buffer | null {

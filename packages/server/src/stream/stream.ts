@@ -1,10 +1,12 @@
-import type { Json } from '@troupe/protocol';
+import type { Json, Typing } from '@troupe/protocol';
 import { type Logger, messageOf, Refusal, RetryableError } from '../base/index.ts';
 import { type Database, lastEvents, type ThreadLog } from '../store/index.ts';
 import { connectedTo } from './envelope.ts';
 import { typeFilter } from './filter.ts';
+import { TYPING, typingFrame } from './frame.ts';
 import type { ElsewherePiece, Hints, Line, Speaker, SpokenDelta } from './line.ts';
 import { isPiece, Live, type LiveText } from './live.ts';
+import { isPassing } from './passing.ts';
 import { Reader } from './reader.ts';
 import { Topic } from './topic.ts';
 
@@ -103,7 +105,13 @@ export class Stream {
   #join(reader: Reader, log: ThreadLog): Topic {
     let topic = this.#topics.get(log.thread);
     if (!topic) {
-      topic = new Topic(log, { db: this.#db, logger: this.#logger, live: this.#live });
+      topic = new Topic(log, {
+        db: this.#db,
+        logger: this.#logger,
+        live: this.#live,
+        // Whoever was removed must not go on reading until it is asked for the next time.
+        onLeft: ({ readers }) => void this.#checkDoor([...readers]),
+      });
       this.#topics.set(log.thread, topic);
       topic.askedAt = performance.now();
       this.#line.hint({ watch: [log.thread], whole: [log.thread] });
@@ -149,6 +157,19 @@ export class Stream {
     this.#tellTimer ??= setTimeout(() => this.#tell(), TELL_MS);
   }
 
+  /** Tells everybody who reads the thread, here and elsewhere, that somebody is typing or has stopped. */
+  pass(thread: string, typing: Typing): void {
+    this.#passHere(thread, typing);
+    if (this.#elsewhere.has(thread)) this.#line.hint({ live: [{ thread, passing: TYPING, data: typing }] });
+  }
+
+  #passHere(thread: string, typing: Typing): void {
+    const topic = this.#topics.get(thread);
+    if (!topic) return;
+    const bytes = typingFrame(typing);
+    for (const reader of topic.readers) reader.pass(typing.entityId, TYPING, bytes);
+  }
+
   #silent(run: Speaker): void {
     this.#live.end(run.threadId, run.id);
   }
@@ -181,7 +202,10 @@ export class Stream {
     }
     for (const thread of hints.whole ?? []) this.#sayAll(thread);
     for (const thread of hints.threads ?? []) this.#topics.get(thread)?.refresh();
-    for (const piece of hints.live ?? []) if (isPiece(piece)) this.#hearPiece(piece);
+    for (const piece of hints.live ?? []) {
+      if (isPiece(piece)) this.#hearPiece(piece);
+      else if (isPassing(piece)) this.#passHere(piece.thread, piece.data);
+    }
   }
 
   #hearPiece(piece: Parameters<Live['hear']>[0]): void {
@@ -242,8 +266,8 @@ export class Stream {
   }
 
   /** Those who may read no longer go; where it cannot be found out, they stay until it can. */
-  async #checkDoor(): Promise<void> {
-    for (const reader of [...this.#readers.keys()]) {
+  async #checkDoor(readers = [...this.#readers.keys()]): Promise<void> {
+    for (const reader of readers) {
       await reader.mayStay().catch((error: unknown) => {
         if (error instanceof Refusal) reader.leave();
       });

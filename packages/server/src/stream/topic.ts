@@ -1,5 +1,6 @@
 import { type Logger, messageOf } from '../base/index.ts';
 import { type Database, eventsAfter, lastEvents } from '../store/index.ts';
+import type { LogName } from './envelope.ts';
 import { eventFrame, type Frame } from './frame.ts';
 import type { Live } from './live.ts';
 import type { Reader } from './reader.ts';
@@ -25,10 +26,12 @@ const RUN_BEGINS = new Set(['run.queued', 'run.started', 'run.resumed']);
 export class Topic {
   readonly thread: string;
   readonly session: string | null;
+  readonly space: string | null;
   readonly readers = new Set<Reader>();
   readonly #db: Database;
   readonly #logger: Logger;
   readonly #live: Live;
+  readonly #onLeft: (topic: Topic) => void;
   /** Pages of the past that are being read, and how far the log had come when that began. */
   readonly #pages = new Map<number, { frames: Promise<Frame[]>; last: number }>();
   /** By run, the last step whose answer is on disk: what still comes of it from elsewhere comes late. */
@@ -47,14 +50,16 @@ export class Topic {
   askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
-    log: { thread: string; session: string | null; lastSequence: number },
-    parts: { db: Database; logger: Logger; live: Live },
+    log: LogName & { lastSequence: number },
+    parts: { db: Database; logger: Logger; live: Live; onLeft: (topic: Topic) => void },
   ) {
     this.thread = log.thread;
     this.session = log.session;
+    this.space = log.space;
     this.#db = parts.db;
     this.#logger = parts.logger;
     this.#live = parts.live;
+    this.#onLeft = parts.onLeft;
     this.#floor = Math.max(0, log.lastSequence - TAIL_EVENTS);
     this.#last = this.#floor;
     this.refresh();
@@ -91,6 +96,7 @@ export class Topic {
         if (found.length === PAGE) this.#again = true;
         for (const stored of found) this.#append(eventFrame(stored, this));
         if (found.length > 0) this.wake();
+        if (found.some(({ type }) => type === 'space.member.left')) this.#onLeft(this);
       }
     } catch (error) {
       // The next look, a second later at most, reads it.

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { allEndpoints, type Endpoint } from '@troupe/protocol';
-import { type Database, newId } from '@troupe/server';
+import { createSpace, type Database, newId } from '@troupe/server';
 import { buildStart, Stage } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import { registerClient } from '../../src/access/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import type { Services } from '../../src/http/index.ts';
 import { routes } from '../../src/http/routes/index.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => stage.close());
 
-/** One of each thing: a session of Ada with a run, a key, a secret, a provider with a model. */
+/** One of each thing: a session of Ada with a run, a space of hers, a key, a secret, a provider with a model. */
 async function furnish(db: Database, project: string): Promise<Record<string, string>> {
   const { access } = services;
   const owner = inside(project);
@@ -83,14 +84,36 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
     [modelId, project, providerId],
   );
-  const toolId = newId();
+  const [toolId, planId] = [newId(), newId()];
   await db.pool.query(
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
     [toolId, project],
   );
+  const spaceId = newId();
+  const made = await createSpace(db, project, {
+    id: spaceId,
+    name: 'a private matter',
+    description: null,
+    policy: 'all',
+    limits: { chainDepth: 8, agentRuns: 50 },
+    metadata: {},
+    members: [{ entityId: ada.entityId!, role: 'admin', ordering: 'parallel' }],
+  });
+  expect(made).toEqual({ ok: true });
+  const client = { clientKey: 'c', clientType: null, displayName: null, capabilities: {} };
+  const { id: clientId } = await registerClient(db, ada, client);
+  await db.pool.query(
+    `insert into troupe.plans (id, project_id, agent_id, entity_id, name, run_after, next_run_at)
+      values ($1, $2, $3, $4, 'private', '1 day', now() + '1 day')`,
+    [planId, project, stage.cast.agent, stage.cast.entity],
+  );
   return {
     agentId: stage.cast.agent,
+    entityId: ada.entityId!,
+    spaceId,
+    clientId,
     toolId,
+    planId,
     sessionId,
     runId: item.run.id,
     messageId: item.message.id,
@@ -271,6 +294,9 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   const agent = await make('/v1/agents', { name: 'theirs' });
   const session = await make(`/v1/agents/${agent.id}/sessions`, {});
   const provider = await make('/v1/providers', { kind: 'demo', name: 'theirs' });
+  const space = await make('/v1/spaces', { members: [{ user: 'theirs' }] });
+  const { text } = await ask('GET', `/v1/entities?externalId=theirs`);
+  const member = (JSON.parse(text) as { data: { id: string }[] }).data[0]!.id;
   const at = `/v1/agents/${agent.id}/sessions`;
   const content = { text: 'x' };
   const [model, message] = [ours.modelId!, ours.messageId!];
@@ -286,6 +312,14 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST messages modelId', 'POST', `${at}/${session.id}/messages`, { content, modelId: model }],
     ['POST messages id', 'POST', `${at}/${session.id}/messages`, { content, id: message }],
     ['POST fork messageId', 'POST', `${at}/${session.id}/fork`, { messageId: message }],
+    ['POST clients entityId', 'POST', '/v1/clients', { clientKey: 'c', entityId: ours.entityId }],
+    ['POST spaces members entityId', 'POST', '/v1/spaces', { members: [{ entityId: ours.entityId }] }],
+    ['POST spaces members agentId', 'POST', '/v1/spaces', { members: [{ agentId: ours.agentId }] }],
+    ['POST members entityId', 'POST', `/v1/spaces/${space.id}/members`, { entityId: ours.entityId }],
+    ['POST members agentId', 'POST', `/v1/spaces/${space.id}/members`, { agentId: ours.agentId }],
+    ['POST read', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: ours.entityId }],
+    ['POST read messageId', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: member }],
+    ['POST typing entityId', 'POST', `/v1/spaces/${space.id}/typing`, { entityId: ours.entityId }],
   ];
   const failed = await make(at, {});
   const posted = await ask('POST', `${at}/${failed.id}/messages`, { content });
@@ -315,6 +349,10 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/inbox?agentId=${ours.agentId}`,
     `/v1/inbox?sessionId=${ours.sessionId}`,
     `/v1/inbox?runId=${ours.runId}`,
+    `/v1/clients?entityId=${ours.entityId}`,
+    `/v1/entities?agentId=${ours.agentId}`,
+    `/v1/entities?externalId=ada`,
+    `/v1/spaces?entityId=${ours.entityId}`,
   ]) {
     const { status, text } = await ask('GET', query);
     if (status === 200) expect([query, JSON.parse(text).data]).toEqual([query, []]);
@@ -324,8 +362,13 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   for (const path of [
     `/v1/agents/${ours.agentId}/sessions/${session.id}`,
     `/v1/agents/${agent.id}/sessions/${ours.sessionId}`,
+    `/v1/spaces/${ours.spaceId}/members/${member}`,
+    `/v1/spaces/${space.id}/members/${ours.entityId}`,
   ])
-    expect([path, (await ask('GET', path)).status]).toEqual([path, 404]);
+    expect([path, (await ask(path.includes('/members/') ? 'DELETE' : 'GET', path)).status]).toEqual([
+      path,
+      404,
+    ]);
   expect((await ask('GET', `/v1/models?providerId=${provider.id}`)).status).toBe(200);
   expect(await stored(stage.cast.project)).toEqual(before);
   // Whoever adds a field that names a thing has to add it above.
@@ -340,12 +383,17 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     }),
   );
   expect(naming.toSorted()).toEqual([
+    'GET /v1/clients entityId',
+    'GET /v1/entities agentId',
+    // The name of a person in the system of the caller.
+    'GET /v1/entities externalId',
     'GET /v1/inbox agentId',
     'GET /v1/inbox runId',
     'GET /v1/inbox sessionId',
     'GET /v1/models providerId',
     'GET /v1/runs agentId',
     'GET /v1/runs sessionId',
+    'GET /v1/spaces entityId',
     'PATCH /v1/agents/{agentId} defaultModelId',
     'PATCH /v1/agents/{agentId} fallbackModelIds',
     'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',
@@ -357,9 +405,16 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/agents/{agentId}/sessions/{sessionId}/messages id',
     'POST /v1/agents/{agentId}/sessions/{sessionId}/messages modelId',
     'POST /v1/agents/{agentId}/sessions/{sessionId}/retry modelId',
+    'POST /v1/clients entityId',
+    'POST /v1/entities externalId',
     // The name that the provider has for it.
     'POST /v1/providers/{providerId}/models modelId',
     'POST /v1/runs/{runId}/retry modelId',
+    'POST /v1/spaces/{spaceId}/members agentId',
+    'POST /v1/spaces/{spaceId}/members entityId',
+    'POST /v1/spaces/{spaceId}/read entityId',
+    'POST /v1/spaces/{spaceId}/read messageId',
+    'POST /v1/spaces/{spaceId}/typing entityId',
   ]);
 });
 
@@ -370,9 +425,11 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
     const { rows } = await pool.query(
       `select to_jsonb(s) as session, (select to_jsonb(r) from troupe.runs r where r.id = $2) as run,
         (select to_jsonb(t) from troupe.threads t where t.id = s.thread_id) as thread,
-        (select count(*) from troupe.messages m where m.thread_id = s.thread_id) as messages
+        (select count(*) from troupe.messages m where m.thread_id = s.thread_id) as messages,
+        (select to_jsonb(p) from troupe.spaces p where p.id = $3) as space, (select to_jsonb(c) from troupe.clients c where c.id = $4) as client,
+        (select jsonb_agg(b) from troupe.memberships b where b.space_id = $3) as members
        from troupe.sessions s where s.id = $1`,
-      [ours.sessionId, ours.runId],
+      [ours.sessionId, ours.runId, ours.spaceId, ours.clientId],
     );
     return rows;
   };
@@ -383,10 +440,10 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
     const what = `${endpoint.method} ${endpoint.path}`;
     const text = await response.text();
     if (!endpoint.user) expect([what, response.status]).toEqual([what, 403]);
-    else if (/\{(sessionId|runId)\}/.test(endpoint.path))
+    else if (/\{(sessionId|runId|spaceId|clientId)\}/.test(endpoint.path))
       expect([what, response.status]).toEqual([what, 404]);
     else expect([what, response.status < 500]).toEqual([what, true]);
-    for (const id of [ours.sessionId!, ours.runId!, 'a private matter'])
+    for (const id of [ours.sessionId!, ours.runId!, ours.spaceId!, ours.clientId!, 'a private matter'])
       expect([what, text.includes(id)]).toEqual([what, false]);
   }
   expect(await ofAda()).toEqual(before);

@@ -53,7 +53,9 @@ it('everything that the document refers to is in it, and nothing is there for no
   const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
   expect(new Set(references)).toEqual(new Set(named));
   expect(named).toEqual(
-    ['Problem', 'Connected', 'Event', 'Delta', 'Disconnecting'].map((name) => `#/components/schemas/${name}`),
+    ['Problem', 'Connected', 'Event', 'Delta', 'Disconnecting', 'Typing'].map(
+      (name) => `#/components/schemas/${name}`,
+    ),
   );
 });
 
@@ -125,8 +127,8 @@ it('files and streams say what they come as', () => {
   const exported = document.paths['/v1/agents/{agentId}/export']!.get!.responses['200']!.content!;
   expect(Object.keys(exported)).toEqual(['text/markdown', 'application/yaml', 'application/json']);
   const streams = Object.entries(document.paths).filter(([path]) => path.endsWith('/events'));
-  expect(streams).toHaveLength(2);
-  for (const [, { get }] of streams) {
+  expect(streams).toHaveLength(3);
+  for (const [path, { get }] of streams) {
     const content = get!.responses['200']!.content!;
     expect(Object.keys(content)).toEqual(['application/json', 'text/event-stream']);
     const frames = content['text/event-stream']!['x-frames']!;
@@ -135,6 +137,7 @@ it('files and streams say what they come as', () => {
       'Event',
       'Delta',
       'Disconnecting',
+      ...(path.startsWith('/v1/spaces/') ? ['Typing'] : []),
     ]);
     expect(get!.parameters.map(({ name }) => name)).toContain('Last-Event-ID');
   }

@@ -66,7 +66,8 @@ test('a process stops in time where its database is away', async () => {
   await postgres.stop();
   await until('readyz says so', async () => (await serve.ask('/readyz'))?.status === 503);
   const began = performance.now();
-  expect(await Promise.all([serve.stop(), work.stop()])).toEqual([0, 0]);
+  const codes = await Promise.all([serve.stop(), work.stop()]);
+  expect(codes, [serve, work].map(({ output, errors }) => output + errors).join('\n---\n')).toEqual([0, 0]);
   expect(performance.now() - began).toBeLessThan(11_000);
 });
 

@@ -1,97 +1,137 @@
-import { type AdvanceItem, claim, commitMany, expire, newId } from '@troupe/server';
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { Arena, Held } from './arena.ts';
+import { newId } from '@troupe/server';
+import { buildAgent, Stage, until, violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { addMember, createSpace, deleteSpace, removeMember } from '../../src/doors/spaces/index.ts';
 
-let arena: Arena;
-let spaces: string[];
+// A space that is deleted while people talk in it, members come and go, and its runs begin and end.
+
+let stage: Stage;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
-  const { project, entity } = arena.stage.cast;
-  spaces = [newId(), newId()];
-  for (const space of spaces) {
-    await arena.rows(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'space')`, [
-      space,
-      project,
+  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+});
+afterAll(() => stage.close());
+
+const ROUNDS = 12;
+const POSTS = 6;
+
+const SPACE = {
+  name: null,
+  description: null,
+  policy: 'all',
+  limits: { chainDepth: 8, agentRuns: 50 },
+  metadata: {},
+} as const;
+
+test('whatever happens at once: the space is gone, its runs have ended, and nobody is left with half of it', async () => {
+  const { db, kernel, cast } = stage;
+  const who = { project: cast.project, entityId: null };
+  const other = await buildAgent(db, cast);
+  const snapshot = await stage.snapshot();
+  const person = newId();
+  await db.pool.query(
+    `insert into troupe.entities (id, project_id, type, external_id) values ($1, $2, 'human', 'ada')`,
+    [person, cast.project],
+  );
+  const agents = [cast, other].map(({ agent, entity }) => ({ agent, entity, snapshot, wallMs: 60_000 }));
+  let posted = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const { id: space } = await createSpace(stage, who, {
+      ...SPACE,
+      members: [
+        { entityId: person, role: 'admin', ordering: 'parallel' },
+        { agentId: cast.agent, role: 'member', ordering: 'parallel' },
+      ],
+    });
+    const say = async () => {
+      const message = { id: newId(), role: 'user', content: { text: 'go' }, sender: person, metadata: {} };
+      const item = { project: cast.project, space, message, mentions: [], starts: true, agents };
+      const { rows } = await db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
+        JSON.stringify(item),
+      ]);
+      const { ok, code, runs } = rows[0].answer;
+      if (!ok) return expect(code).toBe('space_not_found');
+      posted++;
+      // What becomes of a run is told in its space, be that there or not. In every other round they are left to whoever deletes.
+      if (round % 2 === 0) for (const { id } of runs) await kernel.cancel(id);
+    };
+    const comeAndGo = async () => {
+      const member = { entityId: other.entity, role: 'member', ordering: 'parallel' } as const;
+      try {
+        await addMember(stage, who, space, member);
+        await removeMember(stage, who, space, other.entity);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'not_found' });
+      }
+    };
+    await say();
+    await Promise.all([
+      ...Array.from({ length: POSTS }, say),
+      comeAndGo(),
+      deleteSpace(stage, who, space, { project: cast.project, kind: 'system', id: null }),
     ]);
-    await arena.rows('insert into troupe.spaces (id, project_id) values ($1, $2)', [space, project]);
-    await arena.rows(
-      'insert into troupe.memberships (space_id, entity_id, joined_seq, last_processed_seq) values ($1, $2, 0, 0)',
-      [space, entity],
+    const { rows } = await db.pool.query(
+      `select (select count(*) from troupe.threads where id = $1) + (select count(*) from troupe.messages where thread_id = $1)
+        + (select count(*) from troupe.events where thread_id = $1) + (select count(*) from troupe.memberships where space_id = $1)
+        + (select count(*) from troupe.spaces where id = $1) as left,
+        (select count(*) from troupe.runs where space_id = $1 and status <> 'canceled') as open`,
+      [space],
     );
+    expect(rows).toEqual([{ left: 0, open: 0 }]);
   }
-});
-afterEach(() => arena.sound());
-afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(posted).toBeGreaterThan(ROUNDS);
+  expect(await violations(db.pool)).toEqual([]);
 });
 
-/** Runs that began in one of the spaces and speak in any of them, as many as both processes hold at once. */
-async function begun(count: number): Promise<string[]> {
-  const items = Array.from({ length: count }, () => arena.item({ run: { door: 'space' } }));
-  await Promise.all(items.map((item, n) => arena.process(n).kernel.start(item)));
-  const ids = items.map((item) => item.run.id);
-  await arena.rows(
-    `update troupe.runs r set space_id = ($2::uuid[])[1 + n % 2], active_space_id = ($2::uuid[])[1 + n / 2 % 2]
-      from unnest($1::uuid[]) with ordinality x(id, n) where r.id = x.id`,
-    [ids, spaces],
-  );
-  return ids;
-}
-
-/** One worker of one process takes what it can get, in small bites. */
-async function take(n: number): Promise<Held[]> {
-  const worker = newId();
-  const held: Held[] = [];
-  for (;;) {
-    const runs = await claim(arena.process(n).db, worker, 6, ['space'], {});
-    held.push(...runs.map((run) => new Held(run, worker)));
-    if (runs.length === 0) return held;
-  }
-}
-
-const error = { code: 'broken', message: 'It broke.' };
-
-function ending(run: Held, n: number): AdvanceItem {
-  if (n % 3 === 0) return run.finishes();
-  if (n % 3 === 1)
-    return { ...run.fence, close: true, target: 'failed', error, targetEvents: [{ type: 'run.failed' }] };
-  return run.asks(1, 'client', 1);
-}
-
-async function inBatches(held: Held[], n: number, size: number): Promise<void> {
-  const batches: Held[][] = [];
-  for (let at = 0; at < held.length; at += size) batches.push(held.slice(at, at + size));
-  await Promise.all(
-    batches.map(async (batch) => {
-      const verdicts = await commitMany(
-        arena.process(n).db,
-        batch.map((run, k) => ending(run, k)),
+test('a run that is taken up again while its space is being deleted is taken up, and tells nobody', async () => {
+  const { db, kernel, cast } = stage;
+  const { project, agent, entity } = cast;
+  const who = { project, entityId: null };
+  const speaker = newId();
+  await db.pool.query(`insert into troupe.entities (id, project_id, type) values ($1, $2, 'human')`, [
+    speaker,
+    project,
+  ]);
+  const members = [
+    { entityId: speaker, role: 'member', ordering: 'parallel' } as const,
+    { agentId: agent, role: 'member', ordering: 'parallel' } as const,
+  ];
+  const { id: space } = await createSpace(stage, who, { ...SPACE, members });
+  const item = {
+    project,
+    space,
+    message: { id: newId(), role: 'user', content: { text: 'go' }, sender: speaker, metadata: {} },
+    mentions: [],
+    starts: true,
+    agents: [{ agent, entity, snapshot: await stage.snapshot(), wallMs: 60_000 }],
+  };
+  const { rows } = await db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
+    JSON.stringify(item),
+  ]);
+  const run = rows[0].answer.runs[0].id as string;
+  await kernel.cancel(run);
+  const deleting = await db.pool.connect();
+  try {
+    await deleting.query('begin');
+    const { rows } = await deleting.query(`select troupe.delete_space($1, $2, 'system', null) as answer`, [
+      project,
+      space,
+    ]);
+    expect(rows[0].answer).toEqual({ ok: true });
+    const retrying = kernel.retry(run);
+    await until('the retry waits', async () => {
+      const waiting = await db.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      for (const verdict of verdicts) expect(verdict.ok).toBe(true);
-    }),
-  );
-}
-
-it('many runs in two spaces begin, end, fail, wait and expire in batches of two processes without a deadlock', async () => {
-  let told = 0;
-  for (let round = 0; round < 12; round++) {
-    const ids = await begun(48);
-    const held = await Promise.all([take(0), take(1)]);
-    expect(held.flat()).toHaveLength(48);
-    await Promise.all(held.map((each, n) => inBatches(each, n, 8)));
-    // The time of most is over as well: they are canceled.
-    await arena.rows(
-      `update troupe.runs set deadline_at = now(), wait_deadline = now() where status = 'waiting_tool' and id <> $1`,
-      [ids[0]],
-    );
-    await Promise.all([0, 1, 0, 1].map((n) => expire(arena.process(n).db, 4)));
-    // Those that have ended are told where they began and where they spoke; what waits is canceled.
-    await Promise.all(ids.map((id, n) => arena.process(n).kernel.cancel(id)));
-    told += ids.length;
+      return waiting.rows.length > 0;
+    });
+    await deleting.query('commit');
+    expect(await retrying).toMatchObject({ ok: true });
+  } finally {
+    await deleting.query('rollback');
+    deleting.release();
   }
-  const rows = await arena.rows<{ n: number }>(
-    `select count(distinct run_id)::int as n from troupe.events where thread_id = any($1) and type = 'agent.inactive'`,
-    [spaces],
-  );
-  expect(rows[0]!.n).toBe(told);
+  await kernel.cancel(run);
+  const left = await db.pool.query('select from troupe.events where thread_id = $1', [space]);
+  expect(left.rows).toEqual([]);
+  expect(await violations(db.pool)).toEqual([]);
 });

@@ -74,9 +74,22 @@ export class Scene {
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
     await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });
     const { id: goalId } = await this.done('POST', `/v1/agents/${agentId}/goals`, { description: 'x' });
+    const { id: planId } = await this.done('POST', `/v1/agents/${agentId}/plans`, {
+      name: 'x',
+      runAfter: '1 day',
+    });
     const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
+    const user = { members: [{ user: 'u', role: 'admin' }] };
+    const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
+    const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
+    const entityId = data[0].entityId;
+    const { id: clientId } = await this.done('POST', '/v1/clients', { clientKey: 'c', entityId });
     const more = {
+      spaceId,
+      entityId,
+      clientId,
       goalId,
+      planId,
       toolId,
       key: 'KEY',
       keyId,

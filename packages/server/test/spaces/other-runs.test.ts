@@ -68,90 +68,95 @@ describe('absorb_run', () => {
     expect(absorbing).toMatchObject([{ runId: first!.id, data: { absorbedBy: second!.id } }]);
   });
 
-  test('a run that waits to begin is absorbed with the message that it was for; what it would have seen counts as seen', async () => {
+  test('a run that waits to begin is absorbed with the messages that it was for, and these count as seen', async () => {
     const [ann, ada] = [await stage.person('Ann'), await stage.agent('Queued Ada')];
     const shown: string[][] = [];
+    const { closed, open } = gate();
     parts.set('Queued Ada', ({ system, step }) => {
+      const text = triggerIn(system);
       if (step === 1) shown.push(marksIn(system));
-      const other = runIn(system, 'first');
-      return other && triggerIn(system) === 'second' ? [calls(call('absorb_run', { runId: other }))] : [];
+      if (text === 'busy') return [{ ...end, gate: closed }];
+      return text === 'take it' ? [calls(call('absorb_run', { runId: runIn(system, 'first')! }))] : [];
     });
-    const space = await stage.space([ann, ada]);
-    const [first] = (await stage.say(space, ann, 'first', { startsRuns: true })).runs;
-    // Held back as a full machine would, until the second one has taken it.
-    await stage.server.db.pool.query(
-      `update troupe.runs set run_at = now() + interval '1 hour' where id = $1 and status = 'queued'`,
-      [first!.id],
-    );
-    if ((await stage.run(first!.id)).status !== 'queued') return; // it was quicker
-    const [second] = (await stage.say(space, ann, 'second')).runs;
-    await stage.ended(second!.id);
-    expect(await stage.run(first!.id)).toMatchObject({ status: 'canceled', absorbedBy: second!.id, step: 0 });
+    const [space, other] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+    await stage.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id, ordering: 'serial' });
+    const [busy] = (await stage.say(space, ann, 'busy')).runs;
+    await until('the run thinks', () => shown.length === 1);
+    const [first] = (await stage.say(space, ann, 'first')).runs;
+    expect((await stage.say(space, ann, 'and this')).runs).toMatchObject([
+      { id: first!.id, outcome: 'folded' },
+    ]);
+    const [taker] = (await stage.say(other, ann, 'take it')).runs;
+    await stage.ended(taker!.id);
+    expect(await stage.run(first!.id)).toMatchObject({ status: 'canceled', absorbedBy: taker!.id, step: 0 });
+    open();
+    await stage.ended(busy!.id);
     await stage.ended((await stage.say(space, ann, 'third')).runs[0]!.id);
-    expect(shown.at(-1)).toEqual(['SEEN first', 'SEEN second', 'NEW third']);
+    expect(shown.at(-1)).toEqual(['SEEN busy', 'SEEN first', 'SEEN and this', 'NEW third']);
   });
 
-  test('of two that absorb the same run at once, the first wins; a run that absorbs itself, an ended one, one of another agent or none gets told', async () => {
-    const ann = await stage.person('Ann');
-    const [ada, bea] = [await stage.agent('Race Ada'), await stage.agent('Race Bea')];
+  test('of two that absorb the same run at once, the first wins', async () => {
+    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Race Ada')];
     const { closed, open } = gate();
     const both = gate();
-    const answers: Record<string, unknown>[] = [];
+    const answers: unknown[] = [];
     let ready = 0;
-    let targets: Record<string, string> = {};
-    parts.set('Race Bea', ({ system }) => (triggerIn(system) === 'target' ? [{ ...end, gate: closed }] : []));
     parts.set('Race Ada', async (request) => {
       const { system, step } = request;
-      const text = triggerIn(system);
-      if (text === 'target') return [{ ...end, gate: closed }];
+      if (triggerIn(system) === 'target') return [{ ...end, gate: closed }];
+      if (step === 2) answers.push(outputOf(request)!.code ?? 'absorbed');
+      const other = calls(call('absorb_run', { runId: runIn(system, 'target') ?? 'none' }));
       if (step === 1 && ++ready === 2) both.open();
       if (step === 1) await both.closed;
-      if (step > 1) answers.push(outputOf(request)!);
-      const list = [targets.target, targets.ended, targets.other, newId(), 'nonsense'];
-      if (step === 2) targets = { ...targets, self: request.runId };
-      return [
-        calls(call('absorb_run', { runId: list[0]! })),
-        calls(call('absorb_run', { runId: request.runId })),
-        ...list.slice(1).map((runId) => calls(call('absorb_run', { runId: runId! }))),
-      ];
+      return [other];
     });
-    const space = await stage.space([ann, ada, bea]);
-    const { runs } = await stage.say(space, ann, 'target');
-    const ended = await stage.ended(
-      (await stage.say(space, ann, 'x', { startsRuns: false })).id.slice(0, 0) || (await finished()),
-    );
-    targets = {
-      target: runs.find(({ entityId }) => entityId === ada.entityId)!.id,
-      other: runs.find(({ entityId }) => entityId === bea.entityId)!.id,
-      ended: ended.id,
-    };
-    const [one, two] = await Promise.all([
-      stage.say(space, ann, 'absorb a'),
-      stage.say(space, ann, 'absorb b'),
-    ]);
-    for (const { runs: started } of [one, two])
-      await stage.ended(started.find(({ entityId }) => entityId === ada.entityId)!.id);
+    const space = await stage.space([ann, ada]);
+    const [target] = (await stage.say(space, ann, 'target')).runs;
+    const takers = await Promise.all([stage.say(space, ann, 'take a'), stage.say(space, ann, 'take b')]);
+    for (const { runs } of takers) await stage.ended(runs[0]!.id);
     open();
-    await stage.quiet();
-    const codes = answers.map((answer) => answer.code ?? 'absorbed').sort();
-    expect(codes).toEqual(
-      [
-        ...['absorbed', 'already_absorbed'],
-        ...['cannot_absorb_itself', 'cannot_absorb_itself'],
-        ...['run_ended', 'run_ended', 'not_your_run', 'not_your_run'],
-        ...['run_not_found', 'run_not_found', 'run_not_found', 'run_not_found'],
-      ].sort(),
-    );
-    expect((await stage.run(targets.other!)).status).toBe('completed');
+    expect(answers.sort()).toEqual(['absorbed', 'already_absorbed']);
+    const { absorbedBy } = await stage.ended(target!.id);
+    expect(takers.map(({ runs }) => runs[0]!.id)).toContain(absorbedBy);
+  });
 
-    async function finished(): Promise<string> {
-      const other = await stage.space([ann, ada]);
-      parts.set('Race Ada', parts.get('Race Ada')!);
-      const before = parts.get('Race Ada')!;
-      parts.set('Race Ada', (request) => (triggerIn(request.system) === 'early' ? [] : before(request)));
-      const { runs: early } = await stage.say(other, ann, 'early');
-      return (await stage.ended(early[0]!.id)).id;
-    }
+  test('itself, one that has ended, one of another agent and one that is not there: told, and nothing changes', async () => {
+    const ann = await stage.person('Ann');
+    const [ada, bea] = [await stage.agent('Wrong Ada'), await stage.agent('Wrong Bea')];
+    const { closed, open } = gate();
+    const space = await stage.space([ann, ada, bea]);
+    parts.set('Wrong Bea', () => [{ ...end, gate: closed }]);
+    const before = (await stage.say(space, ann, 'before')).runs;
+    const own = before.find(({ entityId }) => entityId === ada.entityId)!.id;
+    const foreign = before.find(({ entityId }) => entityId === bea.entityId)!.id;
+    await stage.ended(own);
+    const answers: unknown[] = [];
+    const wrong = (runId: string) => [runId, own, foreign, newId(), 'nonsense'];
+    parts.set('Wrong Ada', (request) => {
+      if (request.step > 1) answers.push(outputOf(request)!.code);
+      return wrong(request.runId).flatMap((runId) => [
+        calls(call('absorb_run', { runId })),
+        calls(call('stop_run', { runId })),
+      ]);
+    });
+    const after = (await stage.say(space, ann, 'after')).runs.find(
+      ({ entityId }) => entityId === ada.entityId,
+    )!;
+    expect((await stage.ended(after.id)).status).toBe('completed');
+    expect(answers).toEqual([
+      ...[
+        'cannot_absorb_itself',
+        'cannot_stop_itself',
+        'run_ended',
+        'run_ended',
+        'not_your_run',
+        'not_your_run',
+      ],
+      ...['run_not_found', 'run_not_found', 'run_not_found', 'run_not_found'],
+    ]);
+    open();
+    expect((await stage.ended(foreign)).status).toBe('completed');
+    expect((await stage.run(own)).status).toBe('completed');
   });
 
   test('what the absorbed run is about to say is not said any more', async () => {

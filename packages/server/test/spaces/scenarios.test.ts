@@ -92,7 +92,7 @@ describe('Test Scenarios', () => {
     expect(new Set(ids).size).toBe(3);
     expect(prompts).toHaveLength(3);
     const marks = marksIn(prompts[2]!);
-    expect(marks).toEqual(['SEEN "one"', 'SEEN "Re: one"', 'SEEN "two"', 'SEEN "Re: two"', 'NEW "three"']);
+    expect(marks).toEqual(['SEEN one', 'SEEN Re: one', 'SEEN two', 'SEEN Re: two', 'NEW three']);
   });
 
   test('Agent uses `set_memories` to store state, next run reads it', async () => {

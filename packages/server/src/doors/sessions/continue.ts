@@ -1,7 +1,8 @@
 import { NOBODY_NAMED } from '@troupe/protocol';
+import { agentArchived } from '../../agents/index.ts';
 import { newId, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { agentArchived, getSession, type Parts, type Who } from './actions.ts';
+import { getSession, type Parts, type Who } from './actions.ts';
 import { getRun } from './runs.ts';
 import { RUN_KEY } from './turns.ts';
 

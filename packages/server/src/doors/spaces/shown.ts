@@ -18,6 +18,11 @@ export function withShown(
     const spaceId = spaceOfCall(view, calls.slice(0, index));
     // Nobody would ever see that an answer is wanted.
     if (spaceId === null) return tool.waitsFor === 'client' ? { ...call, refuse: NO_SPACE } : call;
-    return { ...call, shown: { spaceId, messageId: messageIdOf(view.run.id, call.id), ...tool.shown } };
+    const { when, input, output, customUI } = tool.shown;
+    const messageId = messageIdOf(view.run.id, call.id);
+    return {
+      ...call,
+      shown: { spaceId, messageId, when, input, output, ...(customUI === undefined ? {} : { customUI }) },
+    };
   });
 }

@@ -61,10 +61,10 @@ export class StringField {
   #escaped(unit: string): string {
     this.#escape += unit;
     if (this.#escape.startsWith('\\u') && this.#escape.length < 6) return '';
-    const escape = this.#escape;
+    const whole = this.#escape;
     this.#escape = '';
-    if (!escape.startsWith('\\u')) return this.#add(ESCAPES[unit] ?? unit);
-    const code = Number.parseInt(escape.slice(2), 16);
+    if (!whole.startsWith('\\u')) return this.#add(ESCAPES[unit] ?? unit);
+    const code = Number.parseInt(whole.slice(2), 16);
     return Number.isNaN(code) ? '' : this.#add(String.fromCharCode(code));
   }
 

@@ -1,5 +1,18 @@
-import type { ShownTool, SpaceMessage, TextContent } from '@troupe/protocol';
-import type { SpaceMessageRow } from '../../store/index.ts';
+import type { Membership, ShownTool, Space, SpaceMessage, TextContent } from '@troupe/protocol';
+import type { MembershipRow, SpaceMessageRow, SpaceRow } from '../../store/index.ts';
+
+export function presentSpace(row: SpaceRow): Space {
+  return {
+    ...row,
+    lastActivityAt: row.lastActivityAt.toISOString(),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentMembership({ place: _, ...row }: MembershipRow): Membership {
+  return { ...row, joinedAt: row.joinedAt.toISOString() };
+}
 
 export function presentSpaceMessage({
   content,

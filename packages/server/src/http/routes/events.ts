@@ -1,7 +1,15 @@
-import { type Endpoint, type Event, type QueryOf, runEndpoints, sessionEndpoints } from '@troupe/protocol';
+import {
+  type Endpoint,
+  type Event,
+  type QueryOf,
+  runEndpoints,
+  sessionEndpoints,
+  spaceEndpoints,
+} from '@troupe/protocol';
 import { authorize } from '../../access/index.ts';
 import { notFound, Refusal } from '../../base/index.ts';
-import { eventsAfter, findRunLog, findSessionLog, type ThreadLog } from '../../store/index.ts';
+import { requireMember } from '../../doors/spaces/index.ts';
+import { eventsAfter, findRunLog, findSessionLog, findSpaceLog, type ThreadLog } from '../../store/index.ts';
 import { likePatterns, presentEvent } from '../../stream/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
 
@@ -12,7 +20,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** What happened in a session or in a run: as a list, or live. */
+/** What happened in a session, in a space or in a run: as a list, or live. */
 export function eventRoutes(endpoints: Endpoints): void {
   endpoints.serve(sessionEndpoints.events, (call) => {
     const { caller, params, services } = call;
@@ -40,7 +48,20 @@ export function eventRoutes(endpoints: Endpoints): void {
         calls: calls.filter(({ runId }) => runId === run),
       };
     };
-    return answer(runEndpoints.events, call, find, run);
+    return answer(runEndpoints.events, call, find, { run });
+  });
+  endpoints.serve(spaceEndpoints.events, (call) => {
+    const { caller, services } = call;
+    const space = call.params.spaceId;
+    const find = async () => {
+      const log = await findSpaceLog(services.db, caller.project, { space, entity: caller.entityId });
+      if (!log) throw notFound('space');
+      return log;
+    };
+    // Members come and go while somebody reads.
+    return answer(spaceEndpoints.events, call, find, {
+      mayStay: () => requireMember(services, caller, space),
+    });
   });
 }
 
@@ -52,7 +73,7 @@ async function answer(
     context,
   }: Pick<Call<Endpoint>, 'services' | 'context'> & { query: QueryOf<typeof sessionEndpoints.events> },
   find: () => Promise<ThreadLog>,
-  run?: string,
+  { run, mayStay }: { run?: string; mayStay?: () => Promise<void> } = {},
 ): Promise<Response | { data: Event[]; lastSequence: number }> {
   const { db, stream } = services;
   const live = /\btext\/event-stream\b/i.test(context.req.header('accept') ?? '');
@@ -65,7 +86,10 @@ async function answer(
       after: Math.min(after, log.lastSequence),
       types: query.types,
       run,
-      mayStay: async () => authorize(await services.access.authenticate(headers), endpoint),
+      mayStay: async () => {
+        authorize(await services.access.authenticate(headers), endpoint);
+        await mayStay?.();
+      },
     });
     return new Response(opened, { headers: HEADERS });
   }

@@ -2,6 +2,8 @@ import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
 import { capabilityRoutes } from './capabilities.ts';
+import { clientRoutes } from './clients.ts';
+import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
@@ -10,12 +12,14 @@ import { keyRoutes } from './keys.ts';
 import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
+import { planRoutes } from './plans.ts';
 import { projectRoutes } from './project.ts';
 import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
+import { spaceRoutes } from './spaces.ts';
 import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
@@ -23,6 +27,8 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
   auditRoutes,
   capabilityRoutes,
+  clientRoutes,
+  entityRoutes,
   eventRoutes,
   fileRoutes,
   goalRoutes,
@@ -31,11 +37,13 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   memoryRoutes,
   messageRoutes,
   modelRoutes,
+  planRoutes,
   projectRoutes,
   providerRoutes,
   runRoutes,
   secretRoutes,
   sessionRoutes,
   spaceMessageRoutes,
+  spaceRoutes,
   toolRoutes,
 ];

@@ -1,22 +1,34 @@
-import type { JsonObject, WaitsFor } from '@troupe/protocol';
+import type { Json, JsonObject, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
 /** A thread's log of events, as far as reading it needs to know. */
 export interface ThreadLog {
   /** Null where the thread is no session's. */
   session: string | null;
+  /** Null where it is no space's. */
+  space: string | null;
   thread: string;
   lastSequence: number;
   /** Runs at work or waiting, the latest last. */
   runs: { id: string; status: string }[];
   /** Calls of these that wait for somebody outside; `deadline` in milliseconds. */
-  calls: { id: string; runId: string; tool: string; waitsFor: WaitsFor; deadline: number | null }[];
+  calls: {
+    id: string;
+    runId: string;
+    tool: string;
+    waitsFor: WaitsFor;
+    deadline: number | null;
+    /** In a space, where the tool shows them there. */
+    arguments?: Json;
+  }[];
+  /** In a space: who is at work there. */
+  activeAgents?: { runId: string; entityId: string; agentName: string | null }[];
 }
 
 // Runs of a session go one after the other, so those that have not ended are among its last. `x` is what leads to the thread.
 const logOf = (
   from: string,
-) => `select s.id as session, x.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence", o.runs,
+) => `select s.id as session, null::uuid as space, x.thread_id as thread, coalesce(t.last_event_seq, 0) as "lastSequence", o.runs,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.call_id, 'runId', c.run_id, 'tool', c.tool, 'waitsFor', c.waits_for,
         'deadline', floor(extract(epoch from c.deadline) * 1000)) order by c.run_id, c.step, c.position)
       from troupe.tool_calls c where c.run_id = any(o.ids) and c.waits_for is not null), '[]') as calls
@@ -56,6 +68,41 @@ export async function findRunLog(
       text: `${logOf('troupe.runs x left join troupe.sessions s on s.thread_id = x.thread_id')}
         where x.id = $1 and x.project_id = $2 and ($3::uuid is null or s.entity_id = $3)`,
       values: [run, project, entity],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * The log of a space. Its runs work in threads of their own: those that began there or speak there are meant. `entity`: only where they are a
+ * member; null: a key asks.
+ */
+export async function findSpaceLog(
+  db: Database,
+  project: string,
+  { space, entity }: { space: string; entity: string | null },
+): Promise<ThreadLog | null> {
+  const rows = await db.run<ThreadLog & Record<string, unknown>>(
+    {
+      name: 'find_space_log',
+      text: `with open as (select r.id, r.status, r.entity_id, r.started_at, r.snapshot_id, e.display_name from troupe.runs r left join troupe.entities e on e.id = r.entity_id
+          where (r.space_id = $1 or r.active_space_id = $1) and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply'))
+        select null::uuid as session, s.id as space, s.id as thread, t.last_event_seq as "lastSequence",
+          coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'status', o.status) order by o.id) from open o), '[]') as runs,
+          coalesce((select jsonb_agg(jsonb_build_object('runId', o.id, 'entityId', o.entity_id, 'agentName', o.display_name) order by o.id)
+            from open o where o.started_at is not null), '[]') as "activeAgents",
+          coalesce((select jsonb_agg(jsonb_build_object('id', c.call_id, 'runId', c.run_id, 'tool', c.tool, 'waitsFor', c.waits_for,
+              'deadline', floor(extract(epoch from c.deadline) * 1000))
+              || case when w.shown then jsonb_build_object('arguments', c.args) else '{}' end order by c.run_id, c.step, c.position)
+            from open o join troupe.tool_calls c on c.run_id = o.id and c.waits_for in ('client', 'approval', 'person')
+              join troupe.compiled_snapshots n on n.id = o.snapshot_id
+              cross join lateral (select jsonb_path_exists(n.compiled, '$.tools[*] ? (@.name == $tool && @.shown.when == "always" && @.shown.input == true)',
+                jsonb_build_object('tool', c.tool)) as shown) w), '[]') as calls
+        from troupe.spaces s join troupe.threads t on t.id = s.id
+        where s.id = $1 and s.project_id = $2
+          and ($3::uuid is null or exists (select from troupe.memberships m where m.space_id = s.id and m.entity_id = $3))`,
+      values: [space, project, entity],
     },
     db.pool,
   );

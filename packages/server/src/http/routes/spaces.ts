@@ -1,0 +1,64 @@
+import { spaceEndpoints } from '@troupe/protocol';
+import { z } from 'zod';
+import { fromCursor, toPage } from '../../base/index.ts';
+import {
+  addMember,
+  createSpace,
+  deleteSpace,
+  findTyping,
+  getSpace,
+  listMembers,
+  listSpaces,
+  markRead,
+  removeMember,
+  updateSpace,
+} from '../../doors/spaces/index.ts';
+import { authorOf } from '../author.ts';
+import type { Endpoints } from '../endpoint.ts';
+import { presentMembership, presentSpace } from '../present/space.ts';
+
+/** When a member joined, and which one it is. */
+const memberPlace = z.tuple([z.string().regex(/^\d{1,16}$/), z.uuid()]);
+
+export function spaceRoutes(endpoints: Endpoints): void {
+  endpoints.serve(spaceEndpoints.create, async ({ services, caller, body }) =>
+    presentSpace(await createSpace(services, caller, body)),
+  );
+  endpoints.serve(spaceEndpoints.list, async ({ services, caller, query }) => {
+    const { limit, cursor, entityId: member } = query;
+    const before = fromCursor(z.uuid(), cursor);
+    const found = await listSpaces(services, caller, { member, before, limit: limit + 1 });
+    return toPage(found, limit, ({ id }) => id, presentSpace);
+  });
+  endpoints.serve(spaceEndpoints.get, async ({ services, caller, params }) =>
+    presentSpace(await getSpace(services, caller, params.spaceId)),
+  );
+  endpoints.serve(spaceEndpoints.update, async ({ services, caller, params, body }) =>
+    presentSpace(await updateSpace(services, caller, params.spaceId, body)),
+  );
+  endpoints.serve(spaceEndpoints.remove, async ({ services, caller, params }) => {
+    await deleteSpace(services, caller, params.spaceId, authorOf(caller));
+    return undefined;
+  });
+  endpoints.serve(spaceEndpoints.members, async ({ services, caller, params, query }) => {
+    const { limit, cursor, type } = query;
+    const after = fromCursor(memberPlace, cursor);
+    const found = await listMembers(services, caller, params.spaceId, { type, after, limit: limit + 1 });
+    return toPage(found, limit, ({ place, entityId }) => [place, entityId], presentMembership);
+  });
+  endpoints.serve(spaceEndpoints.addMember, async ({ services, caller, params, body }) =>
+    presentMembership(await addMember(services, caller, params.spaceId, body)),
+  );
+  endpoints.serve(spaceEndpoints.removeMember, async ({ services, caller, params }) => {
+    await removeMember(services, caller, params.spaceId, params.entityId);
+    return undefined;
+  });
+  endpoints.serve(spaceEndpoints.read, ({ services, caller, params, body }) =>
+    markRead(services, caller, params.spaceId, body),
+  );
+  endpoints.serve(spaceEndpoints.typing, async ({ services, caller, params, body }) => {
+    const typist = await findTyping(services, caller, params.spaceId, body.entityId);
+    services.stream.pass(params.spaceId.toLowerCase(), { ...typist, typing: body.typing });
+    return undefined;
+  });
+}
