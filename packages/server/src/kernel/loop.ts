@@ -216,10 +216,11 @@ export class RunLoop {
       callIds,
       onDelta: (written) => {
         if (!listening || signal.aborted || this.gone) return;
-        const delta =
-          written.type === 'tool_input' ? { ...written, callId: callIds.of(written.callId) } : written;
+        // Models come from anywhere, and say anything.
+        const isInput = written?.type === 'tool_input' && typeof written.callId === 'string';
+        const delta = isInput ? { ...written, callId: callIds.of(written.callId) } : written;
         onDelta?.(this.run, effect.step, delta);
-        elsewhere?.(delta);
+        if (typeof delta?.text === 'string') elsewhere?.(delta);
       },
     });
     listening = false;
