@@ -61,10 +61,15 @@ const UNUSABLE = { provider: 'none', maxOutputTokens: 1, inputPrice: 0, outputPr
  * For a run that nobody is there to be refused. Where the agent's model is gone or disabled, the run begins all the same and fails with
  * that for a reason: a person reads of it, and can take it up again. The model itself is not called.
  */
-export async function snapshotAnyway(db: Database, project: string, agentId: string): Promise<Current> {
+export async function snapshotAnyway(
+  db: Database,
+  project: string,
+  agentId: string,
+  known?: Standing,
+): Promise<Current> {
   const asked = { project, agentId, modelIds: [] };
   try {
-    return await snapshotFor(db, asked);
+    return await snapshotFor(db, { ...asked, standing: known });
   } catch (error) {
     if (!(error instanceof Refusal && error.code === 'model_not_found')) throw error;
     const standing = await standingOf(db, { project, agent: agentId, models: [] });

@@ -157,12 +157,6 @@ export class Kernel {
     return started;
   }
 
-  /** A run was started in a transaction of somebody else: those who work are told. */
-  announce(): void {
-    runsStarted.add(1);
-    this.#hintQueued();
-  }
-
   /** A message to a serial thread: starts a run, or does what the policy says where one is at work. */
   async post(item: Parameters<typeof store.post>[1]): Promise<store.Posted> {
     const posted = await patiently(() => store.post(this.#db, item));

@@ -10,7 +10,7 @@ export function planTasks(kernel: Kernel): Record<string, Task> {
   return {
     fire_plan: async (given, { db, logger }) => {
       const { planId } = payload.parse(given);
-      if (await firePlan(db, logger, planId)) kernel.announce();
+      if (await firePlan(db, logger, planId)) kernel.changed({ started: 1, queued: true });
     },
   };
 }

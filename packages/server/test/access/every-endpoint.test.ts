@@ -319,6 +319,18 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST members agentId', 'POST', `/v1/spaces/${space.id}/members`, { agentId: ours.agentId }],
     ['POST read', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: ours.entityId }],
     ['POST read messageId', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: member }],
+    [
+      'POST space messages id',
+      'POST',
+      `/v1/spaces/${space.id}/messages`,
+      { content, senderId: member, id: message },
+    ],
+    [
+      'POST space messages senderId',
+      'POST',
+      `/v1/spaces/${space.id}/messages`,
+      { content, senderId: ours.entityId },
+    ],
     ['POST typing entityId', 'POST', `/v1/spaces/${space.id}/typing`, { entityId: ours.entityId }],
   ];
   const failed = await make(at, {});
@@ -353,6 +365,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/entities?agentId=${ours.agentId}`,
     `/v1/entities?externalId=ada`,
     `/v1/spaces?entityId=${ours.entityId}`,
+    `/v1/spaces/${space.id}/runs?entityId=${ours.entityId}`,
   ]) {
     const { status, text } = await ask('GET', query);
     if (status === 200) expect([query, JSON.parse(text).data]).toEqual([query, []]);
@@ -394,6 +407,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'GET /v1/runs agentId',
     'GET /v1/runs sessionId',
     'GET /v1/spaces entityId',
+    'GET /v1/spaces/{spaceId}/runs entityId',
     'PATCH /v1/agents/{agentId} defaultModelId',
     'PATCH /v1/agents/{agentId} fallbackModelIds',
     'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',
@@ -412,6 +426,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/runs/{runId}/retry modelId',
     'POST /v1/spaces/{spaceId}/members agentId',
     'POST /v1/spaces/{spaceId}/members entityId',
+    'POST /v1/spaces/{spaceId}/messages id',
+    'POST /v1/spaces/{spaceId}/messages senderId',
     'POST /v1/spaces/{spaceId}/read entityId',
     'POST /v1/spaces/{spaceId}/read messageId',
     'POST /v1/spaces/{spaceId}/typing entityId',

@@ -84,8 +84,11 @@ export class Scene {
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
     const entityId = data[0].entityId;
     const { id: clientId } = await this.done('POST', '/v1/clients', { clientKey: 'c', entityId });
+    const said = { content: { text: 'x' }, user: 'u' };
+    const { id: spaceMessageId } = await this.done('POST', `/v1/spaces/${spaceId}/messages`, said);
     const more = {
       spaceId,
+      spaceMessageId,
       entityId,
       clientId,
       goalId,
@@ -128,7 +131,9 @@ export class Scene {
   }
 
   pathOf({ path }: Endpoint, instead: Record<string, string> = {}): string {
-    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => instead[name] ?? this.things[name] ?? newId());
+    const messages = path.startsWith('/v1/spaces/') ? { messageId: this.things.spaceMessageId! } : {};
+    const things: Record<string, string> = { ...this.things, ...messages, ...instead };
+    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => things[name] ?? newId());
   }
 
   /** Everything that is stored, but when keys were used and what is kept for requests that are sent again. */

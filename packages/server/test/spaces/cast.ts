@@ -23,12 +23,14 @@ export const enter = (spaceId: string) => calls(call('enter_space', { spaceId })
 export const end = { text: 'Done.' };
 
 /** A stage whose agents do what their part says, by their name; one without a part says nothing. */
-export async function openCast(): Promise<{ stage: SpaceStage; parts: Map<string, Part> }> {
+export async function openCast(
+  more: { jobs?: boolean } = {},
+): Promise<{ stage: SpaceStage; parts: Map<string, Part> }> {
   const parts = new Map<string, Part>();
   const stage = await SpaceStage.open(async (request) => {
     const turns = await parts.get(nameIn(request.system))?.(request);
     return turns?.[request.step - 1] ?? end;
-  });
+  }, more);
   return { stage, parts };
 }
 

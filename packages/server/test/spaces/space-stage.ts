@@ -18,7 +18,7 @@ export class SpaceStage {
     this.project = project;
   }
 
-  static async open(script: Script, more: { works?: boolean } = {}): Promise<SpaceStage> {
+  static async open(script: Script, more: { works?: boolean; jobs?: boolean } = {}): Promise<SpaceStage> {
     const server = await openServer({
       postgresUrl: inject('postgresUrl'),
       script,

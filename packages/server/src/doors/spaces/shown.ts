@@ -4,7 +4,7 @@ import { messageIdOf } from './acts.ts';
 
 const NO_SPACE = {
   code: 'no_active_space',
-  message: 'There is no active space where somebody could answer this. Call enter_space first.',
+  message: 'This is shown where it is called, and there is no active space. Call enter_space first.',
 };
 
 /** The calls of an answer, each with the space that sees it where its tool is visible. */
@@ -16,8 +16,8 @@ export function withShown(
     const tool = view.snapshot.tools.find(({ name }) => name === call.name);
     if (!tool?.shown) return call;
     const spaceId = spaceOfCall(view, calls.slice(0, index));
-    // Nobody would ever see that an answer is wanted.
-    if (spaceId === null) return tool.waitsFor === 'client' ? { ...call, refuse: NO_SPACE } : call;
+    // What is to be seen must not happen where nobody sees it.
+    if (spaceId === null) return { ...call, refuse: NO_SPACE };
     const { when, input, output, customUI } = tool.shown;
     const messageId = messageIdOf(view.run.id, call.id);
     return {
