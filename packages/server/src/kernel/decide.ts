@@ -343,7 +343,8 @@ function limited(state: RunState, call: ResolvedCall, index: number): ResolvedCa
 }
 
 function newCall(call: ResolvedCall, draining: boolean): NewCall {
-  const base = { id: call.id, tool: call.tool, args: call.args, effect: call.effect };
+  const { id, tool, args, effect, shown } = call;
+  const base = { id, tool, args, effect, ...(shown ? { shown } : {}) };
   if (call.error !== undefined) return { ...base, status: 'failed', error: call.error };
   if (call.waitsFor !== undefined)
     return { ...base, status: 'requested', waitsFor: call.waitsFor, deadlineMs: call.deadlineMs! };

@@ -7,7 +7,7 @@
 export { Budgets } from './budget.ts';
 export { type Commits, createCommits } from './commits.ts';
 export { decide, initialState } from './decide.ts';
-export type { Context, Door, Meaning, RunView } from './door.ts';
+export type { Context, Door, LivePiece, Meaning, MeantCall, RunView } from './door.ts';
 export { GroupCommit } from './group-commit.ts';
 export { Kernel, type KernelOptions, type Onlooker, type WorkOptions } from './kernel.ts';
 export type { Ended } from './loop.ts';

@@ -205,7 +205,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
     await working.work({
       doors: doors(db),
       models,
-      tools: tools(db, encryption, kernel),
+      tools: tools(db, encryption, working),
       capacity: config.concurrency,
       graceMs: RUN_GRACE_MS,
     });

@@ -478,6 +478,7 @@ export interface ToolCalls {
   created_at: Timestamp<undefined>;
   settled_at: Timestamp<null | undefined>;
   edited: Generated<boolean>;
+  shown: JsonColumn<null | undefined>;
 }
 
 export interface Tools {

@@ -587,6 +587,7 @@ create table troupe.tool_calls (
   created_at timestamp with time zone not null default now(),
   settled_at timestamp with time zone,
   edited boolean not null default false,
+  shown jsonb,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
@@ -764,7 +765,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}';
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}';
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -808,9 +809,21 @@ begin
     end if;
   end loop;
 
-  -- Spaces that are told of runs, before anything fires what tells them.
-  if cardinality(told) > 0 then
-    perform troupe.lock_spaces(told, null);
+  -- Spaces that are told of runs or of calls, before anything fires what tells them.
+  for i in 1 .. n loop
+    for k in coalesce(change_upto[i - 1], 0) + 1 .. change_upto[i] loop
+      if change_extra[k] ? 'shown' then
+        told := told || p_run[i];
+      end if;
+    end loop;
+    for k in coalesce(call_upto[i - 1], 0) + 1 .. call_upto[i] loop
+      if call_extra[k] ? 'shown' then
+        places := places || (call_extra[k]->'shown'->>'spaceId')::uuid;
+      end if;
+    end loop;
+  end loop;
+  if cardinality(told) + cardinality(places) > 0 then
+    perform troupe.lock_spaces(told, places);
   end if;
 
   -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
@@ -822,7 +835,7 @@ begin
         v_run := p_run[i];
         for k in from_row .. to_row loop
           v_text := change_id[k]; v_status := change_status[k]; v_json := change_output[k]; v_error := change_error[k]; v_extra := change_extra[k];
-          if v_extra is null then
+          if v_extra is null or v_extra ? 'ends' then
             update troupe.tool_calls c set status = v_status, output = v_json, error = v_error, settled_at = now()
               where c.run_id = v_run and c.call_id = v_text and c.status = 'running';
           else
@@ -833,7 +846,7 @@ begin
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
-            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run using errcode = 'TR003';
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run using errcode = case when v_extra is null or v_extra ? 'ends' then 'TR003' else 'P0001' end;
           end if;
         end loop;
       end if;
@@ -892,9 +905,9 @@ begin
           insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
             values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch);
         else
-          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at)
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at, shown)
             values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch, (v_extra->>'waitsFor')::troupe.waits_for,
-              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end);
+              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end, v_extra->'shown');
         end if;
       end loop;
       v_text := step_provider[i]; v_tool := step_model[i]; v_number := step_attempt[i]; v_begin := step_started[i] / 1000; v_first := step_first[i] / 1000;
@@ -1004,7 +1017,7 @@ CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
  STABLE
 AS $function$
   select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args, 'edited', c.edited, 'effect', c.effect,
-    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch)
+    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch, 'shown', c.shown is not null)
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.cancel(p_run uuid, p_reason text, p_by text)
@@ -1793,6 +1806,7 @@ begin
   perform 1 from troupe.threads t where t.id in (
     select r.space_id from troupe.runs r where r.id = any(p_runs)
     union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
+    union select (c.shown->>'spaceId')::uuid from troupe.tool_calls c where c.run_id = any(p_runs) and c.shown is not null and c.status in ('requested', 'running', 'in_doubt')
     union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
 
@@ -2720,6 +2734,71 @@ begin
   return answer || jsonb_build_object('repeated', repeated);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.shortened(p_text text, p_most integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when length(p_text) > p_most then left(p_text, p_most) || '…' else p_text end
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.show_call()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_space uuid := (new.shown->>'spaceId')::uuid; v_message uuid := (new.shown->>'messageId')::uuid;
+  state text := troupe.shown_state(new.status, new.waits_for); before text; ended boolean; line text; told jsonb; about jsonb;
+  v_seq bigint; event_base bigint; said int := 0;
+begin
+  if tg_op = 'UPDATE' then
+    before := troupe.shown_state(old.status, old.waits_for);
+    if before = state and old.args = new.args then
+      return null;
+    end if;
+  end if;
+  ended := state in ('complete', 'error');
+  -- Shown by its result alone: nothing of it is there before.
+  if not ended and new.shown->>'when' = 'result' then
+    return null;
+  end if;
+  line := new.tool || case when (new.shown->>'input')::boolean then '(' || troupe.shortened(new.args::text, 200) || ')' else '' end
+    || case state when 'complete' then case when (new.shown->>'output')::boolean then ' → ' || troupe.shortened(coalesce(new.output::text, 'null'), 500) else ' → done' end
+      when 'error' then ' → failed: ' || troupe.shortened(coalesce(new.error->>'message', new.status::text), 500)
+      when 'requires_action' then ' → waits for an answer' else ' …' end;
+  told := jsonb_build_object('text', line, 'tool', jsonb_build_object('callId', new.call_id, 'name', new.tool, 'status', state)
+    || case when (new.shown->>'input')::boolean then jsonb_build_object('arguments', new.args) else '{}' end
+    || case when state = 'complete' and (new.shown->>'output')::boolean then jsonb_build_object('result', new.output) else '{}' end
+    || case when state = 'error' then jsonb_build_object('error', jsonb_build_object('code', coalesce(new.error->>'code', new.status::text),
+      'message', coalesce(new.error->>'message', new.status::text))) else '{}' end
+    || case when new.shown ? 'customUI' then jsonb_build_object('customUI', new.shown->'customUI') else '{}' end);
+  update troupe.messages m set content = told where m.id = v_message and m.thread_id = v_space returning m.seq into v_seq;
+  said := case when found then 0 else 1 end;
+  -- Whoever saw it before has not seen this of it.
+  if said = 0 then
+    update troupe.memberships m set seen = m.seen - int8multirange(int8range(v_seq, v_seq, '[]'))
+      where m.space_id = v_space and m.seen @> v_seq and m.entity_id <> (select r.entity_id from troupe.runs r where r.id = new.run_id);
+  end if;
+  -- What a model calls a space may be anything: nothing is said where its agent is no member, and nothing where there is none.
+  if v_seq is null and not exists (select from troupe.memberships m join troupe.runs r on r.id = new.run_id and r.entity_id = m.entity_id where m.space_id = v_space) then
+    return null;
+  end if;
+  update troupe.threads t set last_message_seq = t.last_message_seq + said, last_event_seq = t.last_event_seq + 1 where t.id = v_space
+    returning case when said = 1 then t.last_message_seq else v_seq end, t.last_event_seq into v_seq, event_base;
+  if said = 1 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step)
+      select v_space, v_seq, v_message, 'tool_call', told, new.call_id, r.entity_id, new.run_id, new.step from troupe.runs r where r.id = new.run_id;
+    perform troupe.note_shown(new.run_id, v_space, v_seq, v_seq);
+  end if;
+  about := jsonb_build_object('id', new.call_id, 'tool', new.tool)
+    || case when state = 'requires_action' then jsonb_build_object('waitsFor', new.waits_for, 'deadlineMs', round(extract(epoch from new.deadline - now()) * 1000)) else '{}' end
+    || case when state = 'error' then jsonb_build_object('status', new.status, 'code', coalesce(new.error->>'code', new.status::text)) else '{}' end;
+  insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step) values (v_space, event_base,
+    case state when 'complete' then 'tool.completed' when 'error' then 'tool.failed' when 'requires_action' then 'tool.waiting' else 'tool.started' end,
+    about, v_seq, new.run_id, new.step);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.show_prompt(p_run uuid, p_epoch integer, p_worker uuid, p_space uuid, p_from bigint, p_upto bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2735,6 +2814,15 @@ begin
     from troupe.runs r where r.id = p_run and r.space_id = p_space and r.trigger ? 'sequence';
   return true;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.shown_state(p_status troupe.call_status, p_waits_for troupe.waits_for)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_status = 'completed' then 'complete' when p_waits_for is not null then 'requires_action'
+    when p_status in ('requested', 'running') then 'running' else 'error' end
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer, p_units integer)
  RETURNS jsonb
@@ -3295,3 +3383,7 @@ CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECU
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
+
+CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
+
+CREATE TRIGGER tool_calls_show_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();

@@ -111,12 +111,11 @@ it('ends with what came where time runs out: nothing, some, or beside a tool tha
   expect(scene.shown(both.run)).toMatchObject({ say: { status: 'timeout' }, pick: { code: 'expired' } });
 });
 
-it('expires like any other call where the space is gone', async () => {
-  const gone = await spaces.hall();
+it('expires like any other call where its wait is gone', async () => {
   const snapshot = await scene.agent([{ calls: [say({ timeoutMs: 1_000 })] }, { text: 'ok' }], { tools });
-  const { run } = await spaces.ask(gone, snapshot);
+  const { run } = await spaces.ask(hall, snapshot);
   await scene.becomes(run, 'waiting_reply');
-  await scene.stage.db.pool.query('delete from troupe.spaces where id = $1', [gone.space]);
+  await scene.stage.db.pool.query('delete from troupe.reply_waits where run_id = $1', [run]);
   await scene.ended(run);
   expect(scene.shown(run)).toMatchObject({ say: { code: 'expired' } });
 });

@@ -226,6 +226,7 @@ export class ModelStore {
         error: call.error ?? null,
         attempt: 1,
         epoch: item.epoch,
+        shown: false,
         deadline: call.deadlineMs === undefined ? null : this.now() + call.deadlineMs,
         settledBy: null,
       });

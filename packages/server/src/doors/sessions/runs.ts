@@ -52,6 +52,7 @@ export async function cancelRun(parts: Parts, who: Who, id: string): Promise<sto
     if (canceled.code === 'run_not_found') throw notFound('run');
     throw new Refusal('conflict', 'run_ended', `The run has ended already: it is ${canceled.status}.`);
   }
+  for (const space of new Set([run.spaceId, run.activeSpaceId])) if (space) parts.kernel.touched(space);
   return (await getRunSeen(parts, who, id)).run;
 }
 
