@@ -2778,6 +2778,11 @@ begin
   if said = 0 then
     update troupe.memberships m set seen = m.seen - int8multirange(int8range(v_seq, v_seq, '[]'))
       where m.space_id = v_space and m.seen @> v_seq and m.entity_id <> (select r.entity_id from troupe.runs r where r.id = new.run_id);
+    -- Nor has a run that is at work, and was shown what it was before.
+    update troupe.run_shown x set seqs = x.seqs - int8multirange(int8range(v_seq, v_seq, '[]'))
+      where x.space_id = v_space and x.seqs @> v_seq and x.run_id <> new.run_id and x.run_id in (
+        select r.id from troupe.runs r where r.space_id = v_space and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
+        union select r.id from troupe.runs r where r.active_space_id = v_space and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply'));
   end if;
   -- What a model calls a space may be anything: nothing is said where its agent is no member, and nothing where there is none.
   if v_seq is null and not exists (select from troupe.memberships m join troupe.runs r on r.id = new.run_id and r.entity_id = m.entity_id where m.space_id = v_space) then

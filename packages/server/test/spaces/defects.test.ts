@@ -122,6 +122,37 @@ describe('what a run has seen', () => {
     expect(marksIn(told.at(-1)!)).toEqual(['SEEN try', 'NEW meanwhile', 'NEW next']);
   });
 
+  test('that the result of a tool counts as seen by a run that saw it begin is not so here', async () => {
+    await stage.done('POST', '/v1/tools', {
+      name: 'ask_all',
+      description: 'Asks.',
+      kind: 'client',
+      visible: true,
+    });
+    const { ann, ada, space } = await pair('Asking Ada', { tools: ['ask_all'] });
+    const bea = await stage.agent('Watching Bea');
+    await stage.done('POST', `/v1/spaces/${space}/members`, { agentId: bea.id });
+    parts.set('Asking Ada', ({ system }) => (triggerIn(system) === 'Ask' ? [calls(call('ask_all'))] : []));
+    const { closed, open } = gate();
+    const told = prompts('Watching Bea', ({ system }) =>
+      triggerIn(system) === 'Look' ? [{ ...end, gate: closed } as never] : [],
+    );
+    const { runs } = await stage.say(space, ann, 'Ask');
+    const asking = runs.find(({ entityId }) => entityId === ada.entityId)!.id;
+    await until('the call waits', async () => (await stage.run(asking)).status === 'waiting_tool');
+    await stage.say(space, ann, 'Look');
+    await until('Bea looks', () => told.some((prompt) => triggerIn(prompt) === 'Look'));
+    expect(marksIn(told.at(-1)!)).toContain('NEW ask_all({}) → waits for an answer');
+    const { tool } = (await stage.messages(space)).find(({ role }) => role === 'tool_call')!;
+    await stage.done('POST', `/v1/runs/${asking}/tool-results`, { callId: tool!.callId, result: 'Yes.' });
+    await stage.ended(asking);
+    open();
+    await stage.quiet();
+    await stage.say(space, ann, 'And now?');
+    await stage.quiet();
+    expect(marksIn(told.at(-1)!).slice(1)).toEqual(['NEW ask_all({}) → "Yes."', 'SEEN Look', 'NEW And now?']);
+  });
+
   test('that an absorbed run makes seen what its absorber was never shown is not so here', async () => {
     const { ann, ada, space } = await pair('Taking Ada');
     const other = await stage.space([ann, ada]);
