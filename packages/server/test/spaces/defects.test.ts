@@ -242,6 +242,37 @@ describe('where a run speaks', () => {
     expect(await stage.lines(other)).toEqual(['Capital Ada: In the other.']);
   });
 
+  test('that what a model writes into a call costs the run is not so here', async () => {
+    const { ann, space } = await pair('Clumsy Ada');
+    const outputs: unknown[] = [];
+    const acts = [
+      call('read_messages', { offset: 1e30 }),
+      call('read_messages', { offset: 9e15 }),
+      call('read_messages', { search: 'a\u0000b' }),
+      call('enter_space', { spaceId: '\u0000' }),
+      call('enter_space', { spaceId: '00000000-0000-0000-0000-000000000000' }),
+      call('absorb_run', { runId: `${newId()}\u0000` }),
+      call('send_message', { text: 'a\u0000b \ud800' }),
+      call('send_message', { text: ' \n ' }),
+    ];
+    parts.set('Clumsy Ada', ({ step, messages }) => {
+      const last = messages.at(-1)!;
+      if (last.role === 'tool') outputs.push((last.output as { code?: string }).code ?? last.output);
+      return step <= acts.length ? acts.map((one) => calls(one)) : [];
+    });
+    const run = await stage.ended((await stage.say(space, ann, 'Try')).runs[0]!.id);
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    expect(outputs).toMatchObject([
+      'invalid_arguments',
+      'invalid_arguments',
+      { success: true, messages: [] },
+      ...['not_a_member', 'not_a_member', 'run_not_found'],
+      { success: true },
+      'empty_message',
+    ]);
+    expect(await stage.lines(space)).toEqual(['Ann: Try', 'Clumsy Ada: a\ufffdb \ufffd']);
+  });
+
   test('that a run without a space speaks nowhere and does not learn of it is not so here', async () => {
     const { ada, space } = await pair('Service Ada');
     const outputs: Record<string, unknown>[] = [];

@@ -65,7 +65,12 @@ const others = [
   tool('read_messages', 'Reads what was said in a space, oldest first, without turning to it.', {
     spaceId: { ...id, description: 'Default: the active space.' },
     limit: { type: 'integer', minimum: 1, maximum: 200, description: 'How many. Default: 50.' },
-    offset: { type: 'integer', minimum: 0, description: 'How many of the newest to pass over.' },
+    offset: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: 'How many of the newest to pass over.',
+    },
     search: { type: 'string', minLength: 1, maxLength: 200, description: 'Only those that contain this.' },
   }),
   tool(
