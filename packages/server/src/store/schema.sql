@@ -2757,20 +2757,26 @@ begin
     end if;
   end if;
   ended := state in ('complete', 'error');
-  -- Shown by its result alone, or since it began.
-  if ended or new.shown->>'when' <> 'result' then
-    line := new.tool || case when (new.shown->>'input')::boolean then '(' || troupe.shortened(new.args::text, 200) || ')' else '' end
-      || case state when 'complete' then case when (new.shown->>'output')::boolean then ' → ' || troupe.shortened(coalesce(new.output::text, 'null'), 500) else ' → done' end
-        when 'error' then ' → failed: ' || troupe.shortened(coalesce(new.error->>'message', new.status::text), 500)
-        when 'requires_action' then ' → waits for an answer' else ' …' end;
-    told := jsonb_build_object('text', line, 'tool', jsonb_build_object('callId', new.call_id, 'name', new.tool, 'status', state)
-      || case when (new.shown->>'input')::boolean then jsonb_build_object('arguments', new.args) else '{}' end
-      || case when state = 'complete' and (new.shown->>'output')::boolean then jsonb_build_object('result', new.output) else '{}' end
-      || case when state = 'error' then jsonb_build_object('error', jsonb_build_object('code', coalesce(new.error->>'code', new.status::text),
-        'message', coalesce(new.error->>'message', new.status::text))) else '{}' end
-      || case when new.shown ? 'customUI' then jsonb_build_object('customUI', new.shown->'customUI') else '{}' end);
-    update troupe.messages m set content = told where m.id = v_message and m.thread_id = v_space returning m.seq into v_seq;
-    said := case when found then 0 else 1 end;
+  -- Shown by its result alone: nothing of it is there before.
+  if not ended and new.shown->>'when' = 'result' then
+    return null;
+  end if;
+  line := new.tool || case when (new.shown->>'input')::boolean then '(' || troupe.shortened(new.args::text, 200) || ')' else '' end
+    || case state when 'complete' then case when (new.shown->>'output')::boolean then ' → ' || troupe.shortened(coalesce(new.output::text, 'null'), 500) else ' → done' end
+      when 'error' then ' → failed: ' || troupe.shortened(coalesce(new.error->>'message', new.status::text), 500)
+      when 'requires_action' then ' → waits for an answer' else ' …' end;
+  told := jsonb_build_object('text', line, 'tool', jsonb_build_object('callId', new.call_id, 'name', new.tool, 'status', state)
+    || case when (new.shown->>'input')::boolean then jsonb_build_object('arguments', new.args) else '{}' end
+    || case when state = 'complete' and (new.shown->>'output')::boolean then jsonb_build_object('result', new.output) else '{}' end
+    || case when state = 'error' then jsonb_build_object('error', jsonb_build_object('code', coalesce(new.error->>'code', new.status::text),
+      'message', coalesce(new.error->>'message', new.status::text))) else '{}' end
+    || case when new.shown ? 'customUI' then jsonb_build_object('customUI', new.shown->'customUI') else '{}' end);
+  update troupe.messages m set content = told where m.id = v_message and m.thread_id = v_space returning m.seq into v_seq;
+  said := case when found then 0 else 1 end;
+  -- Whoever saw it before has not seen this of it.
+  if said = 0 then
+    update troupe.memberships m set seen = m.seen - int8multirange(int8range(v_seq, v_seq, '[]'))
+      where m.space_id = v_space and m.seen @> v_seq and m.entity_id <> (select r.entity_id from troupe.runs r where r.id = new.run_id);
   end if;
   -- What a model calls a space may be anything: nothing is said where its agent is no member, and nothing where there is none.
   if v_seq is null and not exists (select from troupe.memberships m join troupe.runs r on r.id = new.run_id and r.entity_id = m.entity_id where m.space_id = v_space) then

@@ -108,8 +108,7 @@ it('shows its result alone, without what is not to be seen, or that it failed', 
     { text: 'work → done', tool: { callId: 'work', name: 'work', status: 'complete', customUI: 'Card' } },
   ]);
   const told = await eventsOf(quiet.run);
-  expect(told).toMatchObject([{ type: 'tool.started', messageSeq: null }, { type: 'tool.completed' }]);
-  expect(told[1].messageSeq).not.toBe(null);
+  expect(told).toMatchObject([{ type: 'tool.completed', messageSeq: expect.any(Number) }]);
 
   scene.tools.work = () => {
     throw new Error('It broke.');
