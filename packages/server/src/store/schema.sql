@@ -3283,6 +3283,26 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.tell_unsaid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; v_space uuid; v_message uuid := troupe.id_from(new.run_id || ':' || new.call_id);
+begin
+  select * into r from troupe.runs x where x.id = new.run_id;
+  if r.door <> 'space' or exists (select from troupe.messages m where m.id = v_message) then
+    return null;
+  end if;
+  v_space := troupe.space_of_call(new.run_id, new.call_id);
+  if exists (select from troupe.memberships m where m.space_id = v_space and m.entity_id = r.entity_id) then
+    perform troupe.append(v_space, new.run_id, null, jsonb_build_array(jsonb_build_object('type', 'message.failed', 'step', new.step, 'data', jsonb_build_object(
+      'streamId', v_message, 'entityId', r.entity_id, 'code', coalesce(new.error->>'code', new.output->>'code', new.status::text),
+      'message', coalesce(new.error->>'message', new.output->>'error', new.status::text)))));
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3392,3 +3412,7 @@ CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.do
 CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
 
 CREATE TRIGGER tool_calls_show_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
+
+CREATE TRIGGER tool_calls_unsaid AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status <> old.status) AND ((new.status = ANY (ARRAY['failed'::troupe.call_status, 'canceled'::troupe.call_status, 'expired'::troupe.call_status, 'in_doubt'::troupe.call_status])) OR (new.output @> '{"success": false}'::jsonb)))) EXECUTE FUNCTION troupe.tell_unsaid();
+
+CREATE TRIGGER tool_calls_unsaid_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status = 'failed'::troupe.call_status))) EXECUTE FUNCTION troupe.tell_unsaid();

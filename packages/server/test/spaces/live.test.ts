@@ -94,6 +94,40 @@ test('calls of one answer speak each in its own space, and a model that is asked
   expect('Said there.'.startsWith(written(readers[1].deltas))).toBe(true);
 });
 
+test('what is not said after all is taken back, and readers are told why', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Unsaid Ada')];
+  const wrong = JSON.stringify({ text: TEXT, wait: {} });
+  const chunks = Array.from({ length: Math.ceil(wrong.length / 7) }, (_, n) =>
+    wrong.slice(n * 7, (n + 1) * 7),
+  );
+  const sending = { id: 'say', name: 'send_message', arguments: { text: TEXT, wait: {} }, chunks };
+  let goes: (() => void) | undefined;
+  const gate = new Promise<void>((resolve) => {
+    goes = resolve;
+  });
+  parts.set('Unsaid Ada', () => [
+    { calls: [sending], delayBetweenChunksMs: 2 },
+    { ...end, gate },
+  ]);
+  const space = await stage.space([ann, ada]);
+  const client = await read(space);
+  await stage.say(space, ann, 'Tell me.');
+  await client.sees('message.failed');
+  const failed = client.events.find(({ type }) => type === 'message.failed')!;
+  expect(written(client.deltas).length).toBeGreaterThan(0);
+  expect(failed.data).toMatchObject({
+    streamId: client.deltas[0]!.streamId,
+    entityId: ada.entityId,
+    code: 'invalid_arguments',
+  });
+  // While the run goes on: nobody who comes now reads what will not come.
+  const late = await read(space);
+  await late.sees('message.failed');
+  goes!();
+  await late.sees('run.completed');
+  expect(late.deltas).toEqual([]);
+});
+
 test('a reader of another process reads it too', async () => {
   const [ann, ada] = [await stage.person('Ann'), await stage.agent('Far Ada')];
   parts.set('Far Ada', () => [{ calls: [saying(TEXT)], delayBetweenChunksMs: 8 }, end]);
