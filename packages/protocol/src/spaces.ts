@@ -148,7 +148,9 @@ export const spaceMessage = z.object({
   content: textContent,
   tool: shownTool.nullable().describe('For the role `tool_call`.'),
   runId: id.nullable().describe('The run that said it; null for a person.'),
-  metadata: metadata.describe('Of an agent: `runContext` tells why it was said.'),
+  metadata: metadata.describe(
+    'Of an agent: `runContext` tells why it was said; to a person only what this space knows of that.',
+  ),
   createdAt: timestamp,
 });
 export type SpaceMessage = z.infer<typeof spaceMessage>;
