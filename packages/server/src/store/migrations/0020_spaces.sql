@@ -482,6 +482,9 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id in (p_space, r.active_space_id) order by t.id for no key update;
   select t.last_message_seq into last_seq from troupe.threads t where t.id = p_space;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  end if;
   if p_space is distinct from r.active_space_id then
     update troupe.runs x set active_space_id = p_space, updated_at = now() where x.id = p_run;
     about := jsonb_build_object('entityId', r.entity_id, 'agentName', (select e.display_name from troupe.entities e where e.id = r.entity_id));
