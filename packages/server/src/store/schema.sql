@@ -2095,12 +2095,7 @@ begin
     return jsonb_build_object('ok', false, 'code', 'space_not_found');
   end if;
   select * into place from troupe.spaces s where s.id = v_space;
-  select m.entity_id, x.type, x.display_name, x.external_id into sender from troupe.memberships m join troupe.entities x on x.id = m.entity_id
-    where m.space_id = v_space and m.entity_id = v_sender;
-  if not found then
-    return jsonb_build_object('ok', false, 'code', 'not_a_member');
-  end if;
-  -- Said before: answered as it was.
+  -- Said before: answered as it was, also to one who is no member any more.
   select m.seq, m.thread_id, m.sender_id, m.content, m.metadata, m.created_at into known from troupe.messages m where m.id = v_message;
   if found then
     if known.thread_id <> v_space or known.sender_id is distinct from v_sender then
@@ -2109,6 +2104,11 @@ begin
     return jsonb_build_object('ok', true, 'duplicate', true, 'seq', known.seq, 'createdAt', known.created_at, 'content', known.content, 'metadata', known.metadata,
       'runs', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'entity', r.entity_id) order by r.id), '[]') from troupe.runs r
         where r.space_id = v_space and r.trigger_message_id = v_message));
+  end if;
+  select m.entity_id, x.type, x.display_name, x.external_id into sender from troupe.memberships m join troupe.entities x on x.id = m.entity_id
+    where m.space_id = v_space and m.entity_id = v_sender;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
   end if;
   v_seq := base + 1;
   -- Only members can answer.

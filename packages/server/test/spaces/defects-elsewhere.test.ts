@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 // Defects of the system that spaces are taken from which another test shows to be absent: what was wrong there, and which test of ours
-// would fail if it were so here. The others have tests of their own in defects.test.ts.
+// would fail if it were so here. The others have tests of their own in defects.test.ts and defects-plans.test.ts.
 
 const spaces = (name: string) => `spaces/${name}.test.ts`;
 

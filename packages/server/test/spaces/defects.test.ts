@@ -1,6 +1,6 @@
-import type { Agent, Goal, Plan, Run } from '@troupe/protocol';
+import type { Run } from '@troupe/protocol';
 import { eventTypes } from '@troupe/protocol';
-import { newId, planTasks, silentLogger } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, calls, end, enter, gate, marksIn, openCast, type Request, say, triggerIn } from './cast.ts';
@@ -296,6 +296,43 @@ describe('where a run speaks', () => {
     expect(await stage.lines(space)).toEqual(['Service Ada: The build is red.']);
   });
 
+  test('that a call which is carried out again is told otherwise than it went is not so here', async () => {
+    const { ann, ada, space } = await pair('Repeating Ada');
+    const { closed, open } = gate();
+    let thinking = false;
+    parts.set('Repeating Ada', () => {
+      thinking = true;
+      return [{ ...end, gate: closed }];
+    });
+    const [run] = (await stage.say(space, ann, 'Hello')).runs;
+    await until('the run thinks', () => thinking);
+    const { rows } = await stage.server.db.pool.query(
+      'select epoch, worker_id as worker from troupe.runs where id = $1',
+      [run!.id],
+    );
+    const message = {
+      id: newId(),
+      role: 'assistant',
+      content: { text: 'Hi.' },
+      sender: ada.entityId,
+      metadata: {},
+    };
+    const by = { run: run!.id, ...rows[0], call: 'c', step: 1 };
+    const post = { project: stage.project, space, message, by, mentions: [], starts: true, agents: [] };
+    const said = async (more = {}) => {
+      const statement = 'select troupe.post_to_space($1::jsonb) as answer';
+      const answer = await stage.server.db.pool.query(statement, [JSON.stringify({ ...post, ...more })]);
+      return answer.rows[0].answer;
+    };
+    expect(await said()).toMatchObject({ ok: true, duplicate: false });
+    await stage.done('DELETE', `/v1/spaces/${space}/members/${ada.entityId}`);
+    expect(await said()).toMatchObject({ ok: true, duplicate: true });
+    expect(await said({ message: { ...message, id: newId() } })).toEqual({ ok: false, code: 'not_a_member' });
+    open();
+    await stage.quiet();
+    expect(await stage.lines(space)).toEqual(['Ann: Hello', 'Repeating Ada: Hi.']);
+  });
+
   test('that who was removed, or whose space is gone, speaks on or ends in an error is not so here', async () => {
     const { ann, ada, space } = await pair('Removed Ada');
     const codes: unknown[] = [];
@@ -409,70 +446,5 @@ describe('client tools', () => {
     }
     expect((await stage.ended(run!.id)).status).toBe('completed');
     expect(seen).toEqual(['a0', 'a1', 'b0', 'b1']);
-  });
-});
-
-describe('plans, goals and the agent itself', () => {
-  const planOf = (agent: Agent, body: object) =>
-    stage.done<Plan>('POST', `/v1/agents/${agent.id}/plans`, { name: newId(), ...body });
-
-  test('that a plan is told without its instruction, with another time, or not at all when it is late, is not so here', async () => {
-    const { ada } = await pair('Planning Ada');
-    const told = prompts('Planning Ada');
-    const plan = await planOf(ada, { name: 'Remind', instruction: 'Remind Ann.', runAfter: '1 hour' });
-    // As after downtime: its time was long ago when somebody looks.
-    const { rows } = await stage.server.db.pool.query(
-      `update troupe.plans set next_run_at = date_trunc('milliseconds', now() - interval '2 days') where id = $1 returning next_run_at as at`,
-      [plan.id],
-    );
-    await planTasks(stage.server.kernel).fire_plan!(
-      { planId: plan.id },
-      {
-        ...{ db: stage.server.db, logger: silentLogger, signal: new AbortController().signal },
-        ...{ attempt: 1, lastAttempt: false },
-      },
-    );
-    const fired = await until('it has fired', async () => {
-      const now = await stage.done<Plan>('GET', `/v1/agents/${ada.id}/plans/${plan.id}`);
-      return now.lastRunId && (await stage.run(now.lastRunId)).status === 'completed' ? now : null;
-    });
-    expect(fired.status).toBe('completed');
-    expect(told).toHaveLength(1);
-    expect(lineOf(told[0]!, 'instruction')).toBe('"Remind Ann."');
-    expect(lineOf(told[0]!, 'scheduledAt')).toBe(rows[0].at.toISOString());
-  });
-
-  test('that a recurring plan is due at once, or in a zone that nobody knows, is not so here', async () => {
-    const { ada } = await pair('Recurring Ada');
-    const inZone = await planOf(ada, { cron: '0 9 * * *', timeZone: 'Asia/Kolkata' });
-    const without = await planOf(ada, { cron: '0 9 * * *' });
-    expect([inZone.timeZone, without.timeZone]).toEqual(['Asia/Kolkata', 'UTC']);
-    expect(inZone.nextRunAt).toMatch(/T03:30:00/);
-    expect(without.nextRunAt).toMatch(/T09:00:00/);
-    for (const { nextRunAt } of [inZone, without]) expect(Date.parse(nextRunAt!)).toBeGreaterThan(Date.now());
-  });
-
-  test('that the first of two goals is now the larger and now the smaller number is not so here', async () => {
-    const { ann, space } = await pair('Goal Ada');
-    const goals = [3, 1, 2].map((priority) => ({ description: `of ${priority}`, priority }));
-    let listed: Goal[] = [];
-    const told = prompts('Goal Ada', (request) => {
-      if (request.step === 3) listed = outputOf(request)!.goals as Goal[];
-      return triggerIn(request.system) === 'Set'
-        ? [calls(call('set_goals', { goals })), calls(call('get_goals'))]
-        : [];
-    });
-    await stage.ended((await stage.say(space, ann, 'Set')).runs[0]!.id);
-    await stage.ended((await stage.say(space, ann, 'And now?')).runs[0]!.id);
-    expect(listed.map(({ description }) => description)).toEqual(['of 1', 'of 2', 'of 3']);
-    const lines = told[1]!.split('GOALS:')[1]!.split('\n').slice(1, 4);
-    expect(lines.map((line) => JSON.parse(line.slice(2)).priority)).toEqual([1, 2, 3]);
-  });
-
-  test('that what is written of an agent is taken and then ignored is not so here', async () => {
-    for (const field of [{ temperature: 0 }, { config: {} }, { configJson: {} }, { mcp: { servers: [] } }])
-      expect(await stage.refused('POST', '/v1/agents', { name: newId(), ...field })).toEqual([
-        ...[422, 'invalid_request'],
-      ]);
   });
 });

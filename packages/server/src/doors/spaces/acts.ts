@@ -131,8 +131,6 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
   if (!run) return RUN_LOST;
   const space = run.callSpace;
   if (space === null) return refused('no_active_space', 'There is no active space. Call enter_space first.');
-  const place = run.spaces.find(({ id }) => id === space);
-  if (!place) return notAMember(parts, context, space);
   const awaited = wait?.for && [...new Set(wait.for.map((id) => id.trim().toLowerCase()))];
   const strange = awaited?.filter((id) => !isId(id)) ?? [];
   if (strange.length > 0) return nobodyThere(strange);
@@ -165,7 +163,8 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
         return notAMember(parts, context, space);
     }
   }
-  const deliveredTo = { spaceId: space, spaceName: place.name };
+  const place = run.spaces.find((one) => one.id === space);
+  const deliveredTo = { spaceId: space, spaceName: place?.name ?? null };
   if (posted.duplicate) return { success: true, messageId: id, status: 'delivered', deliveredTo };
   // From here on the call is settled by those who reply, or by time.
   if (wait) return HANDED_OVER;
