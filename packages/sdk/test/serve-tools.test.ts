@@ -301,7 +301,7 @@ it('registers as a client with what it executes, and says whose it is', async ()
   const served = session.serveTools({ locate: () => 'here', pick: () => null }, options);
   const [client] = await until('it is registered', async () => {
     const { data } = await troupe.clients.list({ query: { entityId: ann.id } });
-    return data.length > 0 && data;
+    return data.length > 0 ? data : null;
   });
   expect(client).toMatchObject({
     clientKey: 'tab-1',

@@ -151,7 +151,7 @@ it('answers a call that waits for somebody in the space', async () => {
   const turn = space.sendAndWait('Ask me.');
   const [run] = await until('it waits', async () => {
     const { data } = await space.runs({ status: 'waiting_tool' });
-    return data.length > 0 && data;
+    return data.length > 0 ? data : null;
   });
   const late = space.follow();
   await late.ready;
