@@ -68,6 +68,8 @@ export class FollowedSpace {
   /** Runs whose end was told: a piece of theirs that comes late is of no use. */
   readonly #ended = new Set<string>();
   #more: Promise<void> | null = null;
+  /** Messages that changed and are not here, while older ones are loaded. */
+  readonly #missed = new Set<string>();
   /** Events up to here are in what `connected` told of runs and calls. */
   #told = 0;
   #last = 0;
@@ -124,6 +126,10 @@ export class FollowedSpace {
     const query = { before: first.sequence, limit: this.#pageSize };
     const { data, hasMore } = await this.#space.messages(query, { signal: this.#end.signal });
     this.#change({ messages: [...data, ...this.#state.messages], hasMore });
+    // Those that changed while they were on their way may have been read before.
+    const changed = data.filter(({ id }) => this.#missed.has(id));
+    this.#missed.clear();
+    for (const { id } of changed) await this.#refresh(id);
   }
 
   get #pageSize(): number {
@@ -228,8 +234,10 @@ export class FollowedSpace {
         live: live.filter((one) => one.runId !== runId),
       });
     } else if (type === 'run.resumed') {
-      // It goes on when the last call that it waited for is settled.
-      this.#change({ pendingCalls: pendingCalls.filter((call) => call.runId !== runId) });
+      // What becomes of a call that the space does not see shows only in the run: it goes on when the last one is settled.
+      const isSeen = ({ id }: PendingCall) =>
+        this.#state.messages.some((message) => message.runId === runId && message.tool?.callId === id);
+      this.#change({ pendingCalls: pendingCalls.filter((call) => call.runId !== runId || isSeen(call)) });
     } else if (type.startsWith('tool.')) {
       const id = String(data.id);
       const others = pendingCalls.filter((call) => call.runId !== runId || call.id !== id);
@@ -255,7 +263,12 @@ export class FollowedSpace {
   async #see(sequence: number, id: string, isChanged: boolean): Promise<void> {
     const { messages } = this.#state;
     if (sequence > (messages.at(-1)?.sequence ?? 0)) return this.#catchUp();
-    if (!isChanged || !messages.some((message) => message.id === id)) return;
+    if (!isChanged) return;
+    if (messages.some((message) => message.id === id)) await this.#refresh(id);
+    else if (this.#more) this.#missed.add(id);
+  }
+
+  async #refresh(id: string): Promise<void> {
     try {
       const now = await this.#ask(() => this.#space.message(id, { signal: this.#end.signal }));
       const replaced = this.#state.messages.map((message) => (message.id === id ? now : message));

@@ -217,6 +217,42 @@ it('a message takes the place of its live text', async () => {
   followed.close();
 });
 
+it('a call of a visible tool is a message that changes; while it waits, it is pending', async () => {
+  const space = await newSpace();
+  const followed = space.follow();
+  await followed.ready;
+  const { runs } = await space.sendAndWait('\nNothing.');
+  const run = runs[0]!.id;
+  // As the commit of a worker writes it: the message, new or changed, and the event.
+  const shows = (type: string, tool: object, more: object = {}) =>
+    server.db.pool.query(
+      `with t as (update troupe.threads set last_message_seq = 2, last_event_seq = last_event_seq + 1 where id = $1 returning last_event_seq),
+        m as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id)
+          values ($1, 2, $2, 'tool_call', $3, 'c', $4, $5) on conflict (thread_id, seq) do update set content = excluded.content)
+        insert into troupe.events (thread_id, seq, type, data, message_seq, run_id) select $1, last_event_seq, $6, $7, 2, $5 from t`,
+      [
+        ...[space.id, '11111111-2222-4333-8444-555555555555', { text: 'pick', tool }, ada.entityId, run],
+        ...[type, { id: 'c', tool: 'pick', ...more }],
+      ],
+    );
+  const call = { callId: 'c', name: 'pick', arguments: { n: 1 } };
+  const waiting = { ...call, status: 'requires_action' };
+  await shows('tool.waiting', waiting, { waitsFor: 'client', deadlineMs: 60_000 });
+  await until('it waits', () => followed.state.pendingCalls.length === 1);
+  expect(followed.state.messages.at(-1)).toMatchObject({
+    role: 'tool_call',
+    senderName: 'Ada',
+    tool: waiting,
+  });
+  const pending = { id: 'c', runId: run, tool: 'pick', waitsFor: 'client', arguments: { n: 1 } };
+  expect(followed.state.pendingCalls).toEqual([{ ...pending, deadline: expect.any(String) }]);
+  const complete = { ...call, status: 'complete', result: 7 };
+  await shows('tool.completed', complete);
+  await until('it is answered', () => followed.state.pendingCalls.length === 0);
+  expect(followed.state.messages.map(({ tool }) => tool)).toEqual([null, complete]);
+  followed.close();
+});
+
 it('typing is forgotten after a while, when it is said so, and when the words come', async () => {
   const space = await newSpace();
   const followed = space.follow({ typingMs: 100 });
