@@ -109,6 +109,7 @@ export const reserved: Record<string, string[]> = {
   '@ai-sdk/*': ['models'],
   undici: ['outgoing'],
   'ipaddr.js': ['outgoing'],
+  croner: ['agents'],
 };
 
 export interface Violation {

@@ -10,6 +10,7 @@ export const waitingCall = z.object({
   agentId: id.nullable(),
   agentName: z.string().nullable(),
   sessionId: id.nullable(),
+  spaceId: id.nullable().describe('The space that sees it, and whose members may answer.'),
   step: z.number().int(),
   tool: z.string(),
   arguments: z.json(),
@@ -82,7 +83,7 @@ export const inboxEndpoints = {
     scope: 'runs:read',
     user: true,
     query: listQuery.extend({
-      waitsFor: waitsFor.optional(),
+      waitsFor: waitsFor.exclude(['reply']).optional(),
       agentId: id.optional(),
       sessionId: id.optional(),
       runId: id.optional(),

@@ -59,7 +59,7 @@ export const planEndpoints = {
     tag: 'plans',
     summary: 'Plan a run of an agent',
     description:
-      'Exactly one of `runAfter`, `scheduledAt` and `cron`. The run begins in no space; the agent enters one to speak.',
+      'Exactly one of `runAfter`, `scheduledAt` and `cron`; a time that is past is refused. The run begins in no space; the agent enters one to speak.',
     scope: 'agents:write',
     params: agentParams,
     body: z.strictObject({
@@ -112,7 +112,7 @@ export const planEndpoints = {
     }),
     status: 200,
     response: plan,
-    problems: ['name_taken', ...problems],
+    problems: ['name_taken', 'too_many_plans', ...problems],
   }),
   cancel: endpoint({
     method: 'POST',
@@ -135,6 +135,9 @@ export const planEndpoints = {
   }),
 } as const;
 
+/** How much a service may tell, as JSON. */
+export const MOST_PAYLOAD_BYTES = 65_536;
+
 export const serviceTrigger = z.strictObject({
   serviceName: z
     .string()
@@ -143,7 +146,7 @@ export const serviceTrigger = z.strictObject({
     .max(200)
     .regex(oneLine)
     .describe('What calls, as the agent reads it.'),
-  payload: z.json().describe('What it has to tell, as JSON.').default(null),
+  payload: z.json().describe('What it has to tell, as JSON; at most 64 KB.').default(null),
 });
 
 export const serviceEndpoints = {
@@ -158,6 +161,6 @@ export const serviceEndpoints = {
     body: serviceTrigger,
     status: 201,
     response: z.object({ runId: id, agentEntityId: id, status: z.literal('queued') }),
-    problems: ['agent_archived', 'model_not_found'],
+    problems: ['agent_archived', 'model_not_found', 'payload_too_large'],
   }),
 } as const;

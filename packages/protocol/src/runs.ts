@@ -195,7 +195,7 @@ export const runEndpoints = {
     }),
     status: 201,
     response: run,
-    problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit'],
+    problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit', 'run_of_space'],
   }),
   continue: endpoint({
     method: 'POST',
@@ -210,7 +210,7 @@ export const runEndpoints = {
     body: newSession.pick({ title: true, user: true }),
     status: 201,
     response: session,
-    problems: ['run_at_work', 'agent_archived', 'run_without_agent'],
+    problems: ['run_at_work', 'agent_archived', 'run_without_agent', 'run_of_space'],
   }),
   messages: endpoint({
     method: 'GET',

@@ -8,7 +8,7 @@ const KIND = { gateway: 'http', external: 'client', space: 'ui', internal: 'stat
 export const sourceFields = {
   /** Instead of `kind`. */
   executionType: z.enum(['gateway', 'external', 'space', 'internal']).optional(),
-  /** Instead of `visible`; `result-only` is visible without its input. */
+  /** Instead of `visible`; `result-only` is visible once it has a result, without its input. */
   visibility: z.enum(['visible', 'hidden', 'result-only']).optional(),
   /** Instead of `request`, `output` and `timeoutMs`. */
   execution: z
@@ -56,7 +56,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
   const { method = 'GET' } = made.request ?? {};
   made.effect ??= defaultEffect(String(kind), method);
   made.visible ??= visibility ? visibility !== 'hidden' : kind === 'ui';
-  if (visibility === 'result-only') made.display = { ...made.display, showInput: false };
+  if (visibility === 'result-only') made.display = { ...made.display, when: 'result', showInput: false };
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined));
 }
 

@@ -48,6 +48,8 @@ export const toolDisplay = z.strictObject(
   {
     /** The component that renders the call. */
     customUI: z.string().min(1).max(200).nullable().default(null),
+    /** `result`: a space sees it once it has one. A tool that somebody answers is always seen from the beginning. */
+    when: z.enum(['always', 'result']).default('always'),
     showInput: z.boolean().default(true),
     showOutput: z.boolean().default(true),
   },

@@ -5,13 +5,13 @@
 export { Access, Encryption } from './access/index.ts';
 export * from './base/index.ts';
 export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
-export { createSpacesDoor } from './doors/spaces/index.ts';
+export { createSpacesDoor, plansPart, planTools } from './doors/spaces/index.ts';
 export { createApp, type HttpServer, listen } from './http/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './outgoing/index.ts';
-export { compose, isCommand, openOutgoing, ProviderRows, toolParts } from './process/index.ts';
+export { compose, isCommand, openOutgoing, ProviderRows, planTasks, toolParts } from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
 export * from './tools/index.ts';

@@ -14,6 +14,12 @@ export async function violations(pool: pg.Pool): Promise<string[]> {
 }
 
 const CHECKS: Record<string, string> = {
+  'a plan is to run, and no job will look at it': `
+    select p.id, p.next_run_at from troupe.plans p where p.status = 'pending' and not exists (
+      select from graphile_worker.jobs j where j.key = 'plan:' || p.id and (j.attempts < j.max_attempts or j.locked_at is not null))`,
+  'a plan ran twice for one time': `
+    select r.trigger->>'planId', r.trigger->>'scheduledAt', count(*) from troupe.runs r where r.trigger_type = 'plan' and r.parent_run_id is null
+    group by 1, 2 having count(*) > 1`,
   'messages have a gap or do not reach the counter': `
     select t.id, t.last_message_seq, count(m.seq), max(m.seq) from troupe.threads t left join troupe.messages m on m.thread_id = t.id
     group by t.id having count(m.seq) <> t.last_message_seq or coalesce(max(m.seq), 0) <> t.last_message_seq`,
@@ -41,7 +47,14 @@ const CHECKS: Record<string, string> = {
       left join troupe.tool_calls c on c.run_id = r.id and c.waits_for is not null
     group by r.id having r.open_calls <> count(c.call_id)`,
   'a run waits for nothing': `
-    select r.id from troupe.runs r where r.status = 'waiting_tool' and r.open_calls = 0 and r.wait_state is null`,
+    select r.id from troupe.runs r where r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 0 and r.wait_state is null`,
+  'a run waits for replies and says otherwise, or the reverse': `
+    select r.id, r.status, array_agg(distinct c.waits_for) from troupe.runs r join troupe.tool_calls c on c.run_id = r.id and c.waits_for is not null
+    where r.status in ('waiting_tool', 'waiting_reply') and r.wait_state is null
+    group by r.id having (r.status = 'waiting_reply') <> bool_and(c.waits_for::text = 'reply')`,
+  'a wait for a reply has no call that waits for it': `
+    select w.run_id, w.call_id from troupe.reply_waits w left join troupe.tool_calls c on c.run_id = w.run_id and c.call_id = w.call_id
+    where c.waits_for is null or c.waits_for::text <> 'reply'`,
   // The head says how far a run has come; the row takes that over when the worker leaves it, or the next one takes it up.
   'steps are not counted one by one': `
     select r.id, r.status, r.step, h.step as head, count(s.step) from troupe.runs r left join troupe.run_heads h on h.run_id = r.id
@@ -73,6 +86,13 @@ const CHECKS: Record<string, string> = {
   'files or a list are of no thread': `
     select thread_id from (select thread_id from troupe.file_totals union select thread_id from troupe.todo_lists) x
     where not exists (select from troupe.threads t where t.id = x.thread_id)`,
+  'a space has no thread, or a thread of a space no space': `
+    select t.id as thread, s.id as space from (select id from troupe.threads where kind = 'space') t full join troupe.spaces s on s.id = t.id
+    where t.id is null or s.id is null`,
+  'somebody has read or processed what was not said': `
+    select m.space_id, m.entity_id, m.joined_seq, m.last_seen_seq, m.last_processed_seq, t.last_message_seq
+    from troupe.memberships m join troupe.threads t on t.id = m.space_id
+    where greatest(m.joined_seq, m.last_seen_seq, m.last_processed_seq) > t.last_message_seq or m.last_processed_seq < m.joined_seq`,
   'a budget was exceeded': `select id, amount, spent, leased from troupe.budgets where spent + leased > amount`,
   'a budget lease does not add up': `
     select b.id, b.leased, sum(l.granted - l.spent - l.returned) from troupe.budgets b left join troupe.budget_leases l on l.budget_id = b.id

@@ -9,13 +9,16 @@ import {
   createSpacesDoor,
   createTools,
   Database,
+  type Door,
   Encryption,
+  Jobs,
   Kernel,
   type Logger,
   listen,
   type Models,
   openOutgoing,
   ProviderRows,
+  planTasks,
   type Script,
   Stream,
   silentLogger,
@@ -35,6 +38,10 @@ export interface ServerOptions {
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
+  /** Jobs too are carried out: plans that are due. */
+  jobs?: boolean;
+  /** Beside sessions; default: spaces. */
+  doors?: Door[];
   logger?: Logger;
   /** False: as `serve`, for workers in processes of their own. */
   works?: boolean;
@@ -51,6 +58,8 @@ export async function openServer({
   heartbeatMs,
   metricsToken,
   allow = [],
+  jobs: withJobs = false,
+  doors,
   logger = silentLogger,
   works = true,
 }: ServerOptions) {
@@ -67,10 +76,11 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
-  if (works) {
-    const doors = [createSessionsDoor(db), createSpacesDoor(db)];
-    await kernel.work({ doors, models, tools, graceMs: 500 });
-  } else await kernel.listen();
+  const others = doors ?? [createSpacesDoor(db)];
+  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
+  else await kernel.listen();
+  const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;
+  await jobs?.start();
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({
     db,
@@ -89,6 +99,7 @@ export async function openServer({
   const close = async () => {
     await stream.close();
     await server.close(500);
+    await jobs?.close(1_000);
     await kernel.close();
     await db.close();
     await database.drop();

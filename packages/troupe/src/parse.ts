@@ -45,6 +45,11 @@ const OPTIONS = {
   capabilities: { type: 'string' },
   tools: { type: 'string' },
   approvals: { type: 'string' },
+  instruction: { type: 'string' },
+  'run-after': { type: 'string' },
+  'scheduled-at': { type: 'string' },
+  cron: { type: 'string' },
+  'time-zone': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;

@@ -7,6 +7,7 @@ import { entities } from './commands/entities.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { models } from './commands/models.ts';
+import { plans } from './commands/plans.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { providers } from './commands/providers.ts';
 import { runs } from './commands/runs.ts';
@@ -25,6 +26,7 @@ import { versionOf } from './version.ts';
 const NOUNS: Record<string, Record<string, Command>> = {
   agents,
   capabilities,
+  plans,
   sessions,
   spaces,
   entities,

@@ -23,6 +23,11 @@ export const USAGE = `Usage: troupe <command>
          unarchive <agent> [--notes <why>]
          memories <agent> [--user <name>]  what it remembers: for all, or of one person
          goals <agent> [--user <name>] [--status active | completed | abandoned]
+         trigger <agent> <service> [json]  starts a run, as a service that has something to tell
+  plans  list <agent> [--status pending | completed | canceled]
+         create <agent> <name> [--instruction <text>]
+                --run-after <"2 hours"> | --scheduled-at <time> | --cron <"0 9 * * *"> [--time-zone <zone>]
+         get | cancel | delete <agent> <plan>
   capabilities              what an agent can carry
   sessions list <agent> [--status <status>]          show <agent> <session>
            messages <agent> <session>                events <agent> <session> [--follow]
@@ -69,8 +74,8 @@ export const USAGE = `Usage: troupe <command>
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-Agents, spaces, people, tools, models, providers and keys are named by id or name. Options may stand anywhere; what
-follows -- is no option.`;
+Agents, spaces, people, plans, tools, models, providers and keys are named by id or name. Options may stand anywhere;
+what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -105,6 +110,15 @@ const SHAPES: Record<string, Shape> = {
   'agents preview': { words: '<agent>', options: ASKING },
   'agents memories': { words: '<agent>', options: ['user', 'limit', ...ASKING] },
   'agents goals': { words: '<agent>', options: ['user', 'status', 'limit', ...ASKING] },
+  'agents trigger': { words: '<agent> <service> [json]', options: ASKING },
+  'plans list': { words: '<agent>', options: ['status', 'limit', ...ASKING] },
+  'plans create': {
+    words: '<agent> <name>',
+    options: ['instruction', 'run-after', 'scheduled-at', 'cron', 'time-zone', ...ASKING],
+  },
+  'plans get': { words: '<agent> <plan>', options: ASKING },
+  'plans cancel': { words: '<agent> <plan>', options: ASKING },
+  'plans delete': { words: '<agent> <plan>', options: ASKING },
   'agents archive': { words: '<agent>', options: ['notes', ...ASKING] },
   'agents unarchive': { words: '<agent>', options: ['notes', ...ASKING] },
   'sessions list': { words: '<agent>', options: ['status', 'limit', ...ASKING] },

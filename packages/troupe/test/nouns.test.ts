@@ -50,6 +50,30 @@ it('changes an agent field by field, and clears what can be cleared', async () =
   expect(await refused('agents', 'update', 'Ada')).toMatchObject({ code: 'usage' });
 });
 
+it('plans: made, listed, shown, canceled and deleted, by id or name; and what a service would start', async () => {
+  await parsed(['agents', 'create', 'Planner']);
+  const daily = ['--cron', '0 9 * * *', '--time-zone', 'Europe/Zurich', '--instruction', 'Tidy up.'];
+  const made = await parsed(['plans', 'create', 'Planner', 'Every morning', ...daily]);
+  expect(made).toMatchObject({ cron: '0 9 * * *', timeZone: 'Europe/Zurich', instruction: 'Tidy up.' });
+  expect(made.nextRuns).toHaveLength(5);
+  await parsed(['plans', 'create', 'Planner', 'Later', '--run-after', '2 hours']);
+  await parsed(['plans', 'create', 'Planner', 'Once', '--scheduled-at', '2100-01-01T00:00:00Z']);
+  expect((await told(['plans', 'list', 'Planner'])).out).toMatch(/Every morning +pending +20/);
+  expect(await parsed(['plans', 'get', 'planner', 'every MORNING'])).toMatchObject({ id: made.id });
+  expect(await parsed(['plans', 'cancel', 'Planner', made.id])).toMatchObject({ status: 'canceled' });
+  const pending = await parsed(['plans', 'list', 'Planner', '--status', 'pending']);
+  expect(pending.map(({ name }: { name: string }) => name)).toEqual(['Once', 'Later']);
+  expect((await told(['plans', 'delete', 'Planner', 'Later'])).out).toBe('Later is deleted\n');
+  expect(await refused('plans', 'get', 'Planner', 'Later')).toMatchObject({ code: 'plan_not_found' });
+  expect(await refused('plans', 'create', 'Planner', 'x')).toMatchObject({ code: 'plan_without_time' });
+  expect(await refused('plans', 'list', 'Planner', '--status', 'x')).toMatchObject({ code: 'usage' });
+  const run = await parsed(['agents', 'trigger', 'Planner', 'billing', '{"invoice": 7}']);
+  expect(await parsed(['runs', 'show', run.runId])).toMatchObject({
+    trigger: { serviceName: 'billing', payload: { invoice: 7 } },
+  });
+  expect(await refused('agents', 'trigger', 'Planner', 'billing', '{')).toMatchObject({ code: 'usage' });
+});
+
 it('sessions: shown, forked, followed, retried, canceled and deleted', async () => {
   const { sessionId } = await parsed(['chat', 'Ada', 'Well?']);
   expect(await parsed(['sessions', 'list', 'Ada'])).toMatchObject([{ id: sessionId, status: 'pending' }]);

@@ -1,5 +1,4 @@
-import type { SnapshotTool } from '@troupe/protocol';
-import { snapshotTool } from '@troupe/protocol';
+import { type SnapshotTool, snapshotTool, toolDisplay } from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
 import { type ToolRow, type Transaction, toolsNamed } from '../store/index.ts';
 
@@ -36,6 +35,22 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
     ...(outside ? { waitsFor: 'client' } : row.approval ? { waitsFor: 'approval' } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...shownOf(row),
     config: Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
   });
+}
+
+/** What a space sees of its calls. Whoever is to answer one must see it before there is a result. */
+function shownOf({ visible, kind, config }: ToolRow): Pick<SnapshotTool, 'shown'> {
+  if (!visible) return {};
+  const display = toolDisplay.parse(config.display ?? {});
+  const answered = kind === 'client' || kind === 'ui';
+  return {
+    shown: {
+      when: answered ? 'always' : display.when,
+      input: display.showInput,
+      output: display.showOutput,
+      ...(display.customUI === null ? {} : { customUI: display.customUI }),
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protocol';
-import { isId, notFound } from '../base/index.ts';
+import { isId, notFound, Refusal } from '../base/index.ts';
 import { type Database, readAgent, type Standing, saveSnapshot, standingOf } from '../store/index.ts';
 import { findCapability } from './capabilities/index.ts';
 import { allOf } from './carried.ts';
@@ -52,6 +52,44 @@ export async function snapshotFor(db: Database, asked: Asked): Promise<Current> 
   if (known.size >= MOST_STORED) known.delete(known.keys().next().value!);
   known.set(key, fresh);
   return { ...fresh, entityId, name, version, status };
+}
+
+/** Names no provider that there could be. */
+const UNUSABLE = { provider: 'none', maxOutputTokens: 1, inputPrice: 0, outputPrice: 0 };
+
+/**
+ * For a run that nobody is there to be refused. Where the agent's model is gone or disabled, the run begins all the same and fails with
+ * that for a reason: a person reads of it, and can take it up again. The model itself is not called.
+ */
+export async function snapshotAnyway(
+  db: Database,
+  project: string,
+  agentId: string,
+  known?: Standing,
+): Promise<Current> {
+  const asked = { project, agentId, modelIds: [] };
+  try {
+    return await snapshotFor(db, { ...asked, standing: known });
+  } catch (error) {
+    if (!(error instanceof Refusal && error.code === 'model_not_found')) throw error;
+    const standing = await standingOf(db, { project, agent: agentId, models: [] });
+    if (!standing) throw notFound('agent');
+    const model = standing.defaultModelId ?? standing.projectModelId ?? 'default';
+    const { snapshot } = await compileNow(db, asked, [{ ...UNUSABLE, model }]);
+    const { historyMessages, wallMs } = snapshot.limits;
+    const { entityId, name, version, status } = standing;
+    const snapshotId = await saveSnapshot(db, project, snapshot);
+    return {
+      snapshotId,
+      historyMessages,
+      wallMs,
+      inDoubt: snapshot.inDoubt,
+      entityId,
+      name,
+      version,
+      status,
+    };
+  }
 }
 
 /** The exact prompt, tools, models and limits of a run that nobody chose a model for. */

@@ -4,6 +4,7 @@
  * Start reading: compile.ts (what an agent becomes), change.ts (how one is written), current.ts (what a message runs with).
  */
 export { archiveAgent, createAgent, getAgent, listAgents, updateAgent } from './agents.ts';
+export { agentArchived } from './archived.ts';
 export {
   type CapabilityEntry,
   findCapability,
@@ -11,13 +12,16 @@ export {
   listCapabilities,
 } from './capabilities/index.ts';
 export { compileAgent } from './compile.ts';
-export { type Current, previewAgent, snapshotFor } from './current.ts';
+export { type Current, previewAgent, snapshotAnyway, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent } from './files/index.ts';
 export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
 export { deleteMemory, getMemory, listMemories, setMemories, setMemory } from './memories.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
+export { timeAfter } from './plan-times.ts';
+export { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from './plans.ts';
+export { deletePlansOfRun, plansOfRun, setPlansOfRun } from './plans-of-run.ts';
 export {
   createProvider,
   deleteProvider,

@@ -60,6 +60,8 @@ export function argumentProblem(schema: JsonObject, args: unknown, what = 'the a
   if (fits(known, args)) return null;
   const error = validate.errors?.[0];
   const where = error?.instancePath ? `\`${error.instancePath.slice(1).replaceAll('/', '.')}\`` : what;
+  const extra = (error?.params as { additionalProperty?: unknown } | undefined)?.additionalProperty;
+  if (typeof extra === 'string') return `${where} must not have \`${extra.slice(0, 100)}\``;
   return `${where} ${error?.message ?? 'do not fit the schema'}`;
 }
 

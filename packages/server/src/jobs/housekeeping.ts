@@ -2,12 +2,16 @@ import {
   purgeBudgetLeases,
   purgeIdempotencyKeys,
   purgeWorkers,
+  rearmPlans,
   releaseJobsOfTheGone,
 } from '../store/index.ts';
 import type { CronEntry, Task } from './task.ts';
 
 /** How long a process that lost its connection has to come back before its jobs go to others. */
 const GRACE_SECONDS = 30;
+
+/** A plan that is so late and that no job will look at gets a new one. */
+const LATE_SECONDS = 60;
 
 /** Removes what nobody needs any more. */
 const purge: Task = async (_payload, { db, logger }) => {
@@ -23,9 +27,16 @@ const releaseJobs: Task = async (_payload, { db, logger }) => {
   if (jobs > 0) logger.warn({ jobs }, 'took the jobs of a dead process back into the queue');
 };
 
-export const houseTasks: Record<string, Task> = { purge, release_jobs: releaseJobs };
+/** Sees to plans whose job failed too often: what is planned is not lost by that. */
+const rearm: Task = async (_payload, { db, logger }) => {
+  const plans = await rearmPlans(db, LATE_SECONDS);
+  if (plans > 0) logger.warn({ plans }, 'plans were late without a job, and have one again');
+};
+
+export const houseTasks: Record<string, Task> = { purge, release_jobs: releaseJobs, rearm_plans: rearm };
 
 export const housekeeping: CronEntry[] = [
   { task: 'purge', pattern: '17 * * * *' },
   { task: 'release_jobs', pattern: '* * * * *' },
+  { task: 'rearm_plans', pattern: '* * * * *' },
 ];

@@ -2,18 +2,21 @@ import type { AgentSnapshot, Json } from '@troupe/protocol';
 import { messageOf, TroupeError } from '../base/index.ts';
 import { orAborted } from './abort.ts';
 import { asJson, DEEPEST } from './plain-json.ts';
-import type { ToolContext, Tools } from './ports.ts';
+import { HANDED_OVER, type HandedOver, type ToolContext, type Tools } from './ports.ts';
 import type { FinishedCall } from './state.ts';
 
 const LONGEST_ERROR = 4_000;
 
-/** Executes one call. Whatever happens is a result: nothing that a tool does can end the run or the process. */
+/**
+ * Executes one call. Whatever happens is a result, or that somebody else will bring one: nothing that a tool does can end the
+ * run or the process.
+ */
 export async function act(
   tools: Tools,
   snapshot: AgentSnapshot,
   call: { id: string; tool: string; args: Json },
   context: Omit<ToolContext, 'callId'>,
-): Promise<FinishedCall> {
+): Promise<FinishedCall | HandedOver> {
   const { id } = call;
   const tool = snapshot.tools.find((candidate) => candidate.name === call.tool);
   const unavailable = () => failed(id, 'tool_unavailable', `No worker here can execute \`${call.tool}\`.`);
@@ -36,7 +39,9 @@ export async function act(
     const execute = tools.resolve(tool);
     if (!execute) return unavailable();
     const work = (async () => execute(call.args, { ...context, callId: id, signal: controller.signal }))();
-    const output = asJson(await orAborted(work, controller.signal));
+    const answer = await orAborted(work, controller.signal);
+    if (answer === HANDED_OVER) return HANDED_OVER;
+    const output = asJson(answer);
     if (output.bytes > snapshot.limits.toolOutputBytes) {
       return failed(
         id,

@@ -59,6 +59,8 @@ export function decide(state: RunState, input: RunInput): Decision {
       return budgetDenied(state, input);
     case 'tool_finished':
       return toolFinished(state, input.call);
+    case 'tool_handed_over':
+      return toolHandedOver(state, input.id);
     case 'committed':
       return committed(state, input);
     case 'commit_failed':
@@ -341,7 +343,8 @@ function limited(state: RunState, call: ResolvedCall, index: number): ResolvedCa
 }
 
 function newCall(call: ResolvedCall, draining: boolean): NewCall {
-  const base = { id: call.id, tool: call.tool, args: call.args, effect: call.effect };
+  const { id, tool, args, effect, shown } = call;
+  const base = { id, tool, args, effect, ...(shown ? { shown } : {}) };
   if (call.error !== undefined) return { ...base, status: 'failed', error: call.error };
   if (call.waitsFor !== undefined)
     return { ...base, status: 'requested', waitsFor: call.waitsFor, deadlineMs: call.deadlineMs! };
@@ -415,6 +418,20 @@ function toolFinished(state: RunState, call: FinishedCall): Decision {
     ...state,
     executing: state.executing.filter((id) => id !== call.id),
     finished: [...state.finished, call],
+  };
+  return after.phase === 'acting' ? next(after) : [after, []];
+}
+
+/**
+ * The call is open, and the row counts it: it is one more that waits outside, and there is nothing to write about it. It may
+ * be settled by now; the commit that would park the run finds that out.
+ */
+function toolHandedOver(state: RunState, id: string): Decision {
+  if (!state.executing.includes(id)) return [state, []];
+  const after: RunState = {
+    ...state,
+    executing: state.executing.filter((one) => one !== id),
+    outside: state.outside + 1,
   };
   return after.phase === 'acting' ? next(after) : [after, []];
 }

@@ -8,7 +8,7 @@ import type {
   SnapshotTool,
 } from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
-import type { ModelAnswer, ModelCall, ModelMessage, ModelTool } from './ports.ts';
+import type { ModelAnswer, ModelCall, ModelDelta, ModelMessage, ModelTool } from './ports.ts';
 
 /** A run as a door sees it: who, what, and everything said so far. */
 export interface RunView {
@@ -35,11 +35,32 @@ export interface Context {
   answerSchema?: JsonObject;
 }
 
+/** What a call is about to say in another thread, as far as it is new. */
+export interface LivePiece {
+  thread: string;
+  type: 'message' | 'tool';
+  /** The id of the message that will take its place. */
+  streamId: string;
+  callId: string;
+  name: string;
+  text: string;
+  /** Who speaks. */
+  entityId: string | null;
+}
+
+/** A call as the door wants it made. */
+export interface MeantCall extends ModelCall {
+  /** Where others see the call, and what of it; kept with it, and read by nobody in the kernel. */
+  shown?: JsonObject;
+  /** The call is answered with this instead of being made. */
+  refuse?: { code: string; message: string };
+}
+
 export interface Meaning {
   /** What is said in the run's thread. */
   messages: Omit<NewMessage, 'id' | 'step'>[];
   /** Default: the answer's calls. */
-  calls?: ModelCall[];
+  calls?: MeantCall[];
   /** With no calls: whether the run ends here. Default: yes. */
   end?: boolean;
   outcome?: Json;
@@ -63,6 +84,13 @@ export interface Door {
   cancelEvents?: string[];
   /** Tools that every run of this door has beside the agent's, asked once for each snapshot; they win over those of the same name. */
   tools?(snapshot: AgentSnapshot): SnapshotTool[];
+  /**
+   * What of an answer others see elsewhere while it is written. Asked once for each time a model is asked; called with every
+   * piece, in which calls have the ids that they will have.
+   */
+  live?(view: RunView): (delta: ModelDelta) => LivePiece[];
+  /** Threads beside the run's own whose readers are told after each of its commits. */
+  threads?(view: Pick<RunView, 'run' | 'transcript'>): string[];
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }

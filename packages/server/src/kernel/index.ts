@@ -7,13 +7,14 @@
 export { Budgets } from './budget.ts';
 export { type Commits, createCommits } from './commits.ts';
 export { decide, initialState } from './decide.ts';
-export type { Context, Door, Meaning, RunView } from './door.ts';
+export type { Context, Door, LivePiece, Meaning, MeantCall, RunView } from './door.ts';
 export { GroupCommit } from './group-commit.ts';
 export { Kernel, type KernelOptions, type Onlooker, type WorkOptions } from './kernel.ts';
 export type { Ended } from './loop.ts';
 export { patiently } from './patiently.ts';
 export { asJson, DEEPEST } from './plain-json.ts';
 export type * from './ports.ts';
+export { HANDED_OVER } from './ports.ts';
 export { BOUNDARIES, type Boundary, type Probe } from './probe.ts';
 export type { Hints } from './signals.ts';
 export type * from './state.ts';

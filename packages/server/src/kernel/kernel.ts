@@ -2,7 +2,7 @@ import type { CancelReason, Json } from '@troupe/protocol';
 import { type Logger, newId, TroupeError } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { type Commits, createCommits } from './commits.ts';
-import type { Door } from './door.ts';
+import type { Door, LivePiece } from './door.ts';
 import type { Ended } from './loop.ts';
 import { runsStarted, toolCalls } from './meters.ts';
 import { patiently } from './patiently.ts';
@@ -33,6 +33,10 @@ export interface Onlooker {
   /** Something may be new in the thread, put there by this process. */
   onTouched(thread: string): void;
   onDelta(run: store.ClaimedRun, step: number, delta: ModelDelta): void;
+  /** A run is about to say something in another thread. `thought` is greater each time that its model is asked. */
+  onLive(run: store.ClaimedRun, step: number, thought: number, piece: LivePiece): void;
+  /** What these calls of it were about to say there is said, or never will be; null: of all its calls. */
+  onSaid(run: store.ClaimedRun, calls: string[] | null): void;
   /** What the run was saying is on disk, or was given up. */
   onSilent(run: store.ClaimedRun): void;
   /** From another process. */
@@ -81,9 +85,12 @@ export class Kernel {
         options.onDelta?.(run, step, delta);
         this.#onlooker?.onDelta(run, step, delta);
       },
-      onTouched: (run) => {
+      onLive: (run, step, thought, piece) => this.#onlooker?.onLive(run, step, thought, piece),
+      onSaid: (run, calls) => this.#onlooker?.onSaid(run, calls),
+      onTouched: (run, threads) => {
         this.#onlooker?.onSilent(run);
         this.#onlooker?.onTouched(run.threadId);
+        for (const thread of threads) this.#onlooker?.onTouched(thread);
       },
       onEnded: (run, ended) => this.#tellEnd(run, ended),
     });

@@ -5,19 +5,22 @@ import {
   type AdvanceItem,
   type ClaimedRun,
   isConnectionError,
+  isNotOpen,
   type Resync,
   type StoredCall,
 } from '../store/index.ts';
 import { act } from './act.ts';
 import type { Budgets } from './budget.ts';
+import { CallIds } from './call-ids.ts';
 import { decide, initialState } from './decide.ts';
-import type { Door, Meaning, RunView } from './door.ts';
+import type { Door, LivePiece, Meaning, RunView } from './door.ts';
 import { withCalledWith } from './edited.ts';
 import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
 import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
+import { withShown } from './shown.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
 import { failureOf, think } from './think.ts';
 
@@ -33,8 +36,12 @@ export interface LoopDependencies {
   lease: { fresh(): boolean; confirmed(): Promise<void> };
   probe: Probe | undefined;
   onDelta: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
+  /** Something is being said in another thread. `thought` is greater each time that a model is asked. */
+  onLive?: ((run: ClaimedRun, step: number, thought: number, piece: LivePiece) => void) | undefined;
+  /** What these calls were about to say elsewhere is said, or never will be; null: of all calls. */
+  onSaid?: ((run: ClaimedRun, calls: string[] | null) => void) | undefined;
   /** Something of the run is on disk. */
-  onCommitted?: ((run: ClaimedRun) => void) | undefined;
+  onCommitted?: ((run: ClaimedRun, threads: string[]) => void) | undefined;
   logger: Logger;
 }
 
@@ -60,12 +67,16 @@ export class RunLoop {
   /** What a person changed the arguments of a call to. */
   readonly #edited = new Map<string, Json>();
   readonly #callIds = new Set<string>();
+  /** Calls that others see. */
+  readonly #shown = new Set<string>();
   #state: RunState;
   #abort = new AbortController();
   #wallTimer: NodeJS.Timeout | undefined;
   #spend: ((committed: boolean) => void) | null = null;
   #ended: Ended | null = null;
   #promoted = false;
+  /** How often a model was asked. */
+  #thoughts = 0;
   committing = false;
   /** The run was seen to be another's while a commit was under way: an answer that lets it go on is out of date. */
   doubted = false;
@@ -184,20 +195,32 @@ export class RunLoop {
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
     const { signal } = this.#abort;
-    const { lease, onDelta } = this.#dependencies;
+    const { lease, onDelta, onSaid } = this.#dependencies;
     if (!lease.fresh()) await lease.confirmed();
     if (signal.aborted || this.gone) return;
+    const view = this.#view(effect);
+    const callIds = new CallIds(effect.step, this.#callIds);
+    // Whatever was asked for before has its result by now.
+    if (this.#thoughts > 0 && this.#door.live) onSaid?.(this.run, null);
+    const thought = ++this.#thoughts;
+    const elsewhere = this.#door.live ? this.#elsewhere(view, thought) : null;
     // A model that was given up, or has answered, may go on talking: nobody listens.
     let listening = true;
     const result = await think({
       models: this.#dependencies.models,
       budgets: this.#dependencies.budgets,
       door: this.#door,
-      view: this.#view(effect),
+      view,
       attempt: effect.attempt,
       signal,
-      onDelta: (delta) => {
-        if (listening && !signal.aborted && !this.gone) onDelta?.(this.run, effect.step, delta);
+      callIds,
+      onDelta: (written) => {
+        if (!listening || signal.aborted || this.gone) return;
+        // Models come from anywhere, and say anything.
+        const isInput = written?.type === 'tool_input' && typeof written.callId === 'string';
+        const delta = isInput ? { ...written, callId: callIds.of(written.callId) } : written;
+        onDelta?.(this.run, effect.step, delta);
+        if (typeof delta?.text === 'string') elsewhere?.(delta);
       },
     });
     listening = false;
@@ -212,25 +235,51 @@ export class RunLoop {
     } else if ('denied' in result) {
       this.dispatch({ type: 'budget_denied', ...result.denied });
     } else {
-      const { thought } = result;
+      const { thought: made } = result;
       let settlement: Settlement;
       try {
-        const asked = thought.meaning.calls ?? thought.answer.calls;
-        settlement = { ...this.#settlement(effect.step, thought.meaning, asked), ...thought.kept };
+        const asked = made.meaning.calls ?? made.answer.calls;
+        settlement = { ...this.#settlement(effect.step, made.meaning, asked), ...made.kept };
       } catch (error) {
-        thought.spend(false);
+        made.spend(false);
         const { retryAfterMs, ...failure } = failureOf(error);
         this.dispatch({ type: 'model_failed', error: failure, retryAfterMs });
         return;
       }
-      this.#spend = thought.spend;
-      this.dispatch({ type: 'answered', settlement, stepRow: thought.stepRow });
+      this.#spend = made.spend;
+      this.dispatch({ type: 'answered', settlement, stepRow: made.stepRow });
     }
+  }
+
+  /** Tells what the door has others see elsewhere. A door that stumbles over a piece is asked no more: the answer comes all the same. */
+  #elsewhere(view: RunView, thought: number): (delta: ModelDelta) => void {
+    let told: ReturnType<NonNullable<Door['live']>> | null = null;
+    const tell = (delta: ModelDelta) => {
+      try {
+        told ??= this.#door.live!(view);
+        for (const piece of told(delta)) this.#dependencies.onLive?.(this.run, view.step, thought, piece);
+      } catch (error) {
+        stumbled = true;
+        this.#dependencies.logger.error({ run: this.run.id, error: messageOf(error) }, 'live text failed');
+      }
+    };
+    let stumbled = false;
+    return (delta) => {
+      if (!stumbled) tell(delta);
+    };
+  }
+
+  /** Threads beside its own whose readers want to know of the run. */
+  get threads(): string[] {
+    return this.#door.threads?.({ run: this.run, transcript: this.#held.transcript }) ?? [];
   }
 
   #settlement(step: number, meaning: Meaning, asked: Parameters<typeof resolveCalls>[2]): Settlement {
     const calls = resolveCalls(this.#snapshot, step, asked, this.#callIds);
-    for (const call of calls) this.#calls.set(call.id, call);
+    for (const call of calls) {
+      this.#calls.set(call.id, call);
+      if (call.shown) this.#shown.add(call.id);
+    }
     return {
       messages: meaning.messages,
       events: meaning.events ?? [],
@@ -263,14 +312,16 @@ export class RunLoop {
     });
     if (signal.aborted || this.gone) return;
     this.#calls.delete(executing.id);
-    this.dispatch({ type: 'tool_finished', call: finished });
+    if (this.#door.live) this.#dependencies.onSaid?.(this.run, [executing.id]);
+    if ('status' in finished) this.dispatch({ type: 'tool_finished', call: finished });
+    else this.dispatch({ type: 'tool_handed_over', id: executing.id });
   }
 
   async #commit(commit: Commit): Promise<void> {
     const { probe } = this.#dependencies;
     const { name } = commit;
     const messages = withCalledWith(commit.messages ?? [], this.#edited);
-    const item = toItem(this.#held, { ...commit, messages }, newId);
+    const item = withShown(toItem(this.#held, { ...commit, messages }, newId), this.#shown);
     if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
     this.committing = true;
     let verdict: Advanced;
@@ -280,8 +331,9 @@ export class RunLoop {
       if (probe) await probe(name, 'after', [this.run.id]);
       if (!verdict.ok) verdict = await this.#ifDoneBefore(item, verdict);
     } catch (error) {
-      // The process ends while the database is away: whether it was written is for the next worker to see.
-      if (isConnectionError(error)) {
+      // The process ends while the database is away: whether it was written is for the next worker to see. A call that was
+      // handed over although its tool says that it failed: whoever takes the run next finds out how it stands.
+      if (isConnectionError(error) || isNotOpen(error)) {
         this.#committed(false);
         this.dispatch({ type: 'lost' });
         return;
@@ -307,7 +359,7 @@ export class RunLoop {
       return;
     }
     this.#remember(item, verdict);
-    this.#dependencies.onCommitted?.(this.run);
+    this.#dependencies.onCommitted?.(this.run, this.threads);
     this.dispatch({
       type: 'committed',
       mode: verdict.mode,
@@ -343,6 +395,7 @@ export class RunLoop {
 
   #take(call: StoredCall): void {
     this.#calls.set(call.id, call);
+    if (call.shown) this.#shown.add(call.id);
     if (call.edited) this.#edited.set(call.id, call.args);
   }
 

@@ -130,8 +130,21 @@ export interface ToolContext {
   onRequest?(request: ToolTrialRequest): void;
 }
 
+const handedOver = Symbol('handed over');
+export interface HandedOver {
+  readonly [handedOver]: true;
+}
+
+/**
+ * What a tool returns whose call somebody else will settle. By then the tool has made the ledger say so, in a transaction of
+ * its own: the call is `requested` and waits for somebody until a deadline, and the run counts one open call more.
+ */
+export const HANDED_OVER: HandedOver = { [handedOver]: true };
+
+export type ToolAnswer = Json | HandedOver;
+
 /** Returns the output, or throws: the message of what is thrown is told to the model. */
-export type ToolExecute = (args: Json, context: ToolContext) => Promise<Json> | Json;
+export type ToolExecute = (args: Json, context: ToolContext) => Promise<ToolAnswer> | ToolAnswer;
 
 export interface Tools {
   /** Undefined where this process cannot execute it. */

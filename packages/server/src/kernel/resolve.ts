@@ -1,5 +1,7 @@
 import type { AgentSnapshot, Json, SnapshotTool } from '@troupe/protocol';
 import { argumentProblem, messageOf } from '../base/index.ts';
+import { CallIds } from './call-ids.ts';
+import type { MeantCall } from './door.ts';
 import { asJson, DEEPEST, type Measured, plainText } from './plain-json.ts';
 import type { ModelCall } from './ports.ts';
 import type { ResolvedCall } from './state.ts';
@@ -20,23 +22,34 @@ interface Problem {
 export function resolveCalls(
   snapshot: AgentSnapshot,
   step: number,
-  calls: ModelCall[],
+  calls: MeantCall[],
   usedIds: Set<string>,
 ): ResolvedCall[] {
-  return calls.map((call) => {
-    const id = uniqueId(call.id, step, usedIds);
+  const named = new CallIds(step, usedIds).all(calls);
+  return named.map((call) => {
+    const { id } = call;
+    usedIds.add(id);
     const name = plainText(call.name.slice(0, LONGEST_NAME));
     const tool = snapshot.tools.find((candidate) => candidate.name === call.name);
     const given = argumentsOf(snapshot, name, call);
-    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args);
+    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args) ?? call.refuse;
+    const shown = call.shown ? { shown: call.shown } : {};
     if (problem || !tool)
-      return { id, tool: name, args: given.args, effect: 'once', ...(problem ? { error: problem } : {}) };
+      return {
+        id,
+        tool: name,
+        args: given.args,
+        effect: 'once',
+        ...(problem ? { error: problem } : {}),
+        ...shown,
+      };
     return {
       id,
       tool: tool.name,
       args: given.args,
       effect: tool.effect,
       ...(tool.waitsFor ? { waitsFor: tool.waitsFor, deadlineMs: tool.deadlineMs } : {}),
+      ...shown,
     };
   });
 }
@@ -98,13 +111,4 @@ export function problemOf(
       message: `The schema of \`${tool.name}\` cannot be used: ${messageOf(error)}. Its author must correct it.`,
     };
   }
-}
-
-/** Some providers number their calls anew in every answer; within a run the id is the key of the effect. */
-function uniqueId(given: string, step: number, used: Set<string>): string {
-  const base = plainText((given || 'call').slice(0, 160));
-  let id = base;
-  for (let n = 0; used.has(id); n++) id = n === 0 ? `${base}_${step}` : `${base}_${step}_${n}`;
-  used.add(id);
-  return id;
 }

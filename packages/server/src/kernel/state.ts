@@ -1,4 +1,12 @@
-import type { CancelReason, Json, RunError, SnapshotLimits, ToolEffect, WaitsFor } from '@troupe/protocol';
+import type {
+  CancelReason,
+  Json,
+  JsonObject,
+  RunError,
+  SnapshotLimits,
+  ToolEffect,
+  WaitsFor,
+} from '@troupe/protocol';
 import type { AdvanceItem, CallError, NewEvent, NewMessage, StepRow, StoredCall } from '../store/index.ts';
 import type { KeptReasoning } from './reasoning.ts';
 
@@ -72,6 +80,8 @@ export interface ResolvedCall {
   deadlineMs?: number;
   /** Set where the call cannot be made; the model is told. */
   error?: CallError;
+  /** Where others see it. */
+  shown?: JsonObject;
 }
 
 /** What an answer means, as the door sees it. */
@@ -123,6 +133,8 @@ export type RunInput =
   | { type: 'model_failed'; error: RunError & { retryable: boolean }; retryAfterMs: number }
   | { type: 'budget_denied'; budget: string; policy: 'stop' | 'fallback' | 'wait'; amount?: number }
   | { type: 'tool_finished'; call: FinishedCall }
+  /** Somebody else will settle the call; the ledger says so already. */
+  | { type: 'tool_handed_over'; id: string }
   | {
       type: 'committed';
       mode: 'go' | 'parked' | 'ended' | 'released';

@@ -3,6 +3,7 @@ import { messageOf, RetryableError, TroupeError } from '../base/index.ts';
 import type { StepRow } from '../store/index.ts';
 import { orAborted } from './abort.ts';
 import type { Budgets, Denied } from './budget.ts';
+import type { CallIds } from './call-ids.ts';
 import type { Door, Meaning, RunView } from './door.ts';
 import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from './meters.ts';
 import { plainText } from './plain-json.ts';
@@ -33,6 +34,7 @@ export interface Thinking {
   view: RunView;
   attempt: number;
   signal: AbortSignal;
+  callIds: CallIds;
   onDelta(delta: ModelDelta): void;
 }
 
@@ -90,6 +92,7 @@ export async function think(
         },
       };
       answer = checked(await orAborted(model.generate(request, io), watch.signal), snapshot);
+      answer = { ...answer, calls: input.callIds.all(answer.calls) };
     } catch (error) {
       countFailed(model.kind ?? choice.provider, error, signal);
       throw error;

@@ -44,6 +44,10 @@ export async function tryTool(
     },
   };
   const done = await act(tools, snapshot, { id: 'try', tool: tool.name, args }, context);
+  if (!('status' in done)) {
+    const message = `\`${tool.name}\` waits for somebody, which only a run can do.`;
+    return told({ ok: false, error: { code: 'tool_needs_run', message } });
+  }
   if (done.status === 'completed') return told({ ok: true, output: done.output as Json });
   return told({ ok: false, error: done.error as ToolTrial['error'] });
 }

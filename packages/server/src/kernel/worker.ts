@@ -38,7 +38,9 @@ export interface WorkerOptions {
   probe?: Probe | undefined;
   onDelta?: ((run: ClaimedRun, step: number, delta: ModelDelta) => void) | undefined;
   /** A run was taken, something of it is on disk, or it left. */
-  onTouched?: ((run: ClaimedRun) => void) | undefined;
+  onTouched?: ((run: ClaimedRun, threads: string[]) => void) | undefined;
+  onLive?: LoopDependencies['onLive'];
+  onSaid?: LoopDependencies['onSaid'];
   /** A run left this worker for good. */
   onEnded?: (run: string, ended: Ended) => void;
 }
@@ -124,6 +126,8 @@ export class Worker {
       probe: options.probe,
       onDelta: options.onDelta,
       onCommitted: options.onTouched,
+      onLive: options.onLive,
+      onSaid: options.onSaid,
       logger: this.#logger,
     };
   }
@@ -270,13 +274,14 @@ export class Worker {
       this.#dependencies,
       (how, ended, promoted) => {
         this.#gone(run.id, how, ended, promoted);
-        this.#options.onTouched?.(run);
+        if (door.live) this.#options.onSaid?.(run, null);
+        this.#options.onTouched?.(run, loop.threads);
       },
     );
     // What is claimed here again was taken away before, even if nobody has noticed yet.
     this.#loops.get(run.id)?.dispatch({ type: 'lost' });
     this.#loops.set(run.id, loop);
-    this.#options.onTouched?.(run);
+    this.#options.onTouched?.(run, loop.threads);
     loop.start();
     if (this.#draining) loop.dispatch({ type: 'drain' });
   }

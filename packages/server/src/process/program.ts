@@ -18,6 +18,7 @@ import { openAccess } from './admission.ts';
 import { openEncryption } from './encryption-key.ts';
 import { openEnvironmentModels } from './environment-models.ts';
 import type { Life } from './life.ts';
+import { planTasks } from './plan-tasks.ts';
 import type { ProviderRows } from './provider-rows.ts';
 
 /** What main.ts composed: the same for every process. */
@@ -199,19 +200,19 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const { life, logger, config, doors, models, tools, tasks, crontab } = program;
   const encryption = openEncryption(program.name, config);
   program.providers.open(db, encryption);
+  const working = new Kernel({ db, logger });
   const openingKernel = async () => {
-    const kernel = new Kernel({ db, logger });
-    await kernel.work({
+    await working.work({
       doors: doors(db),
       models,
-      tools: tools(db, encryption, kernel),
+      tools: tools(db, encryption, working),
       capacity: config.concurrency,
       graceMs: RUN_GRACE_MS,
     });
-    return kernel;
+    return working;
   };
   const openingJobs = async () => {
-    const jobs = new Jobs({ db, logger, tasks, crontab });
+    const jobs = new Jobs({ db, logger, tasks: { ...tasks, ...planTasks(working) }, crontab });
     await jobs.start();
     return jobs;
   };

@@ -1,11 +1,12 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
+import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
 import { fileType } from '../base/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
 import type { Kernel } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
-import type { Files, MemoryPart, Todos, ToolParts } from '../tools/index.ts';
+import type { Files, MemoryPart, PlansPart, Todos, ToolParts } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { findingsIn } from './findings.ts';
 
@@ -21,6 +22,7 @@ export function toolParts(
     files: filesOf(db),
     todos: todosOf(db),
     memory: memoryPart(db),
+    plans: plansPart(db),
     outgoing,
     findings: findingsIn(db),
     ...(kernel ? { ofDoors: spaceActs({ db, kernel }) } : {}),
@@ -35,6 +37,14 @@ function memoryPart({ rows }: store.Database): MemoryPart {
     setGoals: (where, goals) => store.setGoals(rows, where, goals, MOST_GOALS),
     goals: (where, status) => store.goalsOfRun(rows, where, { status }),
     deleteGoals: (where, ids) => store.deleteGoals(rows, where, ids),
+  };
+}
+
+function plansPart(db: store.Database): PlansPart {
+  return {
+    set: (by, plans) => setPlansOfRun(db, by, plans),
+    list: (by, status, limit) => plansOfRun(db, by, { status, limit }),
+    delete: (by, ids) => deletePlansOfRun(db, by, ids),
   };
 }
 

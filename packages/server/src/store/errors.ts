@@ -31,6 +31,11 @@ export function isContention(error: unknown): boolean {
   return code === '40001' || code === '40P01' || code === '55P03';
 }
 
+/** A call that was to be written as ended is not this worker's to end: it was handed over, and the answer to that got lost. */
+export function isNotOpen(error: unknown): boolean {
+  return codeOf(error) === 'TR003';
+}
+
 /** Another row has what must be there once; `index` is the constraint's or the index's name. */
 export function isTaken(error: unknown, index: string): boolean {
   return codeOf(error) === '23505' && (error as { constraint?: unknown }).constraint === index;

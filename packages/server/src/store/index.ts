@@ -5,7 +5,7 @@
  */
 export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
-export { isConnectionError, isContention, isPointedAt, isTaken } from './errors.ts';
+export { isConnectionError, isContention, isNotOpen, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
@@ -36,6 +36,7 @@ export * from './queries/messages.ts';
 export * from './queries/models.ts';
 export * from './queries/outside.ts';
 export * from './queries/ping.ts';
+export * from './queries/plans.ts';
 export * from './queries/projects.ts';
 export * from './queries/providers.ts';
 export * from './queries/purge.ts';

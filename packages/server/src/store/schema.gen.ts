@@ -266,6 +266,27 @@ export interface Migrations {
   applied_at: Timestamp<undefined>;
 }
 
+export interface Plans {
+  id: string;
+  project_id: string;
+  agent_id: string;
+  entity_id: string;
+  name: string;
+  instruction: Generated<string>;
+  run_after: string | null;
+  scheduled_at: Timestamp<null | undefined>;
+  cron: string | null;
+  time_zone: string | null;
+  status: Generated<'pending' | 'completed' | 'canceled'>;
+  next_run_at: Timestamp<null | undefined>;
+  last_run_at: Timestamp<null | undefined>;
+  last_run_id: string | null;
+  version: Generated<number>;
+  set_by: string | null;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Projects {
   id: string;
   name: string;
@@ -456,6 +477,7 @@ export interface ToolCalls {
   created_at: Timestamp<undefined>;
   settled_at: Timestamp<null | undefined>;
   edited: Generated<boolean>;
+  shown: JsonColumn<null | undefined>;
 }
 
 export interface Tools {
@@ -512,6 +534,7 @@ export interface DB {
   memories: Memories;
   messages: Messages;
   migrations: Migrations;
+  plans: Plans;
   projects: Projects;
   reply_waits: ReplyWaits;
   run_heads: RunHeads;

@@ -347,6 +347,34 @@ create table troupe.migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
+create table troupe.plans (
+  id uuid not null,
+  project_id uuid not null,
+  agent_id uuid not null,
+  entity_id uuid not null,
+  name text not null,
+  instruction text not null default ''::text,
+  run_after text,
+  scheduled_at timestamp with time zone,
+  cron text,
+  time_zone text,
+  status text not null default 'pending'::text,
+  next_run_at timestamp with time zone,
+  last_run_at timestamp with time zone,
+  last_run_id uuid,
+  version integer not null default 1,
+  set_by text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint plans_pkey PRIMARY KEY (id),
+  constraint plans_instruction_check CHECK ((length(instruction) <= 20000)),
+  constraint plans_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint plans_next_run CHECK (((status = 'pending'::text) = (next_run_at IS NOT NULL))),
+  constraint plans_one_time CHECK ((num_nonnulls(run_after, scheduled_at, cron) = 1)),
+  constraint plans_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'canceled'::text]))),
+  constraint plans_time_zone CHECK (((cron IS NULL) = (time_zone IS NULL)))
+);
+
 create table troupe.projects (
   id uuid not null,
   name text not null,
@@ -558,6 +586,7 @@ create table troupe.tool_calls (
   created_at timestamp with time zone not null default now(),
   settled_at timestamp with time zone,
   edited boolean not null default false,
+  shown jsonb,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
@@ -623,6 +652,9 @@ alter table troupe.memberships add constraint memberships_space_id_fkey FOREIGN 
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
+alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.reply_waits add constraint reply_waits_space_id_fkey FOREIGN KEY (space_id) REFERENCES troupe.spaces(id) ON DELETE CASCADE;
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -732,7 +764,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[];
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}';
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -740,12 +772,15 @@ begin
     opened := array_fill(null::int, array[n]); steered := array_fill(null::int, array[n]);
     for i in 1 .. n loop
       continue when not p_row[i];
-      select x.open_calls, x.steers into r from troupe.runs x where x.id = p_run[i] for no key update;
+      select x.open_calls, x.steers, x.door into r from troupe.runs x where x.id = p_run[i] for no key update;
       modes[i] := case p_target[i] when 'completed' then case when r.steers > p_steers[i] then 'go' else 'ended' end
         when 'queued' then 'released' when 'waiting_tool' then 'parked' when 'failed' then 'ended' when 'canceled' then 'ended'
         else case when p_park[i] and r.open_calls + p_outside[i] > 0 then 'parked' else 'go' end end;
       opened[i] := case when modes[i] = 'ended' then 0 else r.open_calls + p_outside[i] end;
       steered[i] := r.steers;
+      if r.door = 'space' then
+        told := told || p_run[i];
+      end if;
     end loop;
   end if;
 
@@ -773,7 +808,24 @@ begin
     end if;
   end loop;
 
-  -- 3. Calls that end, calls that begin (again). The fence makes a mismatch impossible; if it happens, stop.
+  -- Spaces that are told of runs or of calls, before anything fires what tells them.
+  for i in 1 .. n loop
+    for k in coalesce(change_upto[i - 1], 0) + 1 .. change_upto[i] loop
+      if change_extra[k] ? 'shown' then
+        told := told || p_run[i];
+      end if;
+    end loop;
+    for k in coalesce(call_upto[i - 1], 0) + 1 .. call_upto[i] loop
+      if call_extra[k] ? 'shown' then
+        places := places || (call_extra[k]->'shown'->>'spaceId')::uuid;
+      end if;
+    end loop;
+  end loop;
+  if cardinality(told) + cardinality(places) > 0 then
+    perform troupe.lock_spaces(told, places);
+  end if;
+
+  -- 3. Calls that end, calls that begin (again). One that was handed over meanwhile is not the worker's to end.
   if cardinality(change_id) > 0 then
     from_row := 1;
     for i in 1 .. n loop
@@ -782,7 +834,7 @@ begin
         v_run := p_run[i];
         for k in from_row .. to_row loop
           v_text := change_id[k]; v_status := change_status[k]; v_json := change_output[k]; v_error := change_error[k]; v_extra := change_extra[k];
-          if v_extra is null then
+          if v_extra is null or v_extra ? 'ends' then
             update troupe.tool_calls c set status = v_status, output = v_json, error = v_error, settled_at = now()
               where c.run_id = v_run and c.call_id = v_text and c.status = 'running';
           else
@@ -793,7 +845,7 @@ begin
               where c.run_id = v_run and c.call_id = v_text and c.status in ('requested', 'running', 'in_doubt');
           end if;
           if not found then
-            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run;
+            raise exception 'troupe.advance: call % of run % is not open', v_text, v_run using errcode = case when v_extra is null or v_extra ? 'ends' then 'TR003' else 'P0001' end;
           end if;
         end loop;
       end if;
@@ -821,6 +873,9 @@ begin
       v_when := case v_mode when 'released' then 'ended' else v_mode end;
       select count(*) into kept from generate_series(from_row, to_row) x where event_when[x] is null or event_when[x] = v_when;
     end if;
+    -- Whatever this commit itself leaves open waits for somebody else than for a reply.
+    replies := v_mode = 'parked' and p_target[i] is null and p_outside[i] = 0 and not exists (
+      select from troupe.tool_calls c where c.run_id = v_run and c.waits_for is not null and c.waits_for <> 'reply');
     o := coalesce(message_upto[i - 1], 0);
     written := message_upto[i] - o;
     update troupe.threads t set last_message_seq = t.last_message_seq + written, last_event_seq = t.last_event_seq + kept
@@ -835,7 +890,7 @@ begin
     v_seq := event_base;
     for k in from_row .. to_row loop
       continue when rows_locked and event_when[k] <> v_when;
-      v_seq := v_seq + 1; v_text := event_type[k]; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
+      v_seq := v_seq + 1; v_text := case when replies and event_type[k] = 'run.waiting_tool' then 'run.waiting_reply' else event_type[k] end; v_json := event_data[k]; v_number := event_message[k]; v_now := event_step[k];
       insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
         values (v_thread, v_seq, v_text, v_json, message_base + v_number, v_run, v_now);
     end loop;
@@ -849,9 +904,9 @@ begin
           insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch)
             values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch);
         else
-          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at)
+          insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for, deadline, error, settled_at, shown)
             values (v_run, v_text, v_step, v_number, v_tool, v_json, v_effect, v_status, v_epoch, (v_extra->>'waitsFor')::troupe.waits_for,
-              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end);
+              now() + make_interval(secs => (v_extra->>'deadlineMs')::float8 / 1000), v_extra->'error', case when v_status = 'failed' then now() end, v_extra->'shown');
         end if;
       end loop;
       v_text := step_provider[i]; v_tool := step_model[i]; v_number := step_attempt[i]; v_begin := step_started[i] / 1000; v_first := step_first[i] / 1000;
@@ -914,6 +969,18 @@ begin
   return message_base;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.arm_plan(p_plan uuid, p_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if p_at is null then
+    perform graphile_worker.remove_job('plan:' || p_plan);
+  else
+    perform graphile_worker.add_job('fire_plan', json_build_object('planId', p_plan), run_at => p_at, job_key => 'plan:' || p_plan);
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.audit_is_final()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -949,7 +1016,7 @@ CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
  STABLE
 AS $function$
   select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args, 'edited', c.edited, 'effect', c.effect,
-    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch)
+    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch', c.epoch, 'shown', c.shown is not null)
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.cancel(p_run uuid, p_reason text, p_by text)
@@ -1026,10 +1093,10 @@ CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors 
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
+  ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
-  select coalesce(array_agg(id), '{}') into ids from (
-    select r.id from troupe.runs r
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+    select r.id, r.door from troupe.runs r
     where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
     order by r.run_at limit p_limit for no key update skip locked) x;
 
@@ -1046,16 +1113,20 @@ begin
       free := lane_row.most - (select count(*) from troupe.runs r
         where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
       if free > 0 then
-        select coalesce(array_agg(id), '{}') into more from (
-          select r.id from troupe.runs r
+        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+          select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
           order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
-        ids := ids || more;
+        ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
   end if;
   if cardinality(ids) = 0 then
     return;
+  end if;
+
+  if cardinality(told_of) > 0 then
+    perform troupe.lock_spaces(told_of, null);
   end if;
 
   -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
@@ -1093,7 +1164,7 @@ begin
       'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
       'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
       'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq)
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
     || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
@@ -1252,6 +1323,22 @@ exception when foreign_key_violation then
   return 'entity_in_use';
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.delete_plans(p_project uuid, p_entity uuid, p_ids uuid[], p_run uuid, p_epoch integer, p_worker uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  gone int;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  delete from troupe.plans p where p.project_id = p_project and p.entity_id = p_entity and p.id = any(p_ids);
+  get diagnostics gone = row_count;
+  return jsonb_build_object('ok', true, 'deleted', gone);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.delete_space(p_project uuid, p_space uuid, p_actor_kind text, p_actor text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1290,11 +1377,14 @@ CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, 
  LANGUAGE plpgsql
 AS $function$
 declare
-  thread uuid; is_serial boolean; data jsonb; told jsonb;
+  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
 begin
-  select r.thread_id, r.serial into thread, is_serial from troupe.runs r where r.id = p_run;
+  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
   -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
+  if v_door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
@@ -1320,23 +1410,23 @@ CREATE OR REPLACE FUNCTION troupe.end_wait(p_run uuid, p_call text, p_how text)
  LANGUAGE plpgsql
 AS $function$
 declare
-  w troupe.reply_waits; r troupe.runs; output jsonb; v_step int; queued boolean;
+  w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;
 begin
   delete from troupe.reply_waits x where x.run_id = p_run and x.call_id = p_call returning * into w;
   if not found then
     return false;
   end if;
   select * into r from troupe.runs x where x.id = p_run;
-  output := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
+  told := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
     'waitDuration', round(extract(epoch from now() - w.started_at) * 1000));
-  update troupe.tool_calls c set status = 'completed', output = end_wait.output, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
+  update troupe.tool_calls c set status = 'completed', output = told, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
     where c.run_id = p_run and c.call_id = p_call and c.waits_for is not null returning c.step into v_step;
   if not found then
     return false;
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   perform troupe.append(r.thread_id, p_run,
-    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', output, 'error', null))),
+    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', told, 'error', null))),
     jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step, 'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
@@ -1368,6 +1458,9 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id in (p_space, r.active_space_id) order by t.id for no key update;
   select t.last_message_seq into last_seq from troupe.threads t where t.id = p_space;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  end if;
   if p_space is distinct from r.active_space_id then
     update troupe.runs x set active_space_id = p_space, updated_at = now() where x.id = p_run;
     about := jsonb_build_object('entityId', r.entity_id, 'agentName', (select e.display_name from troupe.entities e where e.id = r.entity_id));
@@ -1394,13 +1487,16 @@ CREATE OR REPLACE FUNCTION troupe.expire(p_limit integer)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; r record; c record; left_open int; over boolean; expired int := 0; canceled int := 0; queued int := 0;
+  ids uuid[]; r record; c record; left_open int; over boolean; replies boolean; expired int := 0; canceled int := 0; queued int := 0;
 begin
   select coalesce(array_agg(id order by id), '{}') into ids from (
     select x.id from troupe.runs x where x.status in ('waiting_tool', 'waiting_reply') and x.wait_deadline <= now()
     order by x.wait_deadline limit p_limit for no key update skip locked) y;
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
+  end if;
+  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
+    perform troupe.lock_spaces(ids, null);
   end if;
   perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
   for r in select x.id, x.thread_id, x.status, x.deadline_at from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
@@ -1410,6 +1506,12 @@ begin
       canceled := canceled + 1;
       continue;
     end if;
+    -- Replies that did not come are no failure: the call ends with those that did. Its wait may be gone with its space; then it expires.
+    for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
+      where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
+      perform troupe.end_wait(r.id, c.call_id, case when c.some then 'partial_timeout' else 'timeout' end);
+      expired := expired + 1;
+    end loop;
     for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
         error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
       where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error, x.edited, x.args loop
@@ -1421,9 +1523,16 @@ begin
           'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
       expired := expired + 1;
     end loop;
+    -- The last wait for a reply that ends queues the run by itself.
+    if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
+      queued := queued + 1;
+      continue;
+    end if;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
+    replies := left_open > 0 and r.status = 'waiting_tool' and not exists (
+      select from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null and x.waits_for <> 'reply');
     update troupe.runs x set open_calls = left_open,
-      status = case when left_open = 0 then 'queued'::troupe.run_status else x.status end,
+      status = case when left_open = 0 then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
       run_at = case when left_open = 0 then now() else x.run_at end,
       wait_state = case when left_open = 0 then null else x.wait_state end,
       wait_deadline = case when left_open = 0 then null else least(x.deadline_at,
@@ -1433,6 +1542,8 @@ begin
     if left_open = 0 then
       queued := queued + 1;
       perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+    elsif replies then
+      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
@@ -1445,6 +1556,34 @@ CREATE OR REPLACE FUNCTION troupe.expired()
 AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.fire_plan(p_plan uuid, p_version integer, p_next timestamp with time zone, p_item jsonb, p_why text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  p troupe.plans; item jsonb := p_item; started jsonb;
+begin
+  select * into p from troupe.plans x where x.id = p_plan for no key update;
+  if not found or p.status <> 'pending' or p.version <> p_version or p.next_run_at > now() then
+    return jsonb_build_object('ok', false);
+  end if;
+  if item is null then
+    insert into troupe.audit_log (project_id, actor_kind, action, target, data)
+      values (p.project_id, 'system', 'plan.skipped', p.id, jsonb_build_object('name', p.name, 'dueAt', p.next_run_at, 'why', p_why));
+  else
+    item := jsonb_set(item, '{run,trigger}', jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction', p.instruction,
+      'scheduledAt', to_char(p.next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
+    started := troupe.start(item);
+    if not (started->>'ok')::boolean then
+      raise exception 'the run of plan % could not be started: %', p_plan, started->>'code';
+    end if;
+  end if;
+  update troupe.plans x set status = case when p_next is null then 'completed' else 'pending' end, next_run_at = p_next, version = x.version + 1, updated_at = now(),
+    last_run_at = case when started is null then x.last_run_at else now() end, last_run_id = coalesce((started->>'run')::uuid, x.last_run_id)
+    where x.id = p_plan;
+  return jsonb_build_object('ok', true, 'run', started->'run');
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.folded(name text)
  RETURNS text
@@ -1510,6 +1649,24 @@ begin
     r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
   perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.hand_over(p_run uuid, p_call text, p_epoch integer, p_worker uuid, p_waits_for text, p_deadline_ms bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.runs r where r.id = p_run for no key update;
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return false;
+  end if;
+  update troupe.tool_calls c set status = 'requested', waits_for = p_waits_for::troupe.waits_for, deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
+    where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
+  -- Not found: it was handed over before, and may be settled by now.
+  if found then
+    update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
+  end if;
+  return true;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.has_run(p_run uuid, p_epoch integer, p_worker uuid)
@@ -1595,7 +1752,9 @@ begin
     attempt = coalesce(p_attempt, case when h.step > r.step then 0 else r.attempt end),
     model_index = coalesce(p_model, r.model_index),
     open_calls = case when p_mode = 'ended' then 0 else r.open_calls + p_outside end,
-    status = case p_mode when 'parked' then 'waiting_tool' when 'go' then 'running' else p_target end::troupe.run_status,
+    status = case p_mode when 'parked' then case when p_target is null and not exists (
+        select from troupe.tool_calls c where c.run_id = p_run and c.waits_for is not null and c.waits_for <> 'reply') then 'waiting_reply' else 'waiting_tool' end
+      when 'go' then 'running' else p_target end::troupe.run_status,
     worker_id = case when p_mode = 'go' then r.worker_id end,
     run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else r.run_at end,
     wait_state = case when p_mode = 'parked' then p_extra->'waitState' end,
@@ -1616,6 +1775,13 @@ begin
   return promoted;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.lock_plans(p_entity uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_advisory_xact_lock(hashtextextended('troupe.plans:' || p_entity, 0))
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.lock_space(p_project uuid, p_space uuid, p_by uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -1632,6 +1798,18 @@ begin
   end if;
   select m.role into v_role from troupe.memberships m where m.space_id = p_space and m.entity_id = p_by;
   return case when v_role is null then 'space_not_found' when v_role <> 'admin' then 'not_an_admin' end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.lock_spaces(p_runs uuid[], p_spaces uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from troupe.threads t where t.id in (
+    select r.space_id from troupe.runs r where r.id = any(p_runs)
+    union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
+    union select (c.shown->>'spaceId')::uuid from troupe.tool_calls c where c.run_id = any(p_runs) and c.shown is not null and c.status in ('requested', 'running', 'in_doubt')
+    union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.mark_read(p_project uuid, p_space uuid, p_entity uuid, p_message uuid)
@@ -1800,6 +1978,19 @@ begin
     perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
     perform troupe.promote(r.thread_id, null);
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.plan_armed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    perform troupe.arm_plan(old.id, null);
+  elsif tg_op = 'INSERT' or new.next_run_at is distinct from old.next_run_at then
+    perform troupe.arm_plan(new.id, new.next_run_at);
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.post(item jsonb)
@@ -2194,6 +2385,24 @@ begin
   return n;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.rearm_plans(p_late interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  late uuid; armed int := 0;
+begin
+  for late in select p.id from troupe.plans p where p.status = 'pending' and p.next_run_at < now() - p_late
+      and not exists (select from graphile_worker.jobs j where j.key = 'plan:' || p.id and j.attempts < j.max_attempts)
+    order by p.next_run_at limit 1000 loop
+    perform troupe.arm_plan(late, now());
+    armed := armed + 1;
+  end loop;
+  perform graphile_worker.complete_jobs(array(select j.id from graphile_worker.jobs j
+    where j.task_identifier = 'fire_plan' and j.key is null and j.locked_at is null and j.attempts >= j.max_attempts));
+  return armed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2374,6 +2583,42 @@ begin
   return jsonb_build_object('ok', true);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.set_plans(p_project uuid, p_agent uuid, p_entity uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid, p_call text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held int; twice text; by_call text := p_run || ':' || p_call;
+begin
+  perform troupe.lock_plans(p_entity);
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  select min(i->>'name') into twice from jsonb_array_elements(p_items) i group by troupe.folded(i->>'name') having count(*) > 1 limit 1;
+  if twice is not null then
+    return jsonb_build_object('ok', false, 'code', 'name_twice', 'name', twice);
+  end if;
+  if not exists (select from troupe.plans p where p.entity_id = p_entity and p.set_by = by_call) then
+    select count(*) into held from troupe.plans p where p.entity_id = p_entity and p.status = 'pending'
+      and troupe.folded(p.name) not in (select troupe.folded(i->>'name') from jsonb_array_elements(p_items) i);
+    if held + jsonb_array_length(p_items) > p_most then
+      return jsonb_build_object('ok', false, 'code', 'too_many', 'held', held);
+    end if;
+    insert into troupe.plans as p (id, project_id, agent_id, entity_id, name, instruction, run_after, scheduled_at, cron, time_zone, next_run_at, set_by)
+      select (i->>'id')::uuid, p_project, p_agent, p_entity, i->>'name', coalesce(i->>'instruction', ''), i->>'runAfter', (i->>'scheduledAt')::timestamptz,
+        i->>'cron', i->>'timeZone', (i->>'nextRunAt')::timestamptz, by_call
+      from jsonb_array_elements(p_items) i
+      on conflict (entity_id, troupe.folded(name)) do update set name = excluded.name, run_after = excluded.run_after, scheduled_at = excluded.scheduled_at,
+        cron = excluded.cron, time_zone = excluded.time_zone, next_run_at = excluded.next_run_at, status = 'pending', set_by = by_call,
+        -- What is not said of it stays.
+        instruction = coalesce((select i->>'instruction' from jsonb_array_elements(p_items) i where i->>'id' = excluded.id::text), p.instruction),
+        version = p.version + 1, updated_at = now();
+  end if;
+  return jsonb_build_object('ok', true, 'plans', (
+    select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'nextRunAt', p.next_run_at, 'created', p.id = (i->>'id')::uuid) order by o)
+    from jsonb_array_elements(p_items) with ordinality x(i, o) join troupe.plans p on p.entity_id = p_entity and troupe.folded(p.name) = troupe.folded(i->>'name')));
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2383,17 +2628,20 @@ CREATE OR REPLACE FUNCTION troupe.settle(p_run uuid, p_call text, p_outcome json
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean;
+  r troupe.runs; c troupe.tool_calls; target text := p_outcome->>'status'; queued boolean; is_edited boolean; replies boolean;
 begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_found');
-  elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+  elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error', c.error, 'settledBy', c.settled_by);
   elsif c.deadline <= now() then
@@ -2419,19 +2667,23 @@ begin
       jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
         'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
   end if;
-  queued := r.status = 'waiting_tool' and r.open_calls = 1;
+  queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
+  replies := not queued and r.status = 'waiting_tool' and not exists (
+    select from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null and o.waits_for <> 'reply');
   update troupe.runs x set open_calls = x.open_calls - 1,
-    status = case when queued then 'queued'::troupe.run_status else x.status end,
+    status = case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else x.status end,
     run_at = case when queued then now() else x.run_at end,
     wait_state = case when queued then null else x.wait_state end,
-    wait_deadline = case when queued then null when x.status = 'waiting_tool' then least(x.deadline_at,
+    wait_deadline = case when queued then null when x.status in ('waiting_tool', 'waiting_reply') then least(x.deadline_at,
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null)) else x.wait_deadline end,
     updated_at = now()
     where x.id = p_run;
   if queued then
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
+  elsif replies then
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
   end if;
-  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status else r.status end,
+  return jsonb_build_object('ok', true, 'queued', queued, 'status', case when queued then 'queued'::troupe.run_status when replies then 'waiting_reply' else r.status end,
     'openCalls', r.open_calls - 1, 'thread', r.thread_id);
 end $function$;
 
@@ -2450,6 +2702,9 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
   perform 1 from troupe.tool_calls x where x.run_id = p_run and x.call_id in (select i->>'call' from jsonb_array_elements(p_items) i)
     order by x.call_id for no key update;
   for item in select i from jsonb_array_elements(p_items) i loop
@@ -2460,7 +2715,7 @@ begin
     elsif c.waits_for is null and c.settled_by = p_by and c.status::text = item->'outcome'->>'status'
       and c.output is not distinct from item->'outcome'->'output' and c.error is not distinct from item->'outcome'->'error' then
       repeated := repeated + 1;
-    elsif c.waits_for is null or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
+    elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply', 'queued') then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open'));
     elsif c.deadline <= now() then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_open', 'status', 'expired', 'waitsFor', null));
@@ -2481,6 +2736,71 @@ begin
   return answer || jsonb_build_object('repeated', repeated);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.shortened(p_text text, p_most integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when length(p_text) > p_most then left(p_text, p_most) || '…' else p_text end
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.show_call()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_space uuid := (new.shown->>'spaceId')::uuid; v_message uuid := (new.shown->>'messageId')::uuid;
+  state text := troupe.shown_state(new.status, new.waits_for); before text; ended boolean; line text; told jsonb; about jsonb;
+  v_seq bigint; event_base bigint; said int := 0;
+begin
+  if tg_op = 'UPDATE' then
+    before := troupe.shown_state(old.status, old.waits_for);
+    if before = state and old.args = new.args then
+      return null;
+    end if;
+  end if;
+  ended := state in ('complete', 'error');
+  -- Shown by its result alone: nothing of it is there before.
+  if not ended and new.shown->>'when' = 'result' then
+    return null;
+  end if;
+  line := new.tool || case when (new.shown->>'input')::boolean then '(' || troupe.shortened(new.args::text, 200) || ')' else '' end
+    || case state when 'complete' then case when (new.shown->>'output')::boolean then ' → ' || troupe.shortened(coalesce(new.output::text, 'null'), 500) else ' → done' end
+      when 'error' then ' → failed: ' || troupe.shortened(coalesce(new.error->>'message', new.status::text), 500)
+      when 'requires_action' then ' → waits for an answer' else ' …' end;
+  told := jsonb_build_object('text', line, 'tool', jsonb_build_object('callId', new.call_id, 'name', new.tool, 'status', state)
+    || case when (new.shown->>'input')::boolean then jsonb_build_object('arguments', new.args) else '{}' end
+    || case when state = 'complete' and (new.shown->>'output')::boolean then jsonb_build_object('result', new.output) else '{}' end
+    || case when state = 'error' then jsonb_build_object('error', jsonb_build_object('code', coalesce(new.error->>'code', new.status::text),
+      'message', coalesce(new.error->>'message', new.status::text))) else '{}' end
+    || case when new.shown ? 'customUI' then jsonb_build_object('customUI', new.shown->'customUI') else '{}' end);
+  update troupe.messages m set content = told where m.id = v_message and m.thread_id = v_space returning m.seq into v_seq;
+  said := case when found then 0 else 1 end;
+  -- Whoever saw it before has not seen this of it.
+  if said = 0 then
+    update troupe.memberships m set seen = m.seen - int8multirange(int8range(v_seq, v_seq, '[]'))
+      where m.space_id = v_space and m.seen @> v_seq and m.entity_id <> (select r.entity_id from troupe.runs r where r.id = new.run_id);
+  end if;
+  -- What a model calls a space may be anything: nothing is said where its agent is no member, and nothing where there is none.
+  if v_seq is null and not exists (select from troupe.memberships m join troupe.runs r on r.id = new.run_id and r.entity_id = m.entity_id where m.space_id = v_space) then
+    return null;
+  end if;
+  update troupe.threads t set last_message_seq = t.last_message_seq + said, last_event_seq = t.last_event_seq + 1 where t.id = v_space
+    returning case when said = 1 then t.last_message_seq else v_seq end, t.last_event_seq into v_seq, event_base;
+  if said = 1 then
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step)
+      select v_space, v_seq, v_message, 'tool_call', told, new.call_id, r.entity_id, new.run_id, new.step from troupe.runs r where r.id = new.run_id;
+    perform troupe.note_shown(new.run_id, v_space, v_seq, v_seq);
+  end if;
+  about := jsonb_build_object('id', new.call_id, 'tool', new.tool)
+    || case when state = 'requires_action' then jsonb_build_object('waitsFor', new.waits_for, 'deadlineMs', round(extract(epoch from new.deadline - now()) * 1000)) else '{}' end
+    || case when state = 'error' then jsonb_build_object('status', new.status, 'code', coalesce(new.error->>'code', new.status::text)) else '{}' end;
+  insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step) values (v_space, event_base,
+    case state when 'complete' then 'tool.completed' when 'error' then 'tool.failed' when 'requires_action' then 'tool.waiting' else 'tool.started' end,
+    about, v_seq, new.run_id, new.step);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.show_prompt(p_run uuid, p_epoch integer, p_worker uuid, p_space uuid, p_from bigint, p_upto bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2496,6 +2816,15 @@ begin
     from troupe.runs r where r.id = p_run and r.space_id = p_space and r.trigger ? 'sequence';
   return true;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.shown_state(p_status troupe.call_status, p_waits_for troupe.waits_for)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_status = 'completed' then 'complete' when p_waits_for is not null then 'requires_action'
+    when p_status in ('requested', 'running') then 'running' else 'error' end
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer, p_units integer)
  RETURNS jsonb
@@ -2758,12 +3087,12 @@ CREATE OR REPLACE FUNCTION troupe.steps(p_worker uuid, p_count integer[], p_orde
 AS $function$
 declare
   n constant int := cardinality(p_run);
-  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int;
+  done int; message_base bigint[]; event_base bigint[]; foreigners boolean; verdicts jsonb; i int; told uuid[];
 begin
   -- 1. Runs that end: their rows, with what might keep them going.
   if f_item is not null then
-    select count(*) into done from (
-      select from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
+    select count(*), array_agg(y.id) filter (where y.door = 'space') into done, told from (
+      select r.id, r.door from unnest(p_count) k join troupe.runs r on r.id = p_run[f_item[k]]
         where k between 1 and cardinality(f_item) and r.steers <= f_steers[k] for no key update of r) y;
     if done < cardinality(f_item) then
       raise exception 'troupe.steps: a run was steered' using errcode = 'TR001';
@@ -2786,14 +3115,19 @@ begin
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
   end if;
 
-  -- 3. Calls that end. The fence makes a mismatch impossible; if it happens, stop.
+  -- Where spaces are told of an end, they come before the threads of runs.
+  if told is not null then
+    perform troupe.lock_spaces(told, null);
+  end if;
+
+  -- 3. Calls that end. One that was handed over meanwhile is not the worker's to end.
   if x_item is not null then
     update troupe.tool_calls c set status = x_status[k], output = case when x_status[k] = 'completed' then x_output->(k - 1) end, error = nullif(x_error->(k - 1), 'null'), settled_at = now()
       from unnest(p_count) k
       where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k] and c.status = 'running';
     get diagnostics done = row_count;
     if done < cardinality(x_item) then
-      raise exception 'troupe.steps: a call is not open';
+      raise exception 'troupe.steps: a call is not open' using errcode = 'TR003';
     end if;
   end if;
 
@@ -2944,6 +3278,26 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.tell_unsaid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; v_space uuid; v_message uuid := troupe.id_from(new.run_id || ':' || new.call_id);
+begin
+  select * into r from troupe.runs x where x.id = new.run_id;
+  if r.door <> 'space' or exists (select from troupe.messages m where m.id = v_message) then
+    return null;
+  end if;
+  v_space := troupe.space_of_call(new.run_id, new.call_id);
+  if exists (select from troupe.memberships m where m.space_id = v_space and m.entity_id = r.entity_id) then
+    perform troupe.append(v_space, new.run_id, null, jsonb_build_array(jsonb_build_object('type', 'message.failed', 'step', new.step, 'data', jsonb_build_object(
+      'streamId', v_message, 'entityId', r.entity_id, 'code', coalesce(new.error->>'code', new.output->>'code', new.status::text),
+      'message', coalesce(new.error->>'message', new.output->>'error', new.status::text)))));
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3005,6 +3359,9 @@ CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX plans_agent ON troupe.plans USING btree (agent_id, id DESC);
+CREATE INDEX plans_due ON troupe.plans USING btree (next_run_at) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX plans_name ON troupe.plans USING btree (entity_id, troupe.folded(name));
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX reply_waits_space ON troupe.reply_waits USING btree (space_id);
 CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
@@ -3018,6 +3375,7 @@ CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_i
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
 CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
+CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
@@ -3038,8 +3396,18 @@ CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshot
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
 
+CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EACH ROW EXECUTE FUNCTION troupe.plan_armed();
+
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
+
+CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
+
+CREATE TRIGGER tool_calls_show_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
+
+CREATE TRIGGER tool_calls_unsaid AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status <> old.status) AND ((new.status = ANY (ARRAY['failed'::troupe.call_status, 'canceled'::troupe.call_status, 'expired'::troupe.call_status, 'in_doubt'::troupe.call_status])) OR (new.output @> '{"success": false}'::jsonb)))) EXECUTE FUNCTION troupe.tell_unsaid();
+
+CREATE TRIGGER tool_calls_unsaid_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status = 'failed'::troupe.call_status))) EXECUTE FUNCTION troupe.tell_unsaid();

@@ -8,6 +8,9 @@ export interface Frame {
   type: string;
   runId: string | null;
   step: number | null;
+  /** The message or the call that it is about, where it may take the place of what was live. */
+  streamId: string | null;
+  callId: string | null;
   bytes: Buffer;
 }
 
@@ -18,9 +21,15 @@ export const TYPING = 'space.typing';
 const RETRY_MS = 1_000;
 
 export function eventFrame(stored: StoredEvent, log: LogName): Frame {
-  const { seq, type, runId, step } = stored;
+  const { seq, type, runId, step, data } = stored;
   const bytes = frame(type, presentEvent(stored, log), `id: ${seq}\n`);
-  return { seq, type, runId, step, bytes };
+  const streamId = type.startsWith('message.') ? textIn(data?.streamId) : null;
+  const callId = type.startsWith('tool.') ? textIn(data?.id) : null;
+  return { seq, type, runId, step, streamId, callId, bytes };
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 export function deltaFrame(delta: Delta): Buffer {

@@ -1,9 +1,9 @@
 import type { Delta, Json } from '@troupe/protocol';
 import { deltaFrame } from './frame.ts';
-import type { Speaker, SpokenDelta } from './line.ts';
+import type { ElsewherePiece, Speaker, SpokenDelta } from './line.ts';
 
 /** UTF-16 units in one piece to other processes: escaped at its worst, it still fits a notice of 8,000 bytes. */
-const PIECE = 1_100;
+const PIECE = 1_050;
 /** A model that never stops is stopped elsewhere; here it must not fill the memory first. */
 const LONGEST = 1_000_000;
 
@@ -17,6 +17,9 @@ export interface Piece {
   type: Delta['type'];
   call?: string;
   name?: string;
+  /** In another thread than its run's: the message that will take its place, and who speaks. */
+  stream?: string;
+  entity?: string;
   offset: number;
   text: string;
 }
@@ -31,6 +34,8 @@ export class LiveText {
   text = '';
   /** How much of it other processes were told. */
   told = 0;
+  /** Which time of asking a model it comes from, where it is said in another thread than its run's. */
+  thought = 0;
   #last: { from: number; to: number; bytes: Buffer } | null = null;
 
   constructor(about: Omit<Piece, 'offset' | 'text'>, own: boolean) {
@@ -42,7 +47,7 @@ export class LiveText {
   frameFrom(offset: number): Buffer {
     const to = this.text.length;
     if (this.#last?.from !== offset || this.#last.to !== to) {
-      const { type, run, step, call, name } = this.about;
+      const { type, run, step, call, name, stream, entity } = this.about;
       const bytes = deltaFrame({
         type,
         runId: run,
@@ -51,6 +56,8 @@ export class LiveText {
         text: this.text.slice(offset),
         ...(call === undefined ? {} : { callId: call }),
         ...(name === undefined ? {} : { name }),
+        ...(stream === undefined ? {} : { streamId: stream }),
+        ...(entity === undefined ? {} : { entityId: entity }),
       });
       this.#last = { from: offset, to, bytes };
     }
@@ -66,6 +73,8 @@ export class LiveText {
 /** What is being written in all threads of a process, its own and what it heard of. Gone with the commit that stores it. */
 export class Live {
   readonly #threads = new Map<string, Map<string, LiveText>>();
+  /** By run, the other threads that it is about to speak in. */
+  readonly #places = new Map<string, Set<string>>();
   #order = 0;
 
   of(thread: string): Iterable<LiveText> {
@@ -97,6 +106,43 @@ export class Live {
     return live;
   }
 
+  /** A call of a run of this process is about to say something in another thread. A model that is asked again begins again. */
+  writeElsewhere(run: Speaker, step: number, thought: number, piece: ElsewherePiece): LiveText {
+    const type = piece.type === 'message' ? 'message.delta' : 'tool.delta';
+    const known = this.#find(piece.thread, run.id, step, type, piece.callId);
+    let live = known?.own && known.about.epoch === run.epoch && known.thought === thought ? known : null;
+    if (!live) {
+      const { thread, callId: call, name, streamId: stream, entityId } = piece;
+      const about = { thread, run: run.id, step, epoch: run.epoch, order: ++this.#order, type } as const;
+      live = new LiveText(
+        { ...about, call, name, stream, ...(entityId === null ? {} : { entity: entityId }) },
+        true,
+      );
+      live.thought = thought;
+      this.#put(live);
+      const places = this.#places.get(run.id) ?? new Set();
+      this.#places.set(run.id, places.add(thread));
+    }
+    if (live.text.length < LONGEST) live.text += piece.text.slice(0, LONGEST);
+    return live;
+  }
+
+  /** What calls of a run of this process were about to say elsewhere is said, or never will be. Null: all of them. */
+  said(run: string, calls: readonly string[] | null): void {
+    for (const thread of this.#places.get(run) ?? []) {
+      this.#drop(
+        thread,
+        ({ own, about }) => own && about.run === run && (calls === null || calls.includes(about.call!)),
+      );
+    }
+    if (calls === null) this.#places.delete(run);
+  }
+
+  /** The log of a thread has it, or says that it never will. */
+  stored(thread: string, is: (about: LiveText['about']) => boolean): void {
+    this.#drop(thread, ({ about }) => about.stream !== undefined && is(about));
+  }
+
   /** A piece from elsewhere. False where one before it is missing. */
   hear({ offset, text, ...about }: Piece): boolean {
     const { thread, run, step, type, call, epoch, order } = about;
@@ -119,17 +165,18 @@ export class Live {
 
   /** Forgets what a run was saying, up to a step. */
   end(thread: string, run: string, step = Number.POSITIVE_INFINITY): void {
-    const texts = this.#threads.get(thread);
-    if (!texts) return;
-    for (const [key, { about }] of texts) if (about.run === run && about.step <= step) texts.delete(key);
-    if (texts.size === 0) this.#threads.delete(thread);
+    this.#drop(thread, ({ about }) => about.run === run && about.step <= step);
   }
 
   /** Nobody here reads the thread any more: what others write there need not be kept. */
   leave(thread: string): void {
+    this.#drop(thread, ({ own }) => !own);
+  }
+
+  #drop(thread: string, is: (live: LiveText) => boolean): void {
     const texts = this.#threads.get(thread);
     if (!texts) return;
-    for (const [key, live] of texts) if (!live.own) texts.delete(key);
+    for (const [key, live] of texts) if (is(live)) texts.delete(key);
     if (texts.size === 0) this.#threads.delete(thread);
   }
 

@@ -4,7 +4,7 @@ import { type Database, lastEvents, type ThreadLog } from '../store/index.ts';
 import { connectedTo } from './envelope.ts';
 import { typeFilter } from './filter.ts';
 import { TYPING, typingFrame } from './frame.ts';
-import type { Hints, Line, Speaker, SpokenDelta } from './line.ts';
+import type { ElsewherePiece, Hints, Line, Speaker, SpokenDelta } from './line.ts';
 import { isPiece, Live, type LiveText } from './live.ts';
 import { isPassing } from './passing.ts';
 import { Reader } from './reader.ts';
@@ -61,6 +61,8 @@ export class Stream {
     line.setOnlooker({
       onTouched: (thread) => this.#touched(thread),
       onDelta: (run, step, delta) => this.#spoken(run, step, delta),
+      onLive: (run, step, thought, piece) => this.#spokenElsewhere(run, step, thought, piece),
+      onSaid: (run, calls) => this.#live.said(run.id, calls),
       onSilent: (run) => this.#silent(run),
       onHints: (hints) => this.#hear(hints),
     });
@@ -140,9 +142,17 @@ export class Stream {
   #spoken(run: Speaker, step: number, delta: SpokenDelta): void {
     // Models come from anywhere.
     if (typeof delta?.text !== 'string' || delta.text === '') return;
-    const text = this.#live.write(run, step, delta);
-    this.#topics.get(run.threadId)?.wake();
-    if (!this.#elsewhere.has(run.threadId)) return;
+    this.#written(this.#live.write(run, step, delta));
+  }
+
+  #spokenElsewhere(run: Speaker, step: number, thought: number, piece: ElsewherePiece): void {
+    if (piece.text !== '') this.#written(this.#live.writeElsewhere(run, step, thought, piece));
+  }
+
+  #written(text: LiveText): void {
+    const { thread } = text.about;
+    this.#topics.get(thread)?.wake();
+    if (!this.#elsewhere.has(thread)) return;
     this.#untold.add(text);
     this.#tellTimer ??= setTimeout(() => this.#tell(), TELL_MS);
   }
@@ -200,7 +210,7 @@ export class Stream {
 
   #hearPiece(piece: Parameters<Live['hear']>[0]): void {
     const topic = this.#topics.get(piece.thread);
-    if (!topic || topic.isSilent(piece.run, piece.step)) return;
+    if (!topic || topic.isSilent(piece)) return;
     if (this.#live.hear(piece)) {
       topic.wake();
       return;

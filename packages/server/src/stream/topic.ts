@@ -14,6 +14,7 @@ const TAIL_BYTES = 65_536;
 const TAIL_BYTES_EACH = 1_024;
 const PAGE = 100;
 const MOST_REMEMBERED = 32;
+const MOST_SAID = 256;
 
 const RUN_ENDS = new Set(['run.completed', 'run.failed', 'run.canceled', 'run.absorbed']);
 const RUN_BEGINS = new Set(['run.queued', 'run.started', 'run.resumed']);
@@ -35,6 +36,8 @@ export class Topic {
   readonly #pages = new Map<number, { frames: Promise<Frame[]>; last: number }>();
   /** By run, the last step whose answer is on disk: what still comes of it from elsewhere comes late. */
   readonly #silent = new Map<string, number>();
+  /** The last messages and calls of runs that are in the log. */
+  readonly #said = new Set<string>();
   #tail: Frame[] = [];
   #tailBytes = 0;
   /** Everything after this and up to `last` is in the tail. */
@@ -123,8 +126,15 @@ export class Topic {
   }
 
   /** What an event stores or gives up is no longer being written. */
-  #hush({ type, runId, step }: Frame): void {
+  #hush({ type, runId, step, streamId, callId }: Frame): void {
     if (runId === null) return;
+    if (streamId !== null || callId !== null) {
+      this.#live.stored(this.thread, ({ run, stream, call }) =>
+        streamId !== null ? stream === streamId : run === runId && call === callId,
+      );
+      this.#said.add(streamId ?? `${runId} ${callId}`);
+      if (this.#said.size > MOST_SAID) this.#said.delete(this.#said.values().next().value!);
+    }
     if (RUN_BEGINS.has(type)) this.#silent.delete(runId);
     const upTo = RUN_ENDS.has(type)
       ? Number.POSITIVE_INFINITY
@@ -139,8 +149,19 @@ export class Topic {
     if (this.#silent.size > MOST_REMEMBERED) this.#silent.delete(this.#silent.keys().next().value!);
   }
 
-  /** Whether an answer is on disk already. */
-  isSilent(run: string, step: number): boolean {
+  /** Whether an answer, or what a call was about to say here, is on disk already. */
+  isSilent({
+    run,
+    step,
+    stream,
+    call,
+  }: {
+    run: string;
+    step: number;
+    stream?: string;
+    call?: string;
+  }): boolean {
+    if (stream !== undefined && (this.#said.has(stream) || this.#said.has(`${run} ${call}`))) return true;
     return step <= (this.#silent.get(run) ?? 0);
   }
 

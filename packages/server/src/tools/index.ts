@@ -8,6 +8,7 @@ export type {
   Files,
   Findings,
   MemoryPart,
+  PlansPart,
   SecretValues,
   Todos,
   ToolParts,

@@ -1,4 +1,4 @@
-import type { GoalStatus, SnapshotTool, Todo } from '@troupe/protocol';
+import type { GoalStatus, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
 import type { ToolContext, ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 
@@ -56,6 +56,50 @@ export interface MemoryPart {
   deleteGoals(where: KeptByCall, ids: string[]): Promise<KeptDeleted>;
 }
 
+/** Whose plans a call is about, and the run that makes it. */
+export interface PlansByCall {
+  project: string;
+  agent: string;
+  entity: string;
+  run: string;
+  epoch: number;
+  worker: string;
+  call: string;
+}
+
+export interface GivenPlan {
+  name: string;
+  instruction?: string;
+  runAfter?: string;
+  scheduledAt?: string;
+  cron?: string;
+  timeZone?: string;
+}
+
+export interface KeptPlan {
+  id: string;
+  name: string;
+  instruction: string;
+  status: PlanStatus;
+  runAfter: string | null;
+  scheduledAt: Date | null;
+  cron: string | null;
+  timeZone: string | null;
+  nextRunAt: Date | null;
+  lastRunAt: Date | null;
+}
+
+/** The plans of an agent. Changes throw where a time cannot be, a limit is reached or the run is lost. */
+export interface PlansPart {
+  /** By name; all of them or none. */
+  set(
+    by: PlansByCall,
+    plans: GivenPlan[],
+  ): Promise<{ id: string; name: string; nextRunAt: string | null; created: boolean }[]>;
+  list(by: PlansByCall, status: PlanStatus | null, limit: number): Promise<KeptPlan[]>;
+  delete(by: PlansByCall, ids: string[]): Promise<number>;
+}
+
 /** What research found in a session. */
 export interface Findings {
   /** How many there are then. Throws `run_lost` for a worker that no longer has the run. */
@@ -103,6 +147,7 @@ export interface ToolParts {
   secrets: SecretValues;
   outgoing: Outgoing;
   memory: MemoryPart;
+  plans: PlansPart;
   findings: Findings;
   files: Files;
   todos: Todos;

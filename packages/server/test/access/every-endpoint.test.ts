@@ -84,7 +84,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
     [modelId, project, providerId],
   );
-  const toolId = newId();
+  const [toolId, planId] = [newId(), newId()];
   await db.pool.query(
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
     [toolId, project],
@@ -102,12 +102,18 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   expect(made).toEqual({ ok: true });
   const client = { clientKey: 'c', clientType: null, displayName: null, capabilities: {} };
   const { id: clientId } = await registerClient(db, ada, client);
+  await db.pool.query(
+    `insert into troupe.plans (id, project_id, agent_id, entity_id, name, run_after, next_run_at)
+      values ($1, $2, $3, $4, 'private', '1 day', now() + '1 day')`,
+    [planId, project, stage.cast.agent, stage.cast.entity],
+  );
   return {
     agentId: stage.cast.agent,
     entityId: ada.entityId!,
     spaceId,
     clientId,
     toolId,
+    planId,
     sessionId,
     runId: item.run.id,
     messageId: item.message.id,
@@ -313,6 +319,18 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST members agentId', 'POST', `/v1/spaces/${space.id}/members`, { agentId: ours.agentId }],
     ['POST read', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: ours.entityId }],
     ['POST read messageId', 'POST', `/v1/spaces/${space.id}/read`, { messageId: message, entityId: member }],
+    [
+      'POST space messages id',
+      'POST',
+      `/v1/spaces/${space.id}/messages`,
+      { content, senderId: member, id: message },
+    ],
+    [
+      'POST space messages senderId',
+      'POST',
+      `/v1/spaces/${space.id}/messages`,
+      { content, senderId: ours.entityId },
+    ],
     ['POST typing entityId', 'POST', `/v1/spaces/${space.id}/typing`, { entityId: ours.entityId }],
   ];
   const failed = await make(at, {});
@@ -347,6 +365,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/entities?agentId=${ours.agentId}`,
     `/v1/entities?externalId=ada`,
     `/v1/spaces?entityId=${ours.entityId}`,
+    `/v1/spaces/${space.id}/runs?entityId=${ours.entityId}`,
   ]) {
     const { status, text } = await ask('GET', query);
     if (status === 200) expect([query, JSON.parse(text).data]).toEqual([query, []]);
@@ -388,6 +407,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'GET /v1/runs agentId',
     'GET /v1/runs sessionId',
     'GET /v1/spaces entityId',
+    'GET /v1/spaces/{spaceId}/runs entityId',
     'PATCH /v1/agents/{agentId} defaultModelId',
     'PATCH /v1/agents/{agentId} fallbackModelIds',
     'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',
@@ -406,6 +426,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/runs/{runId}/retry modelId',
     'POST /v1/spaces/{spaceId}/members agentId',
     'POST /v1/spaces/{spaceId}/members entityId',
+    'POST /v1/spaces/{spaceId}/messages id',
+    'POST /v1/spaces/{spaceId}/messages senderId',
     'POST /v1/spaces/{spaceId}/read entityId',
     'POST /v1/spaces/{spaceId}/read messageId',
     'POST /v1/spaces/{spaceId}/typing entityId',

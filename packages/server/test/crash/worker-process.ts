@@ -4,10 +4,17 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import pg from 'pg';
 import { createPlainDoor } from '../../../testing/src/plain-door.ts';
 import { silentLogger } from '../../src/base/index.ts';
-import { Kernel, type Probe, type ToolContext, toModelMessages } from '../../src/kernel/index.ts';
+import {
+  HANDED_OVER,
+  Kernel,
+  type Probe,
+  type ToolAnswer,
+  type ToolContext,
+  toModelMessages,
+} from '../../src/kernel/index.ts';
 import { createModels } from '../../src/models/registry.ts';
 import { createScripted } from '../../src/models/scripted/index.ts';
-import { Database } from '../../src/store/index.ts';
+import { Database, handOver } from '../../src/store/index.ts';
 import { recordEffect } from './effects.ts';
 import type { Job, Numbered, Order, Report, Strike } from './orders.ts';
 
@@ -59,11 +66,15 @@ async function work(job: Job): Promise<string> {
       },
     },
   );
-  const execute = async (name: string, args: Json, context: ToolContext): Promise<Json> => {
+  const execute = async (name: string, args: Json, context: ToolContext): Promise<ToolAnswer> => {
     const { runId: run, callId: call, step, attempt, worker, epoch } = context;
     await recordEffect(book, { run, kind: 'tool', name, call, step, attempt, worker, epoch });
     if (hold.has(name)) await released;
     await delay(Number((args as JsonObject).ms ?? 0));
+    if (name === 'entrust') {
+      await handOver(db, { run, worker, epoch }, call, { waitsFor: 'task', deadlineMs: 60_000 });
+      return HANDED_OVER;
+    }
     return { done: name };
   };
   const kernel = new Kernel({

@@ -124,7 +124,7 @@ test('a tool is defined, changed and deleted; versions, audit log, names', async
     timeoutMs: 30_000,
     request: null,
     inputSchema: { type: 'object' },
-    display: { customUI: null, showInput: true, showOutput: true },
+    display: { customUI: null, when: 'always', showInput: true, showOutput: true },
   });
   expect(await done('GET', `/v1/tools/${made.id}`)).toEqual(made);
   expect(await done('GET', '/v1/tools?name=GREET')).toEqual({ data: [made], nextCursor: null });
@@ -250,7 +250,7 @@ test("the source's tool JSON loads as it stands", async () => {
   expect(await create({ name: 'placeOrder', ...post })).toMatchObject({
     effect: 'once',
     visible: true,
-    display: { customUI: 'OrderCard', showInput: false, showOutput: true },
+    display: { customUI: 'OrderCard', when: 'result', showInput: false, showOutput: true },
     request: {
       method: 'POST',
       headers: { Authorization: 'Bearer {{secrets.ORDERS_KEY}}' },

@@ -61,10 +61,14 @@ export async function allGone(db: Database): Promise<void> {
   });
 }
 
-/** Jobs in a process of their own: `note`, and `hang`, which never ends. */
-export async function jobsProcess(url: string): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('process.ts', import.meta.url));
-  const child = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Jobs in a process of their own; without another script `note`, and `hang`, which never ends. */
+export async function jobsProcess(
+  url: string,
+  script = new URL('process.ts', import.meta.url),
+): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(script), url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   after(() => end(child, 'SIGKILL'));
   for await (const line of createInterface({ input: child.stdout! })) if (line === 'started') return child;
   throw new Error(`the process ended with ${child.exitCode}`);

@@ -48,6 +48,7 @@ describe('absorbing a run', () => {
       status: 'queued',
       worker: null,
       thread: target.thread,
+      spaces: [null, null],
       trigger: { type: 'message', messageId: target.message, about: 'the bill' },
       actions: [],
     });

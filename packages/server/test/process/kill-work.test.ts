@@ -65,6 +65,10 @@ test('kill -9 of `work` in the middle of an answer: another `work` finishes it, 
     defaultModelId: model.id,
   });
   const session = await ask('POST', `/agents/${agent.id}/sessions`, {});
+  // Beside it, a plan that comes due in the meantime.
+  const planner = await ask('POST', '/agents', { name: 'planner' });
+  const plans = `/agents/${planner.id}/plans`;
+  const plan = await ask('POST', plans, { name: 'soon', runAfter: '1 second' });
   const path = `/agents/${agent.id}/sessions/${session.id}`;
   const reader = new Client(`http://127.0.0.1:${serve.port}/v1${path}`, { headers });
   after(() => reader.close());
@@ -102,4 +106,12 @@ test('kill -9 of `work` in the middle of an answer: another `work` finishes it, 
   ]);
   expect(await ask('GET', path)).toMatchObject({ status: 'pending' });
   expect(wire.heard).toHaveLength(2);
+  await until('the plan was fired', async () => {
+    const { status } = await ask<{ status: string }>('GET', `${plans}/${plan.id}`);
+    return status === 'completed';
+  });
+  const { rows: fired } = await admin.query(`select from troupe.runs where trigger->>'planId' = $1`, [
+    plan.id,
+  ]);
+  expect(fired).toHaveLength(1);
 });

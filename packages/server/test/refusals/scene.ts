@@ -74,17 +74,25 @@ export class Scene {
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
     await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });
     const { id: goalId } = await this.done('POST', `/v1/agents/${agentId}/goals`, { description: 'x' });
+    const { id: planId } = await this.done('POST', `/v1/agents/${agentId}/plans`, {
+      name: 'x',
+      runAfter: '1 day',
+    });
     const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
     const entityId = data[0].entityId;
     const { id: clientId } = await this.done('POST', '/v1/clients', { clientKey: 'c', entityId });
+    const said = { content: { text: 'x' }, user: 'u' };
+    const { id: spaceMessageId } = await this.done('POST', `/v1/spaces/${spaceId}/messages`, said);
     const more = {
       spaceId,
+      spaceMessageId,
       entityId,
       clientId,
       goalId,
+      planId,
       toolId,
       key: 'KEY',
       keyId,
@@ -123,7 +131,9 @@ export class Scene {
   }
 
   pathOf({ path }: Endpoint, instead: Record<string, string> = {}): string {
-    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => instead[name] ?? this.things[name] ?? newId());
+    const messages = path.startsWith('/v1/spaces/') ? { messageId: this.things.spaceMessageId! } : {};
+    const things: Record<string, string> = { ...this.things, ...messages, ...instead };
+    return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => things[name] ?? newId());
   }
 
   /** Everything that is stored, but when keys were used and what is kept for requests that are sent again. */

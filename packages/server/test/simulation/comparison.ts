@@ -62,7 +62,7 @@ export function told(method: Method, answer: unknown): unknown {
       return advanced;
     }
     case 'absorb': {
-      const { trigger: _, ...absorbed } = plain(answer);
+      const { trigger: _, spaces: __, ...absorbed } = plain(answer);
       return absorbed;
     }
     case 'disown':

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CancelReason, JsonObject } from '@troupe/protocol';
+import type { CancelReason, JsonObject, WaitsFor } from '@troupe/protocol';
 import type {
   Absorbed,
   Advanced,
@@ -226,6 +226,7 @@ export class ModelStore {
         error: call.error ?? null,
         attempt: 1,
         epoch: item.epoch,
+        shown: false,
         deadline: call.deadlineMs === undefined ? null : this.now() + call.deadlineMs,
         settledBy: null,
       });
@@ -313,6 +314,25 @@ export class ModelStore {
       steers: run.steers,
       ready: [...run.calls.values()].filter(isReady).map(storedCall),
     };
+  }
+
+  /** A call that the worker executes becomes one that somebody else settles. */
+  handOver(
+    by: { run: string; worker: string; epoch: number },
+    callId: string,
+    { waitsFor, deadlineMs }: { waitsFor: WaitsFor; deadlineMs: number },
+  ): boolean {
+    const run = this.runs.get(by.run)!;
+    if (run.status !== 'running' || run.epoch !== by.epoch || run.worker !== by.worker) return false;
+    const call = run.calls.get(callId)!;
+    // It was handed over before, and may be settled by now.
+    if (call.status !== 'running') return true;
+    call.status = 'requested';
+    call.waitsFor = waitsFor;
+    call.deadline = this.now() + deadlineMs;
+    run.openCalls += 1;
+    this.touched.add(run);
+    return true;
   }
 
   // ---- what others do to them

@@ -168,6 +168,19 @@ const mutants: Record<string, Partial<Rules>> = {
     );
     return [{ ...after, outside: 0 }, unparked];
   }),
+  'a call that was handed over is forgotten': deciding((state, input, then) => {
+    const [after, effects] = then(state, input);
+    if (input.type !== 'tool_handed_over' || effects.length > 0) return [after, effects];
+    return [{ ...after, outside: state.outside }, effects];
+  }),
+  'a call that was handed over gets a result': deciding((state, input, then) =>
+    then(
+      state,
+      input.type === 'tool_handed_over'
+        ? { type: 'tool_finished', call: { id: input.id, status: 'completed', output: null } }
+        : input,
+    ),
+  ),
   'a call that was let through is overlooked': deciding((state, input, then) =>
     then(
       state,

@@ -6,6 +6,7 @@ const METHODS = [
   'claim',
   'advance',
   'resync',
+  'handOver',
   'settle',
   'expire',
   'cancel',

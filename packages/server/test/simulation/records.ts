@@ -174,6 +174,7 @@ export function toClaimed(run: RunRecord, thread: ThreadRecord, now: number): Cl
     outputTokens: run.outputTokens,
     cost: run.cost,
     budgetIds: null,
+    spaceId: null,
     metadata: {},
     messages: [...thread.messages],
     lastSeq: thread.lastMessageSeq,

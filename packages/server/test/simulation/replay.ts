@@ -10,6 +10,7 @@ import {
   disown,
   expire,
   forgetWorker,
+  handOver,
   heldBy,
   lockHolders,
   post,
@@ -132,6 +133,7 @@ const CALLS: Record<Method, (db: Database, ...args: any[]) => Promise<unknown>> 
   claim: (db, worker: string, limit: number) => claim(db, worker, limit, ['plain'], {}),
   advance: async (db, item: AdvanceItem) => (await commitMany(db, [item]))[0],
   resync: (db, run: string, known: number) => resync(db, run, known),
+  handOver: (db, by: Fence, call: string, how: Parameters<typeof handOver>[3]) => handOver(db, by, call, how),
   settle: (db, run: string, call: string, outcome: SettleOutcome, by: string, message: string) =>
     settle(db, run, call, outcome, by, message),
   expire: (db, limit: number) => expire(db, limit),

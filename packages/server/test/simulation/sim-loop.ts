@@ -184,13 +184,32 @@ export class SimLoop {
     const execution = effects.begin(this.run.id, id, this.#held, timeline.now);
     yield* this.#worker.sleep(random.between(1, random.pick([10, 100, 2_000])));
     if (tool === 'absorb') yield* this.#absorb();
+    const handedOver = tool === 'pass' && (yield* this.#handOver(id));
     if (signal !== this.#signal || this.gone) return;
+    if (handedOver) {
+      this.#calls.delete(id);
+      this.#doing.executing.delete(id);
+      this.dispatch({ type: 'tool_handed_over', id });
+      return;
+    }
     const finished: FinishedCall = random.chance(0.85)
       ? { id, status: 'completed', output: { execution } }
       : { id, status: 'failed', error: { code: 'tool_error', message: 'It did not work.' } };
     this.#calls.delete(id);
     this.#doing.executing.delete(id);
     this.dispatch({ type: 'tool_finished', call: finished });
+  }
+
+  /** The tool makes somebody else settle its call, in a transaction of its own. */
+  *#handOver(call: string): Course<boolean> {
+    const { store, random } = this.#world;
+    const by = { run: this.run.id, worker: this.#worker.incarnation, epoch: this.run.epoch };
+    const how = { waitsFor: 'task' as const, deadlineMs: random.int(500, 8_000) };
+    const done = yield* this.#untilAnswered('hand over', () => store.handOver(by, call, how));
+    this.#world.count(`hand-over:${done}`);
+    // Somebody may settle it at once.
+    if (done) yield* this.#worker.sleep(random.between(1, random.pick([1, 50, 1_000])));
+    return done;
   }
 
   *#absorb(): Course {
@@ -313,6 +332,8 @@ function detail(input: RunInput): string {
       return ` ${input.settlement.calls.map((call) => `${call.id}=${call.tool}`).join(' ') || (input.settlement.end ? 'end' : 'not yet')}`;
     case 'committed':
       return ` ${input.mode} open ${input.openCalls ?? '?'} ready ${input.ready?.map((call) => call.id).join(' ') ?? '?'}`;
+    case 'tool_handed_over':
+      return ` ${input.id}`;
     case 'tool_finished':
       return ` ${input.call.id} ${input.call.status}`;
     default:

@@ -41,6 +41,7 @@ describe.skipIf(only !== null)('the simulation', () => {
     model_failed: 1_000,
     budget_denied: 500,
     tool_finished: 10_000,
+    tool_handed_over: 1_000,
     committed: 10_000,
     commit_failed: 100,
     lost: 500,

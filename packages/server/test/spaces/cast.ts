@@ -1,5 +1,5 @@
 import type { Script } from '@troupe/server';
-import { SpaceStage } from './space-stage.ts';
+import { SpaceStage, type StageOptions } from './space-stage.ts';
 
 export type Turns = Exclude<Script, (...args: never[]) => unknown>;
 export type Request = Parameters<Extract<Script, (...args: never[]) => unknown>>[0];
@@ -23,12 +23,14 @@ export const enter = (spaceId: string) => calls(call('enter_space', { spaceId })
 export const end = { text: 'Done.' };
 
 /** A stage whose agents do what their part says, by their name; one without a part says nothing. */
-export async function openCast(): Promise<{ stage: SpaceStage; parts: Map<string, Part> }> {
+export async function openCast(
+  more: StageOptions = {},
+): Promise<{ stage: SpaceStage; parts: Map<string, Part> }> {
   const parts = new Map<string, Part>();
   const stage = await SpaceStage.open(async (request) => {
     const turns = await parts.get(nameIn(request.system))?.(request);
     return turns?.[request.step - 1] ?? end;
-  });
+  }, more);
   return { stage, parts };
 }
 

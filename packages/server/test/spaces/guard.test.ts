@@ -151,8 +151,17 @@ test('an agent whose model is gone hears of it in words, and the message is not 
   const { runs } = await stage.say(space, ann, 'Hello');
   expect(runs).toHaveLength(2);
   await stage.quiet();
-  const working = runs.find(({ entityId }) => entityId === bea.entityId)!;
-  expect((await stage.run(working.id)).status).toBe('completed');
+  const of = (entity: string) => stage.run(runs.find(({ entityId }) => entityId === entity)!.id);
+  expect((await of(bea.entityId)).status).toBe('completed');
+  const failed = await of(ada.entityId);
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'unknown_model' } });
+  expect((await stage.events(space)).find(({ type }) => type === 'run.failed')).toMatchObject({
+    runId: failed.id,
+  });
+  // Mended, it goes on.
+  await stage.done('PATCH', `/v1/models/${model.id}`, { status: 'active' });
+  await stage.done('POST', `/v1/runs/${failed.id}/retry`);
+  expect((await stage.ended(failed.id)).status).toBe('completed');
 });
 
 test('archived agents are not started', async () => {

@@ -243,3 +243,15 @@ test('stop_run stops a run of its own; get_my_runs tells what each did', async (
   expect(self).toMatchObject({ success: false, code: 'cannot_stop_itself' });
   expect(all!.runs).toHaveLength(2);
 });
+
+test('a run of a space is not copied: what it said would be said again', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Copied Ada')];
+  const space = await stage.space([ann, ada]);
+  const [run] = (await stage.say(space, ann, 'Hello')).runs;
+  await stage.ended(run!.id);
+  for (const [what, body] of [
+    ['fork', { step: 0 }],
+    ['continue', {}],
+  ] as const)
+    expect(await stage.refused('POST', `/v1/runs/${run!.id}/${what}`, body)).toEqual([409, 'run_of_space']);
+});

@@ -6,7 +6,7 @@ import { end, enter, gate, marksIn, openCast, say, triggerIn } from './cast.ts';
 
 let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ stage, parts } = await openCast({ jobs: true }));
 });
 afterAll(() => stage.close());
 
@@ -108,6 +108,32 @@ describe('Test Scenarios', () => {
     await stage.ended((await stage.say(space, ann, 'What do I like?')).runs[0]!.id);
     expect(prompts[0]).not.toContain('Ann likes blue');
     expect(prompts[1]).toMatch(/^MEMORIES:[\s\S]*Ann likes blue/m);
+  });
+
+  test('Plan triggers agent', async () => {
+    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Planned Ada')];
+    const space = await stage.space([ann, ada]);
+    const prompts: string[] = [];
+    const outputs: unknown[] = [];
+    parts.set('Planned Ada', ({ system, step, messages }) => {
+      if (step === 1) prompts.push(system);
+      const last = messages.at(-1)!;
+      if (last.role === 'tool') outputs.push(last.output);
+      return [say('Too early.'), enter(space), say('Time to drink water.')];
+    });
+    await stage.done('POST', `/v1/agents/${ada.id}/plans`, {
+      name: 'Water',
+      instruction: 'Remind Ann to drink water',
+      runAfter: '1 second',
+    });
+    await until('the plan has run', async () => (await stage.lines(space)).length === 1);
+    await stage.quiet();
+    expect(prompts[0]).toMatch(/^- type: plan$/m);
+    expect(prompts[0]).toMatch(/^- instruction: "Remind Ann to drink water"$/m);
+    expect(prompts[0]).toMatch(/^ACTIVE SPACE: none\./m);
+    expect(prompts[0]).not.toContain('HISTORY of');
+    expect(outputs[0]).toMatchObject({ success: false, code: 'no_active_space' });
+    expect(await stage.lines(space)).toEqual(['Planned Ada: Time to drink water.']);
   });
 
   test('Agent enters Space A, sends message, enters Space B, sends message', async () => {

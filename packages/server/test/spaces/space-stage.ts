@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { Agent, PostedSpaceMessage, Problem, Run, SpaceMessage } from '@troupe/protocol';
 import { createLogger, newId, type Script } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
+import { SignJWT } from 'jose';
 import { expect, inject } from 'vitest';
 
 export interface Person {
@@ -8,17 +10,25 @@ export interface Person {
   name: string;
 }
 
+export interface StageOptions {
+  works?: boolean;
+  jobs?: boolean;
+  /** What tools may reach. */
+  allow?: string[];
+}
+
 /** A whole Troupe behind real HTTP, with people, agents and spaces. */
 export class SpaceStage {
   readonly server: TestServer;
   readonly project: string;
+  #signer: { secret: string; publicKey: string } | null = null;
 
   private constructor(server: TestServer, project: string) {
     this.server = server;
     this.project = project;
   }
 
-  static async open(script: Script, more: { works?: boolean } = {}): Promise<SpaceStage> {
+  static async open(script: Script, more: StageOptions = {}): Promise<SpaceStage> {
     const server = await openServer({
       postgresUrl: inject('postgresUrl'),
       script,
@@ -31,12 +41,16 @@ export class SpaceStage {
     return new SpaceStage(server, rows[0].id);
   }
 
-  async ask<Body = unknown>(method: string, path: string, body?: unknown) {
+  async ask<Body = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) {
     const response = await fetch(`${this.server.url}${path}`, {
       method,
-      ...(body === undefined
-        ? {}
-        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
     return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as Body };
@@ -51,6 +65,34 @@ export class SpaceStage {
   async refused(method: string, path: string, body?: unknown): Promise<[number, string]> {
     const answer = await this.ask<Problem>(method, path, body);
     return [answer.status, answer.body?.code];
+  }
+
+  /** What a person sends with every request, and a person of that name. */
+  async token(name: string): Promise<{ person: Person; headers: Record<string, string> }> {
+    this.#signer ??= await this.#openTokens();
+    const { secret, publicKey } = this.#signer;
+    const sub = `${name}-${newId()}`;
+    const token = new SignJWT({ sub, aud: 'us' }).setProtectedHeader({ alg: 'HS256' });
+    const signed = await token.setExpirationTime('1 hour').sign(Buffer.from(secret));
+    const headers = { 'troupe-key': publicKey, authorization: `Bearer ${signed}` };
+    const { body } = await this.ask<{ id: string }>('GET', '/v1/me', undefined, headers);
+    return { person: { id: body.id, name }, headers };
+  }
+
+  async #openTokens() {
+    const { access } = this.server;
+    const owner = { project: this.project, kind: 'dev' as const, keyId: null, entityId: null, scopes: null };
+    const secret = randomBytes(32).toString('base64');
+    await access.secrets.put(owner, 'TOKENS', secret);
+    const rules = { issuer: null, jwksUrl: null, secretName: 'TOKENS', claim: 'sub' };
+    await access.projects.update(owner, { tokens: { ...rules, algorithms: ['HS256'], audience: 'us' } });
+    const made = await access.keys.create(owner, {
+      name: 'people',
+      kind: 'public',
+      scopes: [],
+      expiresAt: null,
+    });
+    return { secret, publicKey: made.key };
   }
 
   agent(name: string, more: object = {}): Promise<Agent> {

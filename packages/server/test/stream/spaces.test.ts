@@ -160,20 +160,22 @@ test('typing reaches everybody who reads, also from another process, without a n
 
 test('who is removed reads no further; the others do', async () => {
   const space = await open();
-  let bob = scene.connect(space);
-  let ada = bob;
-  await as(people.bob!, async () => {
-    bob = scene.connect(space);
-    await bob.sees('space.member.joined', 2);
-  });
-  await as(people.ada!, async () => {
-    ada = scene.connect(space);
-    await ada.sees('space.member.joined', 2);
-  });
-  await done('DELETE', `${space.path}/members/${people.bob}`);
-  // Well before rights are looked at anyway.
-  await until('Bob is gone', () => bob.ended !== null, 3_000);
-  expect([bob.ended, bob.frames.at(-1)!.event]).toEqual(['by the server', 'disconnecting']);
+  const reads = async (person: string) => {
+    scene.entity = people[person]!;
+    const client = scene.connect(space);
+    await client.sees('space.member.joined', 2);
+    scene.entity = null;
+    return client;
+  };
+  const ada = await reads('ada');
+  // Rights are looked at every five seconds anyway: twice at once cannot be by that.
+  for (let time = 1; time <= 2; time++) {
+    const bob = await reads('bob');
+    await done('DELETE', `${space.path}/members/${people.bob}`);
+    await until('Bob is gone', () => bob.ended !== null, 2_000).catch(() => {});
+    expect([bob.ended, bob.frames.at(-1)!.event]).toEqual(['by the server', 'disconnecting']);
+    if (time === 1) await done('POST', `${space.path}/members`, { entityId: people.bob });
+  }
   await done('PATCH', space.path, { name: 'without Bob' });
   await ada.sees('space.updated');
   expect(ada.ended).toBe(null);

@@ -47,7 +47,7 @@ async function call({ request, response, args = {}, context }: Sent): Promise<Js
     signal: new AbortController().signal,
     ...context,
   } as ToolContext;
-  return tools.resolve(tool)!(args, whole);
+  return (await tools.resolve(tool)!(args, whole)) as Json;
 }
 
 async function echoed(sent: Sent) {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Agent } from '@troupe/protocol';
+import type { Agent, Json } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
 import { json, MORE, plain, table } from '../output.ts';
 import { limitOf, listOf, onceGiven, oneOf } from '../parse.ts';
@@ -118,6 +118,13 @@ export const agents: Record<string, Command> = {
     );
     if (nextCursor) given.terminal.err(MORE);
   },
+  async trigger(given) {
+    const [, serviceName, text] = given.words;
+    const payload = text === undefined ? {} : { payload: payloadIn(text) };
+    const agent = await find(given);
+    const body = { serviceName: serviceName!, ...payload };
+    show(given, await given.troupe.services.trigger({ params: { agentId: agent.id }, body }));
+  },
   async archive(given) {
     const agent = await find(given);
     await setStatus(given, agent.id, 'archived');
@@ -129,6 +136,14 @@ export const agents: Record<string, Command> = {
     given.terminal.out(given.options.json ? json({ id: agent.id }) : `${plain(agent.name)} is active\n`);
   },
 };
+
+function payloadIn(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError('what the service tells must be JSON', `Such as '{"invoice": 7}', in quotes.`);
+  }
+}
 
 /** What is named in place of what it has. A capability that it has already keeps what is set for it. */
 function carriedIn({ capabilities, tools, approvals }: Surroundings['options'], has?: Agent) {

@@ -4,6 +4,9 @@ import { plain } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { waysOf } from './inbox.ts';
 
+/** A reply is asked of nobody here. */
+type Asked = Exclude<WaitsFor, 'reply'>;
+
 /** What is typed, line by line, for whoever asks: a question that is of no use any more leaves the line to the next one. */
 export class Lines {
   readonly #lines: AsyncIterator<string>;
@@ -57,7 +60,7 @@ export class Approving {
     if (item.kind !== 'event' || item.event.runId !== run) return;
     const { type, data } = item.event;
     if (type !== 'tool.waiting') this.#settled.get(String(data.id))?.();
-    else if (data.waitsFor !== 'task') this.#queue(item.event);
+    else if (data.waitsFor !== 'task' && data.waitsFor !== 'reply') this.#queue(item.event);
   }
 
   /** Nobody waits for the answers any more. */
@@ -70,17 +73,17 @@ export class Approving {
     const settled = new Promise<null>((resolve) => this.#settled.set(id, () => resolve(null)));
     // One question at a time.
     this.#asking = this.#asking
-      .then(() => this.#ask(runId!, id, data.waitsFor as WaitsFor, settled))
+      .then(() => this.#ask(runId!, id, data.waitsFor as Asked, settled))
       .catch((error: Error) => this.#terminal.err(plain(`  ${error.message}\n`)))
       .finally(() => this.#settled.delete(id));
   }
 
-  async #find(runId: string, callId: string, waitsFor: WaitsFor): Promise<WaitingCall | undefined> {
+  async #find(runId: string, callId: string, waitsFor: Asked): Promise<WaitingCall | undefined> {
     const { data } = await this.#troupe.inbox.list({ query: { runId, waitsFor, limit: 200 } });
     return data.find((one) => one.callId === callId);
   }
 
-  async #ask(runId: string, callId: string, waitsFor: WaitsFor, settled: Promise<null>): Promise<void> {
+  async #ask(runId: string, callId: string, waitsFor: Asked, settled: Promise<null>): Promise<void> {
     const call = await this.#find(runId, callId, waitsFor);
     if (!call) return;
     const what = `${call.tool} ${JSON.stringify(call.arguments)}`;

@@ -1,4 +1,5 @@
 import { type BusyPolicy, type JsonObject, NOBODY_NAMED, type SessionStatus } from '@troupe/protocol';
+import { agentArchived } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
@@ -195,12 +196,6 @@ async function requireAgent(
   const found = await store.agentStatus(db, project, agent);
   if (found === null) throw notFound('agent');
   if (status && found !== status) throw agentArchived();
-}
-
-export function agentArchived(): Refusal {
-  return new Refusal('conflict', 'agent_archived', 'The agent is archived: it takes no new work.', {
-    hint: 'Use another agent, or make this one active again.',
-  });
 }
 
 async function requireModel(db: store.Database, project: string, model: string | null): Promise<void> {

@@ -1,8 +1,9 @@
 import { NOBODY_NAMED } from '@troupe/protocol';
+import { agentArchived } from '../../agents/index.ts';
 import { newId, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { agentArchived, getSession, type Parts, type Who } from './actions.ts';
-import { getRun } from './runs.ts';
+import { getSession, type Parts, type Who } from './actions.ts';
+import { getRun, getRunToCopy } from './runs.ts';
 import { RUN_KEY } from './turns.ts';
 
 const ENDED: readonly string[] = ['completed', 'failed', 'canceled'];
@@ -16,7 +17,7 @@ export async function continueRun(
   author: store.Author,
 ): Promise<store.SessionRow> {
   const { db } = parts;
-  const run = await getRun(parts, who, id);
+  const run = await getRunToCopy(parts, who, id);
   requireEnded(run);
   if (run.agentId === null) {
     throw new Refusal(

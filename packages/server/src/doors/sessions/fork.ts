@@ -2,7 +2,7 @@ import { contentOfRole, type EditedContent, type Json } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts, Who } from './actions.ts';
-import { getRun } from './runs.ts';
+import { getRun, getRunToCopy } from './runs.ts';
 
 /** A message that the fork has otherwise than the run it is made of. */
 export interface Edit {
@@ -17,7 +17,7 @@ export async function forkRun(
   id: string,
   { step, edits }: { step: number; edits: Edit[] },
 ): Promise<store.RunRecord> {
-  const run = await getRun(parts, who, id);
+  const run = await getRunToCopy(parts, who, id);
   if (step > run.step) throw noSuchStep(step, run.step);
   if (edits.length > 0) await checkEdits(parts.db, run.id, step, edits);
   const forked = await parts.kernel.fork(run.id, step, {

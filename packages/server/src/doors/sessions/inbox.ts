@@ -12,9 +12,10 @@ import { argumentProblem, messageOf, newId, notFound, Refusal } from '../../base
 import { asJson, DEEPEST } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts, Who } from './actions.ts';
-import { getRun } from './runs.ts';
+import { getRunSeen } from './runs.ts';
 
-// What waits for somebody outside, and how it is settled. A person reaches the calls of their own sessions.
+// What waits for somebody outside, and how it is settled. A person reaches the calls of their own sessions, and those that are
+// shown in a space of theirs.
 
 /** What a person has to look at where nobody asks for something else. */
 const FOR_PEOPLE: readonly WaitsFor[] = ['approval', 'person'];
@@ -45,12 +46,25 @@ export async function decideCall(
   decision: CallDecision,
   by: string,
 ): Promise<Settled> {
-  const run = await getRun(parts, who, runId);
+  const run = await reach(parts, who, runId, [callId]);
   const { tool, call, snapshot } = await toolOf(parts.db, run.id, callId);
   if (snapshot.approvers === 'keys' && who.entityId !== null) throw notTheirs();
   const waitsFor = decision.decision === 'approve' || decision.decision === 'reject' ? 'approval' : 'person';
   const outcome = outcomeOf(decision, call, tool);
   return settle(parts, who, run.id, [{ call: callId, waitsFor, outcome, message: newId() }], by);
+}
+
+/** The run, where these calls are the caller's to settle. */
+async function reach(
+  parts: Parts,
+  who: Who,
+  runId: string,
+  calls: readonly string[],
+): Promise<store.RunRecord> {
+  const { run, inSpace } = await getRunSeen(parts, who, runId);
+  const hidden = inSpace ? await store.callsHiddenFrom(parts.db, who.entityId!, run.id, calls) : [];
+  if (hidden.length > 0) throw callNotFound(hidden[0]!, calls.indexOf(hidden[0]!));
+  return run;
 }
 
 function notTheirs(): Refusal {
@@ -102,7 +116,12 @@ export async function takeResults(
   results: readonly ToolResult[],
   by: string,
 ): Promise<Settled> {
-  const run = await getRun(parts, who, runId);
+  const run = await reach(
+    parts,
+    who,
+    runId,
+    results.map(({ callId }) => callId),
+  );
   const twice = results.find(
     ({ callId }, index) => results.findIndex((other) => other.callId === callId) !== index,
   );
@@ -140,14 +159,16 @@ async function settle(
     const calls = await store.listRunCalls(parts.db, run);
     throw refusalOf(settled.refused, settlements, calls);
   }
-  const { status } = await getRun(parts, who, run);
+  const { run: now } = await getRunSeen(parts, who, run);
+  // What is shown of the call has changed there, too.
+  for (const space of new Set([now.spaceId, now.activeSpaceId])) if (space) parts.kernel.touched(space);
   const waiting = await store.listWaiting(parts.db, who, {
     waitsFor: ['client', 'approval', 'person', 'task'],
     runId: run,
     after: null,
     limit: 1_000,
   });
-  return { status, openCalls: waiting.length };
+  return { status: now.status, openCalls: waiting.length };
 }
 
 function refusalOf(

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BusyPolicy, JsonObject, PostedMessage, ReasoningEffort, TextContent } from '@troupe/protocol';
-import { snapshotFor } from '../../agents/index.ts';
+import { agentArchived, snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { agentArchived, type Parts, type SessionAddress, type Who } from './actions.ts';
+import type { Parts, SessionAddress, Who } from './actions.ts';
 import { noteAsked } from './asked.ts';
 import { sessionsDoor } from './door.ts';
 import { answeredBy, RUN_KEY } from './turns.ts';

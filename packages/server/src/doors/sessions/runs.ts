@@ -28,6 +28,22 @@ export async function getRunSeen(
   return { run: { ...seen, outcome: seen.outcome === null ? null : outcome }, inSpace: true };
 }
 
+const IN_SPACES: readonly string[] = ['space_message', 'plan', 'service'];
+
+/** The same, where it can be gone on from elsewhere. */
+export async function getRunToCopy(parts: Pick<Parts, 'db'>, who: Who, id: string): Promise<store.RunRecord> {
+  const run = await getRun(parts, who, id);
+  if (!IN_SPACES.includes(run.triggerType)) return run;
+  throw new Refusal(
+    'conflict',
+    'run_of_space',
+    'A run of a space cannot be copied: what it said would be said again.',
+    {
+      hint: 'Say something in the space: that starts a new run.',
+    },
+  );
+}
+
 export async function getRunDetails(parts: Pick<Parts, 'db'>, who: Who, id: string) {
   const { run, inSpace } = await getRunSeen(parts, who, id);
   if (inSpace) return { run, steps: [], calls: [] };
@@ -53,6 +69,7 @@ export async function cancelRun(parts: Parts, who: Who, id: string): Promise<sto
     if (canceled.code === 'run_not_found') throw notFound('run');
     throw new Refusal('conflict', 'run_ended', `The run has ended already: it is ${canceled.status}.`);
   }
+  for (const space of new Set([run.spaceId, run.activeSpaceId])) if (space) parts.kernel.touched(space);
   return (await getRunSeen(parts, who, id)).run;
 }
 

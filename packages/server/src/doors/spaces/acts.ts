@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import { idFrom, isId } from '../../base/index.ts';
-import type { ToolContext, ToolExecute } from '../../kernel/index.ts';
+import { HANDED_OVER, type ToolAnswer, type ToolContext, type ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts } from './parts.ts';
 import { clip, summaryOf } from './prompt.ts';
@@ -11,6 +11,8 @@ import { say } from './say.ts';
 const HISTORY = 20;
 const READ = 50;
 const RUNS = 10;
+/** For a reply. */
+const WAIT_MS = 300_000;
 /** Of one message; how many are shown is bounded where they are read. */
 const LONGEST = 10_000;
 
@@ -112,7 +114,12 @@ function asHistory(history: store.FoundMessage[]): Json[] {
   });
 }
 
-async function sendMessage(parts: Parts, { text }: { text: string }, context: ToolContext): Promise<Json> {
+interface Saying {
+  text: string;
+  wait?: { for?: string[]; timeoutMs?: number };
+}
+
+async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolContext): Promise<ToolAnswer> {
   const { projectId, runId, callId, entityId, step } = context;
   if (text.trim() === '')
     return refused('empty_message', 'The text is empty. To say nothing, do not call send_message.');
@@ -120,7 +127,11 @@ async function sendMessage(parts: Parts, { text }: { text: string }, context: To
   if (!run) return RUN_LOST;
   const space = run.callSpace;
   if (space === null) return refused('no_active_space', 'There is no active space. Call enter_space first.');
-  if (!run.spaces.some(({ id }) => id === space)) return notAMember(parts, context, space);
+  const place = run.spaces.find(({ id }) => id === space);
+  if (!place) return notAMember(parts, context, space);
+  const awaited = wait?.for && [...new Set(wait.for.map((id) => id.trim().toLowerCase()))];
+  const strange = awaited?.filter((id) => !isId(id)) ?? [];
+  if (strange.length > 0) return nobodyThere(strange);
   const id = messageIdOf(runId, callId);
   const posted = await say(parts, {
     project: projectId,
@@ -133,33 +144,43 @@ async function sendMessage(parts: Parts, { text }: { text: string }, context: To
       metadata: { runContext: whyOf(runId, space, run) },
     },
     by: { ...fenceOf(context), call: callId, step },
-    mentions: [],
+    // Whoever is waited for is meant.
+    mentions: awaited ?? [],
     starts: true,
+    ...(wait ? { wait: { for: awaited ?? null, timeoutMs: wait.timeoutMs ?? WAIT_MS } } : {}),
   });
   if (!posted.ok) {
-    if (posted.code === 'run_lost') return RUN_LOST;
-    if (posted.code === 'message_id_taken') return refused('message_id_taken', 'This was said before.');
-    return notAMember(parts, context, space);
+    switch (posted.code) {
+      case 'run_lost':
+        return RUN_LOST;
+      case 'not_members':
+        return nobodyThere(posted.entities ?? []);
+      case 'message_id_taken':
+        return refused('message_id_taken', 'This was said before.');
+      default:
+        return notAMember(parts, context, space);
+    }
   }
-  const name = run.spaces.find((one) => one.id === space)?.name ?? null;
-  if (posted.duplicate)
-    return {
-      success: true,
-      messageId: id,
-      status: 'delivered',
-      deliveredTo: { spaceId: space, spaceName: name },
-    };
+  const deliveredTo = { spaceId: space, spaceName: place.name };
+  if (posted.duplicate) return { success: true, messageId: id, status: 'delivered', deliveredTo };
+  // From here on the call is settled by those who reply, or by time.
+  if (wait) return HANDED_OVER;
+  const recipients = posted.recipients.slice(0, 100) as unknown as Json;
   return {
     success: true,
     messageId: id,
     status: 'delivered',
-    deliveredTo: {
-      spaceId: space,
-      spaceName: name,
-      recipients: posted.recipients.slice(0, 100) as unknown as Json,
-    },
+    deliveredTo: { ...deliveredTo, recipients },
     ...(posted.refused ? { notStarted: notStarted(posted.refused) } : {}),
   };
+}
+
+function nobodyThere(entities: string[]): JsonObject {
+  return refused(
+    'not_members',
+    `Nothing was said: nobody else in this space has the entity id ${entities.join(', ')}. YOUR SPACES and enter_space have the ids.`,
+    { entityIds: entities },
+  );
 }
 
 function notStarted({

@@ -10,7 +10,11 @@ import {
 } from '../../store/index.ts';
 import { roomFor, shortened } from '../shared/index.ts';
 import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
+import { DOOR } from './door-name.ts';
+import { liveIn } from './live.ts';
+import { plansPart } from './plans.ts';
 import { renderPrompt } from './prompt.ts';
+import { withShown } from './shown.ts';
 import { spaceTools } from './tools.ts';
 
 const HISTORY_MESSAGES = 50;
@@ -21,27 +25,32 @@ const GO = 'Carry out this run now, as the instructions say.';
 /** Many people and many agents in one conversation. A run knows what its prompt tells it, and speaks by `send_message` only. */
 export function createSpacesDoor(db: Database): Door {
   // What a run is told is made once for as long as a worker has it: what changes meanwhile starts runs of its own.
-  const prompts = new WeakMap<RunView['run'], string>();
+  const prompts = new WeakMap<RunView['run'], Prompt>();
   return {
-    name: 'space',
+    name: DOOR,
     tools: (snapshot: AgentSnapshot) => spaceTools(snapshot),
     context: async (view) => {
       const { run, snapshot } = view;
-      let system = prompts.get(run);
-      if (system === undefined) {
-        system = await promptFor(db, view);
-        prompts.set(run, system);
+      let prompt = prompts.get(run);
+      if (prompt === undefined) {
+        prompt = await promptFor(db, view);
+        prompts.set(run, prompt);
       }
+      const { system } = prompt;
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
       const said = toModelMessages(view.transcript, view);
       return { system, messages: shortened([{ role: 'user', text: GO }, ...said], room) };
     },
-    settle: ({ transcript }, { text, calls, finishReason }) => {
+    live: (view) => liveIn(view, (space) => prompts.get(view.run)?.spaces.has(space) ?? false),
+    threads: (view) =>
+      [...new Set([triggerSpaceOf(view.run), activeSpaceOf(view)])].filter((space) => space !== null),
+    settle: (view, { text, calls, finishReason }) => {
       if (text.trim() === '' && calls.length === 0 && finishReason === 'content_filter') {
         return { messages: [], refuse: FILTERED };
       }
-      const said = messagesSaid(transcript);
+      const said = messagesSaid(view.transcript);
       return {
+        calls: withShown(view, calls),
         messages: text === '' ? [] : [{ role: 'assistant', content: { text } }],
         outcome: { silent: said.length === 0, messageIds: said, ...(text === '' ? {} : { text }) },
       };
@@ -49,14 +58,21 @@ export function createSpacesDoor(db: Database): Door {
   };
 }
 
-async function promptFor(db: Database, view: RunView): Promise<string> {
+/** What a run is told, and the spaces that its agent was a member of then. */
+interface Prompt {
+  system: string;
+  spaces: ReadonlySet<string>;
+}
+
+async function promptFor(db: Database, view: RunView): Promise<Prompt> {
   const { run, snapshot } = view;
   const { projectId: project, entityId } = run;
   const entity = entityId!;
-  const [context, runs, remembered] = await Promise.all([
+  const [context, runs, remembered, plans] = await Promise.all([
     contextOfRun(db, run.id, HISTORY_MESSAGES),
     runsOfAgent(db, { project, entity, status: 'live', limit: MOST_RUNS }),
     rememberedPart(db, snapshot, run),
+    plansPart(db, run),
   ]);
   if (!context) throw new Error(`run ${run.id} is gone`);
   const active = activeSpaceOf(view);
@@ -67,7 +83,7 @@ async function promptFor(db: Database, view: RunView): Promise<string> {
     context,
     activeSpace: active === null ? null : { id: active, name: known?.name ?? null },
     remembered,
-    plans: '',
+    plans,
     runs,
     mayWait: snapshot.replyWaiting === true,
     prompt: snapshot.prompt,
@@ -78,7 +94,7 @@ async function promptFor(db: Database, view: RunView): Promise<string> {
     const fence = { run: run.id, epoch: run.epoch, worker: view.worker };
     await showPrompt(db, fence, { space: context.space.id, ...shown });
   }
-  return text;
+  return { system: text, spaces: new Set(context.spaces.map(({ id }) => id)) };
 }
 
 /** The ids of what the run said, in its order. */

@@ -2,12 +2,16 @@
  * doors/spaces: many people and many agents in one conversation. What a run is told and may do, what starts it, what people do.
  * Imports: kernel, agents, store, base, protocol.
  * Start reading: say.ts (a message and the runs that it starts), door.ts (a run), prompt.ts (what it is told), acts.ts (what it
- * does); spaces.ts, members.ts, read.ts (what people do).
+ * does); spaces.ts, members.ts, read.ts (what people do); fire-plan.ts, service.ts (what begins a run beside messages).
  */
 export { spaceActs } from './acts.ts';
 export { createSpacesDoor } from './door.ts';
+export { firePlan } from './fire-plan.ts';
 export * from './members.ts';
 export { getSpaceMessage, listSpaceMessages, listSpaceRuns } from './messages.ts';
+export { planTools } from './plan-tools.ts';
+export { plansPart } from './plans.ts';
 export { postToSpace } from './post.ts';
 export * from './read.ts';
+export { triggerAgent } from './service.ts';
 export * from './spaces.ts';

@@ -112,7 +112,7 @@ export async function senderOf(
 function refusalOf(code: (store.SpacePosted & { ok: false })['code']): Refusal {
   switch (code) {
     case 'not_a_member':
-      return new Refusal('forbidden', 'not_a_member', 'Only members speak in a space.', {
+      return new Refusal('conflict', 'not_a_member', 'Only members speak in a space.', {
         hint: 'Add the entity with POST /v1/spaces/{spaceId}/members.',
       });
     case 'message_id_taken':

@@ -1,5 +1,6 @@
 import { type AgentSnapshot, type JsonObject, type SnapshotTool, snapshotTool } from '@troupe/protocol';
 import { findCapability } from '../../agents/index.ts';
+import { planTools } from './plan-tools.ts';
 
 // What every agent can do in a space, whatever else it carries. What executes them is in acts.ts.
 
@@ -88,6 +89,7 @@ const others = [
   ),
   // What an agent keeps is its own here: everybody in the space talks to the same one.
   ...findCapability('memory')!.tools.map((one) => ({ ...one, config: { per: 'agent' } })),
+  ...planTools,
 ];
 
 const speaking = [sendMessage(false), ...others];

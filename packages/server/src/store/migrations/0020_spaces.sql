@@ -413,23 +413,23 @@ end $$;
 -- The wait is over: `resolved`, or by time, with what came. The caller has the run's row. False where it was over before.
 create function troupe.end_wait(p_run uuid, p_call text, p_how text) returns boolean language plpgsql as $$
 declare
-  w troupe.reply_waits; r troupe.runs; output jsonb; v_step int; queued boolean;
+  w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;
 begin
   delete from troupe.reply_waits x where x.run_id = p_run and x.call_id = p_call returning * into w;
   if not found then
     return false;
   end if;
   select * into r from troupe.runs x where x.id = p_run;
-  output := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
+  told := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies, 'waitingFor', w.waiting_for,
     'waitDuration', round(extract(epoch from now() - w.started_at) * 1000));
-  update troupe.tool_calls c set status = 'completed', output = end_wait.output, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
+  update troupe.tool_calls c set status = 'completed', output = told, waits_for = null, deadline = null, settled_at = now(), settled_by = 'reply'
     where c.run_id = p_run and c.call_id = p_call and c.waits_for is not null returning c.step into v_step;
   if not found then
     return false;
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   perform troupe.append(r.thread_id, p_run,
-    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', output, 'error', null))),
+    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content', jsonb_build_object('result', told, 'error', null))),
     jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step, 'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
@@ -478,6 +478,9 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id in (p_space, r.active_space_id) order by t.id for no key update;
   select t.last_message_seq into last_seq from troupe.threads t where t.id = p_space;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'not_a_member');
+  end if;
   if p_space is distinct from r.active_space_id then
     update troupe.runs x set active_space_id = p_space, updated_at = now() where x.id = p_run;
     about := jsonb_build_object('entityId', r.entity_id, 'agentName', (select e.display_name from troupe.entities e where e.id = r.entity_id));

@@ -17,6 +17,8 @@ create table troupe.clients (
 );
 create index clients_entity on troupe.clients (entity_id, id desc);
 
+-- For whoever comes to read a space: who is at work there, however many runs it has had.
+create index runs_space_live on troupe.runs (space_id) where space_id is not null and status in ('queued', 'running', 'waiting_tool', 'waiting_reply');
 -- For whoever deletes a space.
 create index run_shown_space on troupe.run_shown (space_id);
 create index folded_messages_space on troupe.folded_messages (space_id);

@@ -40,6 +40,8 @@ export interface NewCall {
   waitsFor?: WaitsFor;
   deadlineMs?: number;
   error?: CallError;
+  /** Where the call is shown, and what of it: 0021_calls_in_spaces.sql. */
+  shown?: JsonObject;
 }
 
 export interface CallError {
@@ -57,6 +59,8 @@ export interface CallChange {
   /** 1 where a running call is tried once more. */
   again?: number;
   by?: string;
+  /** A space sees the call. */
+  shown?: true;
 }
 
 export interface StepRow {
@@ -141,6 +145,8 @@ export interface StoredCall {
   error: CallError | null;
   attempt: number;
   epoch: number;
+  /** A space sees it. */
+  shown: boolean;
 }
 
 export type Advanced =
@@ -281,8 +287,13 @@ function columnsOf(items: AdvanceItem[]): unknown[] {
       column.callEffect.push(call.effect);
       column.callStatus.push(call.status);
       column.callExtra.push(
-        call.waitsFor || call.error
-          ? json({ waitsFor: call.waitsFor, deadlineMs: call.deadlineMs, error: call.error })
+        call.waitsFor || call.error || call.shown
+          ? json({
+              waitsFor: call.waitsFor,
+              deadlineMs: call.deadlineMs,
+              error: call.error,
+              shown: call.shown,
+            })
           : null,
       );
     }
@@ -296,8 +307,15 @@ function columnsOf(items: AdvanceItem[]): unknown[] {
       column.changeError.push(json(call.error));
       column.changeExtra.push(
         plain && !call.waitsFor
-          ? null
-          : json({ waitsFor: call.waitsFor, deadlineMs: call.deadlineMs, again: call.again }),
+          ? call.shown
+            ? json({ shown: true, ends: true })
+            : null
+          : json({
+              waitsFor: call.waitsFor,
+              deadlineMs: call.deadlineMs,
+              again: call.again,
+              shown: call.shown,
+            }),
       );
     };
     for (const call of item.settled ?? []) addChange(call, true);

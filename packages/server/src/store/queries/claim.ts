@@ -34,6 +34,8 @@ export interface RunRow {
   outputTokens: number;
   cost: number;
   budgetIds: string[] | null;
+  /** Where the message was said that it is about; null where it is about none. */
+  spaceId: string | null;
   metadata: JsonObject;
 }
 

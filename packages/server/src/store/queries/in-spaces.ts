@@ -110,24 +110,6 @@ export async function agentsOfSpace(
   );
 }
 
-/** What a version as such was compiled to: there whatever is disabled just now. */
-export async function snapshotOfVersion(
-  db: Database,
-  agent: string,
-  version: number,
-): Promise<{ snapshotId: string; wallMs: number } | null> {
-  const rows = await db.run<{ snapshotId: string; wallMs: number }>(
-    {
-      name: 'snapshot_of_version',
-      text: `select c.id as "snapshotId", (c.compiled->'limits'->>'wallMs')::bigint as "wallMs" from troupe.agent_versions v
-        join troupe.compiled_snapshots c on c.id = v.snapshot_id where v.agent_id = $1 and v.version = $2`,
-      values: [agent, version],
-    },
-    db.pool,
-  );
-  return rows[0] ?? null;
-}
-
 /** A message of a space as an agent finds it. */
 export interface FoundMessage {
   id: string;

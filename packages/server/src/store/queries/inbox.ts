@@ -11,6 +11,7 @@ export interface WaitingRow {
   agentId: string | null;
   agentName: string | null;
   sessionId: string | null;
+  spaceId: string | null;
   step: number;
   tool: string;
   arguments: Json;
@@ -30,7 +31,7 @@ export interface WaitingFilter {
   limit: number;
 }
 
-/** Those of the oldest run first, without those whose time is over. A person sees those of their own sessions. */
+/** Those of the oldest run first, without those whose time is over. A person sees those of their own sessions, and those that their spaces see. */
 export async function listWaiting(
   db: Database,
   scope: { project: string; entityId: string | null },
@@ -39,11 +40,12 @@ export async function listWaiting(
   return db.run<WaitingRow>(
     {
       name: 'list_waiting',
-      text: `select c.run_id as "runId", c.call_id as "callId", r.agent_id as "agentId", a.name as "agentName", s.id as "sessionId", c.step, c.tool,
+      text: `select c.run_id as "runId", c.call_id as "callId", r.agent_id as "agentId", a.name as "agentName", s.id as "sessionId", (c.shown->>'spaceId')::uuid as "spaceId", c.step, c.tool,
           c.args as arguments, c.waits_for as "waitsFor", c.error, c.deadline, c.created_at as "createdAt"
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.sessions s on s.thread_id = r.thread_id
           left join troupe.agents a on a.id = r.agent_id
-        where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and c.waits_for::text = any($3)
+        where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1
+          and ($2::uuid is null or s.entity_id = $2 or exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id = (c.shown->>'spaceId')::uuid)) and c.waits_for::text = any($3)
           and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5) and ($6::uuid is null or r.id = $6)
           and ($7::uuid is null or (c.run_id, c.call_id) > ($7, $8))
         order by c.run_id, c.call_id limit $9`,
@@ -61,6 +63,26 @@ export async function listWaiting(
     },
     db.pool,
   );
+}
+
+/** Which of these calls no space of the person sees. */
+export async function callsHiddenFrom(
+  db: Database,
+  entity: string,
+  run: string,
+  calls: readonly string[],
+): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'calls_hidden_from',
+      text: `select x.id from unnest($3::text[]) x(id) where not exists (
+        select from troupe.tool_calls c join troupe.memberships m on m.space_id = (c.shown->>'spaceId')::uuid and m.entity_id = $1
+        where c.run_id = $2 and c.call_id = x.id)`,
+      values: [entity, run, calls],
+    },
+    db.pool,
+  );
+  return rows.map(({ id }) => id);
 }
 
 export interface CallSettlement {

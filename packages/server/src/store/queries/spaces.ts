@@ -28,22 +28,27 @@ export interface SpaceRow {
 
 // What somebody says moves their own marker, so that nothing behind it is theirs and what is unread need not be looked through. What was
 // said before they joined counts as read.
-const SPACE = `select s.id, s.name, s.description, s.policy, jsonb_build_object('chainDepth', s.chain_depth, 'agentRuns', s.agent_runs) as limits, s.metadata,
+const spaceOf = ({
+  entityId,
+}: SpaceScope) => `select s.id, s.name, s.description, s.policy, jsonb_build_object('chainDepth', s.chain_depth, 'agentRuns', s.agent_runs) as limits, s.metadata,
     (select count(*) from troupe.memberships c where c.space_id = s.id) as "memberCount", t.last_message_seq as "lastSequence",
     greatest(s.created_at, (select v.created_at from troupe.events v where v.thread_id = s.id and v.seq = t.last_event_seq)) as "lastActivityAt",
     case when m.entity_id is not null then jsonb_build_object('role', m.role, 'lastSeenMessageId', m.last_seen_message_id,
       'unread', t.last_message_seq - greatest(m.last_seen_seq, m.joined_seq)) end as membership,
     s.created_at as "createdAt", s.updated_at as "updatedAt"
-  from troupe.spaces s join troupe.threads t on t.id = s.id left join troupe.memberships m on m.space_id = s.id and m.entity_id = $2
-  where s.project_id = $1 and ($2::uuid is null or m.entity_id is not null)`;
+  from troupe.spaces s join troupe.threads t on t.id = s.id ${entityId === null ? 'left join' : 'join'} troupe.memberships m on m.space_id = s.id and m.entity_id = $2::uuid
+  where s.project_id = $1`;
 
-export async function findSpace(
-  db: Database,
-  { project, entityId }: SpaceScope,
-  id: string,
-): Promise<SpaceRow | null> {
+// A person's spaces are found by their memberships, however many the project has; so these are other statements.
+const by = ({ entityId }: SpaceScope) => (entityId === null ? '' : '_of_person');
+
+export async function findSpace(db: Database, scope: SpaceScope, id: string): Promise<SpaceRow | null> {
   const rows = await db.run<SpaceRow & Record<string, unknown>>(
-    { name: 'find_space', text: `${SPACE} and s.id = $3`, values: [project, entityId, id] },
+    {
+      name: `find_space${by(scope)}`,
+      text: `${spaceOf(scope)} and s.id = $3`,
+      values: [scope.project, scope.entityId, id],
+    },
     db.pool,
   );
   return rows[0] ?? null;
@@ -52,15 +57,15 @@ export async function findSpace(
 /** The newest first. `member`: those that it is in. */
 export async function listSpaces(
   db: Database,
-  { project, entityId }: SpaceScope,
+  scope: SpaceScope,
   { member, before, limit }: { member?: string | undefined; before: string | undefined; limit: number },
 ): Promise<SpaceRow[]> {
   return db.run<SpaceRow & Record<string, unknown>>(
     {
-      name: 'list_spaces',
-      text: `${SPACE} and ($3::uuid is null or exists (select from troupe.memberships o where o.space_id = s.id and o.entity_id = $3))
+      name: `list_spaces${by(scope)}${member === undefined ? '' : '_with'}`,
+      text: `${spaceOf(scope)} and ${member === undefined ? '$3::uuid is null' : 's.id in (select o.space_id from troupe.memberships o where o.entity_id = $3)'}
           and ($4::uuid is null or s.id < $4) order by s.id desc limit $5`,
-      values: [project, entityId, member ?? null, before ?? null, limit],
+      values: [scope.project, scope.entityId, member ?? null, before ?? null, limit],
     },
     db.pool,
   );

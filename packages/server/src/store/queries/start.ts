@@ -117,6 +117,7 @@ export function claimedRun(item: StartItem, started: Started): ClaimedRun | null
     outputTokens: 0,
     cost: 0,
     budgetIds: run.budgets ?? null,
+    spaceId: null,
     metadata: run.metadata ?? {},
     messages: started.claimed ?? own,
     lastSeq: started.lastSeq!,

@@ -12,7 +12,10 @@ function isStep(item: AdvanceItem): boolean {
   if (target && (target !== 'completed' || item.close || !stepRow)) return false;
   if (item.park || item.error || item.modelIndex !== undefined || begun?.length) return false;
   if (messages?.some((message) => message.sender || message.metadata)) return false;
-  if (calls?.some((call) => call.status !== 'running' || call.waitsFor || call.error)) return false;
+  if (calls?.some((call) => call.status !== 'running' || call.waitsFor || call.error || call.shown))
+    return false;
+  // What spaces see is written in the order of their ids.
+  if (settled?.some((call) => call.shown)) return false;
   // An output belongs to a call that has completed, and only to one: the document it goes in has no other way to say "none".
   if (settled?.some((call) => call.waitsFor || (call.status === 'completed') !== (call.output !== undefined)))
     return false;

@@ -4,6 +4,7 @@ import { currentTime } from './current-time.ts';
 import { fileTools } from './files/files.ts';
 import { listFindings, noteFinding } from './findings.ts';
 import { memoryTools } from './memory.ts';
+import { planTools } from './plans.ts';
 import { runCode } from './sandbox/run-code.ts';
 import { todoTools } from './todos.ts';
 import { webFetch } from './web-fetch.ts';
@@ -11,7 +12,7 @@ import { webSearch } from './web-search.ts';
 
 /** The tools of capabilities, by the name that snapshots give them. One whose parts are missing is not there. */
 export function builtinTools(parts: Partial<ToolParts>): Map<string, Provider> {
-  const { now = () => new Date(), outgoing, secrets, findings, memory, files, todos, ofDoors } = parts;
+  const { now = () => new Date(), outgoing, secrets, findings, memory, plans, files, todos, ofDoors } = parts;
   const tools = new Map<string, Provider>([['current_time', () => currentTime(now)]]);
   const add = (group: Record<string, ToolExecute>) => {
     for (const [name, execute] of Object.entries(group)) tools.set(name, () => execute);
@@ -26,6 +27,7 @@ export function builtinTools(parts: Partial<ToolParts>): Map<string, Provider> {
     tools.set('list_findings', () => listFindings(findings));
   }
   for (const [name, provider] of memory ? memoryTools(memory) : []) tools.set(name, provider);
+  for (const [name, provider] of plans ? planTools(plans) : []) tools.set(name, provider);
   if (ofDoors) add(ofDoors);
   return tools;
 }

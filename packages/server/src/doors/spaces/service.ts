@@ -1,0 +1,44 @@
+import { type Json, MOST_PAYLOAD_BYTES } from '@troupe/protocol';
+import { agentArchived, snapshotFor } from '../../agents/index.ts';
+import { newId, notFound, Refusal } from '../../base/index.ts';
+import type { Kernel } from '../../kernel/index.ts';
+import type { Database } from '../../store/index.ts';
+import { DOOR, HISTORY } from './door-name.ts';
+
+/** A run that a service asks for. It begins in no space. */
+export async function triggerAgent(
+  { db, kernel }: { db: Database; kernel: Kernel },
+  project: string,
+  agentId: string,
+  { serviceName, payload }: { serviceName: string; payload: Json },
+): Promise<{ runId: string; agentEntityId: string; status: 'queued' }> {
+  const bytes = Buffer.byteLength(JSON.stringify(payload));
+  if (bytes > MOST_PAYLOAD_BYTES) {
+    throw new Refusal(
+      'too_large',
+      'payload_too_large',
+      `The payload has ${bytes} bytes; an agent reads ${MOST_PAYLOAD_BYTES} at most.`,
+      { hint: 'Send what matters, and where the rest is to be found.' },
+    );
+  }
+  const current = await snapshotFor(db, { project, agentId, modelIds: [] });
+  if (current.status === 'archived') throw agentArchived();
+  const started = await kernel.start({
+    project,
+    thread: newId(),
+    createThread: 'run',
+    run: {
+      id: newId(),
+      door: DOOR,
+      agent: agentId,
+      entity: current.entityId,
+      snapshot: current.snapshotId,
+      triggerType: 'service',
+      trigger: { serviceName, payload },
+      wallMs: current.wallMs,
+      historyLimit: HISTORY,
+    },
+  });
+  if (!started.ok) throw notFound('agent');
+  return { runId: started.run!, agentEntityId: current.entityId, status: 'queued' };
+}

@@ -1,0 +1,28 @@
+import type { MeantCall, ModelCall, RunView } from '../../kernel/index.ts';
+import { spaceOfCall } from './active-space.ts';
+import { messageIdOf } from './acts.ts';
+
+const NO_SPACE = {
+  code: 'no_active_space',
+  message: 'This is shown where it is called, and there is no active space. Call enter_space first.',
+};
+
+/** The calls of an answer, each with the space that sees it where its tool is visible. */
+export function withShown(
+  view: Pick<RunView, 'run' | 'transcript' | 'snapshot'>,
+  calls: readonly ModelCall[],
+): MeantCall[] {
+  return calls.map((call, index) => {
+    const tool = view.snapshot.tools.find(({ name }) => name === call.name);
+    if (!tool?.shown) return call;
+    const spaceId = spaceOfCall(view, calls.slice(0, index));
+    // What is to be seen must not happen where nobody sees it.
+    if (spaceId === null) return { ...call, refuse: NO_SPACE };
+    const { when, input, output, customUI } = tool.shown;
+    const messageId = messageIdOf(view.run.id, call.id);
+    return {
+      ...call,
+      shown: { spaceId, messageId, when, input, output, ...(customUI === undefined ? {} : { customUI }) },
+    };
+  });
+}

@@ -1,0 +1,97 @@
+import { type AdvanceItem, claim, commitMany, expire, newId } from '@troupe/server';
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { Arena, Held } from './arena.ts';
+
+let arena: Arena;
+let spaces: string[];
+beforeAll(async () => {
+  arena = await Arena.open(inject('postgresUrl'), 2);
+  const { project, entity } = arena.stage.cast;
+  spaces = [newId(), newId()];
+  for (const space of spaces) {
+    await arena.rows(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'space')`, [
+      space,
+      project,
+    ]);
+    await arena.rows('insert into troupe.spaces (id, project_id) values ($1, $2)', [space, project]);
+    await arena.rows(
+      'insert into troupe.memberships (space_id, entity_id, joined_seq, last_processed_seq) values ($1, $2, 0, 0)',
+      [space, entity],
+    );
+  }
+});
+afterEach(() => arena.sound());
+afterAll(async () => {
+  expect(await arena.close(), 'deadlocks').toBe(0);
+});
+
+/** Runs that began in one of the spaces and speak in any of them, as many as both processes hold at once. */
+async function begun(count: number): Promise<string[]> {
+  const items = Array.from({ length: count }, () => arena.item({ run: { door: 'space' } }));
+  await Promise.all(items.map((item, n) => arena.process(n).kernel.start(item)));
+  const ids = items.map((item) => item.run.id);
+  await arena.rows(
+    `update troupe.runs r set space_id = ($2::uuid[])[1 + n % 2], active_space_id = ($2::uuid[])[1 + n / 2 % 2]
+      from unnest($1::uuid[]) with ordinality x(id, n) where r.id = x.id`,
+    [ids, spaces],
+  );
+  return ids;
+}
+
+/** One worker of one process takes what it can get, in small bites. */
+async function take(n: number): Promise<Held[]> {
+  const worker = newId();
+  const held: Held[] = [];
+  for (;;) {
+    const runs = await claim(arena.process(n).db, worker, 6, ['space'], {});
+    held.push(...runs.map((run) => new Held(run, worker)));
+    if (runs.length === 0) return held;
+  }
+}
+
+const error = { code: 'broken', message: 'It broke.' };
+
+function ending(run: Held, n: number): AdvanceItem {
+  if (n % 3 === 0) return run.finishes();
+  if (n % 3 === 1)
+    return { ...run.fence, close: true, target: 'failed', error, targetEvents: [{ type: 'run.failed' }] };
+  return run.asks(1, 'client', 1);
+}
+
+async function inBatches(held: Held[], n: number, size: number): Promise<void> {
+  const batches: Held[][] = [];
+  for (let at = 0; at < held.length; at += size) batches.push(held.slice(at, at + size));
+  await Promise.all(
+    batches.map(async (batch) => {
+      const verdicts = await commitMany(
+        arena.process(n).db,
+        batch.map((run, k) => ending(run, k)),
+      );
+      for (const verdict of verdicts) expect(verdict.ok).toBe(true);
+    }),
+  );
+}
+
+it('many runs in two spaces begin, end, fail, wait and expire in batches of two processes without a deadlock', async () => {
+  let told = 0;
+  for (let round = 0; round < 12; round++) {
+    const ids = await begun(48);
+    const held = await Promise.all([take(0), take(1)]);
+    expect(held.flat()).toHaveLength(48);
+    await Promise.all(held.map((each, n) => inBatches(each, n, 8)));
+    // The time of most is over as well: they are canceled.
+    await arena.rows(
+      `update troupe.runs set deadline_at = now(), wait_deadline = now() where status = 'waiting_tool' and id <> $1`,
+      [ids[0]],
+    );
+    await Promise.all([0, 1, 0, 1].map((n) => expire(arena.process(n).db, 4)));
+    // Those that have ended are told where they began and where they spoke; what waits is canceled.
+    await Promise.all(ids.map((id, n) => arena.process(n).kernel.cancel(id)));
+    told += ids.length;
+  }
+  const rows = await arena.rows<{ n: number }>(
+    `select count(distinct run_id)::int as n from troupe.events where thread_id = any($1) and type = 'agent.inactive'`,
+    [spaces],
+  );
+  expect(rows[0]!.n).toBe(told);
+});
