@@ -18,7 +18,11 @@ beforeAll(async () => {
     script: ({ system, step }) => {
       const lines = (JSON.parse(/^- message: (".*")$/m.exec(system)![1]!) as string).split('\n');
       const text = lines[step - 1];
-      return text ? { gate, calls: [{ name: 'send_message', arguments: { text } }] } : { text: '' };
+      if (!text) return { text: '' };
+      const call = { name: 'send_message', arguments: { text } };
+      if (!text.startsWith('Slowly')) return { gate, calls: [call] };
+      const chunks = JSON.stringify({ text }).match(/.{1,12}/g)!;
+      return { gate, delayBetweenChunksMs: 40, calls: [{ ...call, chunks }] };
     },
   });
   troupe = new Troupe({ baseUrl: server.url });
@@ -186,6 +190,30 @@ it('live text grows, is replaced by its message in one change, and never comes b
   expect(
     states.every((state) => new Set(state.messages.map((one) => one.id)).size === state.messages.length),
   ).toBe(true);
+  followed.close();
+});
+
+it('what an agent writes is live before it is said, and then a message, at no moment both or neither', async () => {
+  const space = await newSpace();
+  gate = Promise.resolve();
+  const followed = space.follow();
+  await followed.ready;
+  const states = statesOf(followed);
+  const text = `Slowly: ${'word after word, '.repeat(6)}done.`;
+  const { messages } = await space.sendAndWait(text);
+  await until(
+    'it is done',
+    () => followed.state.messages.length === 2 && followed.state.activeAgents.length === 0,
+  );
+  const { id } = messages[0]!;
+  const written = states.flatMap(({ live }) => live.filter((one) => one.id === id).map((one) => one.text));
+  expect(new Set(written).size).toBeGreaterThan(2);
+  for (const part of written) expect(text.startsWith(part)).toBe(true);
+  const isThere = (state: SpaceState) =>
+    [...state.messages, ...state.live].filter((one) => one.id === id).length;
+  const since = states.findIndex((state) => isThere(state) > 0);
+  expect(new Set(states.slice(since).map(isThere))).toEqual(new Set([1]));
+  expect(followed.state.live).toEqual([]);
   followed.close();
 });
 
