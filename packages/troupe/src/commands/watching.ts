@@ -134,6 +134,8 @@ function nameOf({ members, activeAgents }: SpaceState, entityId: unknown): strin
 function noteOf({ type, data }: Event, state: SpaceState): string | null {
   const who = (data.agentName as string | undefined) ?? nameOf(state, data.entityId);
   switch (type) {
+    case 'message.failed':
+      return `${who} could not say it: ${data.message ?? data.code}`;
     case 'run.failed':
       return `${who} failed: ${data.message ?? data.code}`;
     case 'run.canceled':
