@@ -2,6 +2,7 @@ import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } fro
 import { decisions } from './inbox.ts';
 import { Run } from './run.ts';
 import { Session } from './session.ts';
+import { Space } from './space.ts';
 import { type InputOf, type RequestOptions, Transport, type TroupeOptions } from './transport.ts';
 
 /** An endpoint as a function: what it needs, then options for this one request. */
@@ -27,8 +28,8 @@ function groupOf<Endpoints extends Record<string, Endpoint>>(
 }
 
 /**
- * The client. Every endpoint of the contract is a function of its noun (`troupe.agents.create({ body })`), and a session
- * or a run can be held in the hand (`troupe.session(agentId, id)`, `troupe.run(id)`).
+ * The client. Every endpoint of the contract is a function of its noun (`troupe.agents.create({ body })`), and a session,
+ * a space or a run can be held in the hand (`troupe.session(agentId, id)`, `troupe.space(id)`, `troupe.run(id)`).
  */
 export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
@@ -76,6 +77,10 @@ export class Troupe {
 
   session(agentId: string, sessionId: string): Session {
     return new Session(this.#transport, agentId, sessionId);
+  }
+
+  space(spaceId: string): Space {
+    return new Space(this.#transport, spaceId);
   }
 
   run(runId: string): Run {

@@ -5,8 +5,17 @@
  */
 export { Troupe } from './client.ts';
 export * from './errors.ts';
+export {
+  type ActiveAgent,
+  FollowedSpace,
+  type FollowOptions,
+  type LiveText,
+  type PendingCall,
+  type SpaceState,
+} from './followed-space.ts';
 export { Run } from './run.ts';
 export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
+export { type EndedRun, Space, type SpaceTurn, type SpaceWaitOptions } from './space.ts';
 export type { StreamItem, StreamOptions } from './stream.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -1,7 +1,9 @@
 import { inboxEndpoints, type Json, type ToolResult, type WaitingCall } from '@troupe/protocol';
-import { ApiError, ConflictError, InvalidRequestError, NotFoundError } from './errors.ts';
+import { ConflictError, InvalidRequestError, NotFoundError } from './errors.ts';
+import { insist } from './insist.ts';
+import { keepPresence } from './presence.ts';
 import type { StreamItem, StreamOptions } from './stream.ts';
-import { pause, pauseBefore, type Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 export interface ToolCallContext {
   callId: string;
@@ -19,6 +21,13 @@ export type ToolHandler = (args: Json, context: ToolCallContext) => unknown;
 export interface ServeToolsOptions {
   /** Ends it. Calls that are not answered by then go on waiting, for another client or for their deadline. */
   signal?: AbortSignal;
+  /** Registers the program as a client under this key, with the tools that it executes, and keeps it online meanwhile. */
+  clientKey?: string;
+  /** Such as web, mobile or node. */
+  clientType?: string;
+  displayName?: string;
+  /** Whose program it is; only a key may say so, and must. */
+  entityId?: string;
 }
 
 interface Place {
@@ -47,10 +56,11 @@ export class ToolServer {
   }
 
   /** Until the signal is aborted. Throws where trying again cannot help: the session is gone, the key does not hold. */
-  async serve({ signal }: ServeToolsOptions): Promise<void> {
+  async serve({ signal, ...client }: ServeToolsOptions): Promise<void> {
     signal?.throwIfAborted();
     const end = () => this.#end.abort(signal!.reason);
     signal?.addEventListener('abort', end, { once: true });
+    if (client.clientKey !== undefined) this.#register({ ...client, clientKey: client.clientKey });
     try {
       for await (const item of this.#place.stream({ types: TYPES, signal: this.#end.signal }))
         this.#hear(item);
@@ -61,6 +71,18 @@ export class ToolServer {
       this.#end.abort();
       for (const call of this.#begun.values()) call?.abort();
     }
+  }
+
+  /** Calls are answered meanwhile: nobody waits for it. */
+  #register(client: {
+    clientKey: string;
+    clientType?: string;
+    displayName?: string;
+    entityId?: string;
+  }): void {
+    const { signal } = this.#end;
+    const body = { ...client, capabilities: { tools: Object.keys(this.#handlers) } };
+    keepPresence(this.#place.transport, body, signal).catch((error) => this.#end.abort(error));
   }
 
   #hear(item: StreamItem): void {
@@ -169,16 +191,8 @@ export class ToolServer {
   }
 
   /** For as long as it takes: whoever goes away for an hour still has the result of an hour ago. */
-  async #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await ask();
-      } catch (error) {
-        this.#end.signal.throwIfAborted();
-        if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
-        await pause(pauseBefore(attempt, error), this.#end.signal);
-      }
-    }
+  #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    return insist(ask, this.#end.signal);
   }
 }
 

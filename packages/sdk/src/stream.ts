@@ -26,6 +26,8 @@ export interface StreamOptions {
   signal?: AbortSignal;
   /** The server gives a sign of life every 15 s; a connection without one for so long is given up. Default: 45,000. */
   silenceMs?: number;
+  /** Called whenever a connection has ended, before another one is made. */
+  onDisconnect?: () => void;
 }
 
 /** Where events come from: a session, a space, or a run. */
@@ -42,7 +44,7 @@ export type EventSource =
 export async function* streamEvents(
   transport: Transport,
   { endpoint, params }: EventSource,
-  { after = 0, types, signal, silenceMs = 45_000 }: StreamOptions = {},
+  { after = 0, types, signal, silenceMs = 45_000, onDisconnect }: StreamOptions = {},
 ): AsyncGenerator<StreamItem> {
   let last = after;
   let failures = 0;
@@ -102,6 +104,7 @@ export async function* streamEvents(
       signal?.removeEventListener('abort', cut);
       connection.abort();
     }
+    onDisconnect?.();
     failures = isOfUse ? 0 : failures + 1;
     const backoff = failure || failures > 0 ? pauseBefore(Math.max(failures - 1, 0), failure) : 0;
     await pause(Math.max(retryMs, backoff), signal);

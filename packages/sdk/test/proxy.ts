@@ -95,15 +95,21 @@ function wayOf(target: string, request: Passing, response: ServerResponse): Way 
       const answer = await ask();
       head(answer);
       let text = '';
+      let given = 0;
       const decoder = new TextDecoder();
-      for await (const chunk of answer.body!) {
-        text += decoder.decode(chunk, { stream: true });
-        const parts = text.split('\n\n');
-        if (parts.length <= frames) continue;
-        // The server asks readers to come back after a second; here they come at once.
-        const given = `${parts.slice(0, frames).join('\n\n')}\n\n`.replaceAll(/^retry: \d+$/gm, 'retry: 0');
-        response.write(given, () => response.destroy());
-        return;
+      try {
+        for await (const chunk of answer.body!) {
+          text += decoder.decode(chunk, { stream: true });
+          for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+            // The server asks readers to come back after a second; here they come at once.
+            const frame = text.slice(0, end + 2).replaceAll(/^retry: \d+$/gm, 'retry: 0');
+            text = text.slice(end + 2);
+            if (++given === frames) return void response.write(frame, () => response.destroy());
+            response.write(frame);
+          }
+        }
+      } catch {
+        // Whoever read it has gone.
       }
       response.destroy();
     },

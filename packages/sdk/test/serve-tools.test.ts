@@ -1,6 +1,8 @@
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Session, type ToolHandler, Troupe } from '../src/index.ts';
+import { keepPresence } from '../src/presence.ts';
+import { Transport } from '../src/transport.ts';
 import { openProxy } from './proxy.ts';
 
 // One server and one agent with client tools. A message is what the model calls, step after step.
@@ -289,4 +291,45 @@ it('a connection that breaks costs nothing, and a call is executed once all the 
 it('a session that is not there, or a key that does not hold, ends it', async () => {
   const nowhere = troupe.session(agentId, '00000000-0000-4000-8000-000000000000');
   await expect(nowhere.serveTools({})).rejects.toMatchObject({ status: 404 });
+});
+
+it('registers as a client with what it executes, and says whose it is', async () => {
+  const session = await troupe.open(agentId);
+  const ann = await troupe.entities.create({ body: { externalId: 'ann' } });
+  const end = new AbortController();
+  const options = { clientKey: 'tab-1', clientType: 'web', entityId: ann.id, signal: end.signal };
+  const served = session.serveTools({ locate: () => 'here', pick: () => null }, options);
+  const [client] = await until('it is registered', async () => {
+    const { data } = await troupe.clients.list({ query: { entityId: ann.id } });
+    return data.length > 0 ? data : null;
+  });
+  expect(client).toMatchObject({
+    clientKey: 'tab-1',
+    clientType: 'web',
+    capabilities: { tools: ['locate', 'pick'] },
+    online: true,
+  });
+  const turn = await session.sendAndWait(JSON.stringify([[call('locate', 'a')]]));
+  expect(turn.text).toBe('["here"]');
+  end.abort();
+  await served;
+  // A key has to say whose program it is; nothing is served for nobody.
+  await expect(session.serveTools({}, { clientKey: 'tab-2' })).rejects.toMatchObject({ status: 422 });
+});
+
+it('says that it is there, again and again, and registers again where it was forgotten', async () => {
+  const ann = await troupe.entities.create({ body: { externalId: 'bea' } });
+  const end = new AbortController();
+  const body = { clientKey: 'tab-9', entityId: ann.id };
+  const kept = keepPresence(new Transport({ baseUrl: server.url }), body, end.signal, 20);
+  const find = async () => (await troupe.clients.list({ query: { entityId: ann.id } })).data[0];
+  const first = (await until('it is registered', find))!;
+  await until('it is seen', async () => (await find())!.lastSeenAt > first.lastSeenAt);
+  await troupe.clients.remove({ params: { clientId: first.id } });
+  await until('it is there again', async () => {
+    const now = await find();
+    return now && now.id !== first.id;
+  });
+  end.abort();
+  await expect(kept).rejects.toThrow();
 });

@@ -11,7 +11,7 @@ const OPTIONS = {
   prompt: { type: 'string' },
   format: { type: 'string' },
   status: { type: 'string' },
-  agent: { type: 'string' },
+  agent: { type: 'string', multiple: true },
   limit: { type: 'string' },
   notes: { type: 'string' },
   of: { type: 'string' },
@@ -30,7 +30,13 @@ const OPTIONS = {
   kind: { type: 'string' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
-  user: { type: 'string' },
+  user: { type: 'string', multiple: true },
+  as: { type: 'string' },
+  type: { type: 'string' },
+  role: { type: 'string' },
+  policy: { type: 'string' },
+  ordering: { type: 'string' },
+  search: { type: 'string' },
   follow: { type: 'boolean' },
   arguments: { type: 'string' },
   output: { type: 'string' },
@@ -53,7 +59,11 @@ export type OptionName = keyof typeof OPTIONS;
 export interface Given {
   words: string[];
   options: {
-    [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'boolean' ? boolean : string;
+    [Name in OptionName]?: (typeof OPTIONS)[Name] extends { multiple: true }
+      ? string[]
+      : (typeof OPTIONS)[Name]['type'] extends 'boolean'
+        ? boolean
+        : string;
   };
 }
 
@@ -94,6 +104,12 @@ export function limitOf({ limit = '50' }: Given['options']): number {
   if (!Number.isInteger(number) || number < 1 || number > 200)
     throw new UsageError('--limit must be a number from 1 to 200');
   return number;
+}
+
+/** Of an option that may be given several times elsewhere. */
+export function onceGiven(name: string, given: string[] | undefined): string | undefined {
+  if (given && given.length > 1) throw new UsageError(`--${name} can be given once here`);
+  return given?.[0];
 }
 
 export function numberOf(name: string, given: string | undefined): number | undefined {

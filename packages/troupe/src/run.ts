@@ -3,6 +3,7 @@ import { agents } from './commands/agents.ts';
 import { capabilities } from './commands/capabilities.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
+import { entities } from './commands/entities.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { models } from './commands/models.ts';
@@ -12,6 +13,7 @@ import { providers } from './commands/providers.ts';
 import { runs } from './commands/runs.ts';
 import { secrets } from './commands/secrets.ts';
 import { sessions } from './commands/sessions.ts';
+import { spaces } from './commands/spaces.ts';
 import { tools } from './commands/tools.ts';
 import { tell } from './failure.ts';
 import { json } from './output.ts';
@@ -26,6 +28,8 @@ const NOUNS: Record<string, Record<string, Command>> = {
   capabilities,
   plans,
   sessions,
+  spaces,
+  entities,
   runs,
   inbox,
   providers,

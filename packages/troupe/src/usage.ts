@@ -33,6 +33,17 @@ export const USAGE = `Usage: troupe <command>
            messages <agent> <session>                events <agent> <session> [--follow]
            cancel | retry | delete <agent> <session>
            fork <agent> <session> <message> [--title <text>]   a new session that begins with all up to there
+  spaces list               create <name> [--agent <agent>]… [--user <name>]… [--description <text>]
+                [--policy all | mentions | humans] [--ordering parallel | serial]
+         get <space>        update <space> [--name <name>] [--policy <policy>] [--description <text>]
+         delete <space>     members <space>
+         add <space> [--agent <agent>]… [--user <name>]… [--role admin | member] [--ordering <ordering>]
+         remove <space> <member>
+         post <space> <message> [--as <user>]   says something; without --as, as the only person there
+         messages <space> [--search <text>]
+         watch <space> [--as <user>]       the conversation as it happens; with --as, what is typed is said
+  entities list [--type human | agent]      create <user> [--name <name>]
+           get <entity>     delete <entity>
   runs   list [--status <status>] [--agent <agent>] [--session <id>]
          show <run>         cancel <run>                 retry <run>
          messages <run> [--of run]         of its thread, or only what it was asked and said
@@ -63,8 +74,8 @@ export const USAGE = `Usage: troupe <command>
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-Agents, plans, tools, models, providers and keys are named by id or name. Options may stand anywhere; what follows -- is
-no option.`;
+Agents, spaces, people, plans, tools, models, providers and keys are named by id or name. Options may stand anywhere;
+what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -118,6 +129,24 @@ const SHAPES: Record<string, Shape> = {
   'sessions retry': { words: '<agent> <session>', options: ASKING },
   'sessions fork': { words: '<agent> <session> <message>', options: ['title', ...ASKING] },
   'sessions delete': { words: '<agent> <session>', options: ASKING },
+  'spaces list': { words: '', options: ['limit', ...ASKING] },
+  'spaces create': {
+    words: '<name>',
+    options: ['agent', 'user', 'policy', 'ordering', 'description', ...ASKING],
+  },
+  'spaces get': { words: '<space>', options: ASKING },
+  'spaces update': { words: '<space>', options: ['name', 'policy', 'description', ...ASKING] },
+  'spaces delete': { words: '<space>', options: ASKING },
+  'spaces members': { words: '<space>', options: ASKING },
+  'spaces add': { words: '<space>', options: ['agent', 'user', 'role', 'ordering', ...ASKING] },
+  'spaces remove': { words: '<space> <member>', options: ASKING },
+  'spaces post': { words: '<space> <message> [more]', options: ['as', ...ASKING] },
+  'spaces messages': { words: '<space>', options: ['search', ...ASKING] },
+  'spaces watch': { words: '<space>', options: ['as', ...ASKING] },
+  'entities list': { words: '', options: ['type', 'limit', ...ASKING] },
+  'entities create': { words: '<user>', options: ['name', ...ASKING] },
+  'entities get': { words: '<entity>', options: ASKING },
+  'entities delete': { words: '<entity>', options: ASKING },
   'runs list': { words: '', options: ['status', 'agent', 'session', 'limit', ...ASKING] },
   'runs show': { words: '<run>', options: ASKING },
   'runs get': { words: '<run>', options: ASKING },

@@ -327,7 +327,6 @@ export interface RunShown {
   run_id: string;
   space_id: string;
   seqs: Generated<string>;
-  taken: Generated<string>;
   prompt_upto: number | null;
 }
 

@@ -106,6 +106,37 @@ describe('in a space', () => {
     expect(await sent(inSpace(user('3+3', 'Ada'), { system }))).toBe('3+3 = 6.');
   });
 
+  describe('as the door of spaces tells it', () => {
+    const told = (type: string, text: string, since = '') =>
+      [
+        'IDENTITY:\n- name: "Ada"\n- entityId: 1\n',
+        `TRIGGER:\n- type: space_message\n- space: "Launch" (2)\n- sender: "Grace \\"G\\" Hopper" (${type}, 3)`,
+        `- message: ${JSON.stringify(text)}\n- messageId: 4\n`,
+        `HISTORY of "Launch" (2), oldest first.\n[NEW] [0a1b2c3d] 12:00 Grace (${type}): ${JSON.stringify(text)}  <== TRIGGER${since}`,
+      ].join('\n');
+    const answered = '\n[NEW] [0a1b2c3e] 12:01 Bo (agent): "2+2 = 4."';
+
+    it('answers the person whose message began the run, whatever agents said since', async () => {
+      const system = told('human', 'How much\nis 2+2? "Please"', answered);
+      expect(await sent(inSpace('Carry out this run now.', { system }))).toBe('2+2 = 4.');
+    });
+
+    it('is silent where an agent began it, unless addressed', async () => {
+      expect(
+        await sent(inSpace('Carry out this run now.', { system: told('agent', 'How much is 2+2?') })),
+      ).toBeUndefined();
+      const system = told('agent', '@Ada how much is 2+2?');
+      expect(await sent(inSpace('Carry out this run now.', { system }))).toBe('2+2 = 4.');
+    });
+
+    it('offers what is of use to people, by their name', async () => {
+      const tools = [SEND, ...['enter_space', 'set_memories', 'weather'].map((name) => buildTool(name))];
+      const said = await sent(inSpace('Carry out this run now.', { system: told('human', 'Hello!'), tools }));
+      expect(said).toMatch(/^Hello, Grace "G" Hopper! I can .*`weather`/);
+      expect(said).not.toMatch(/enter_space|set_memories|remember/);
+    });
+  });
+
   it('shortens what it sends to what it may write', async () => {
     const request = inSpace('hello', { maxOutputTokens: 12 });
     const { answer } = await ask(demo, request);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Agent, Json } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
 import { json, MORE, plain, table } from '../output.ts';
-import { limitOf, listOf, oneOf } from '../parse.ts';
+import { limitOf, listOf, onceGiven, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
@@ -100,7 +100,7 @@ export const agents: Record<string, Command> = {
   },
   async memories(given) {
     const agent = await find(given);
-    const { user } = given.options;
+    const user = onceGiven('user', given.options.user);
     const query = { limit: limitOf(given.options), ...(user ? { user } : {}) };
     const { data, nextCursor } = await given.troupe.memories.list({ params: { agentId: agent.id }, query });
     given.terminal.out(given.options.json ? json(data) : table(data, ['key', 'value', 'updatedAt']));
@@ -108,7 +108,8 @@ export const agents: Record<string, Command> = {
   },
   async goals(given) {
     const agent = await find(given);
-    const { user, status } = given.options;
+    const { status } = given.options;
+    const user = onceGiven('user', given.options.user);
     const asked = status ? { status: oneOf('status', status, ['active', 'completed', 'abandoned']) } : {};
     const query = { limit: limitOf(given.options), ...asked, ...(user ? { user } : {}) };
     const { data, nextCursor } = await given.troupe.goals.list({ params: { agentId: agent.id }, query });

@@ -1,7 +1,7 @@
 import { runStatus } from '@troupe/protocol';
 import type { Run } from '@troupe/sdk';
 import { json, MORE, record, table } from '../output.ts';
-import { limitOf, oneOf } from '../parse.ts';
+import { limitOf, onceGiven, oneOf } from '../parse.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent, ID } from './find-agent.ts';
@@ -12,7 +12,8 @@ const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 
 export const runs: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
-    const agentId = options.agent ? (await findAgent(troupe, options.agent)).id : undefined;
+    const agent = onceGiven('agent', options.agent);
+    const agentId = agent ? (await findAgent(troupe, agent)).id : undefined;
     const { data, nextCursor } = await troupe.runs.list({
       query: {
         limit: limitOf(options),

@@ -14,15 +14,22 @@ const RULES_READ = 20_000;
 /** `… Ada (human): ` at the start of a line: how a shared history names its speakers. */
 const LABEL = /^([^\n]{0,200}?)\((human|agent)\b[^)\n]{0,100}\):?\s?/;
 
+/** What a run in a space is told to have begun by: who spoke, and what they said, each as a JSON string on one line. */
+const TRIGGER =
+  /^TRIGGER:\n- type: space_message\n(?:- [^\n]*\n){0,5}?- sender: ("[^\n]{0,1000}") \((human|agent)\b[^\n]*\n- message: ("[^\n]*")$/m;
+
 /**
- * The last user message. In a space (`send_message`) a message may be a history whose lines name their speakers,
- * and the history may stand in the system prompt with the lines to answer marked [NEW]: then its last such line.
+ * The last user message. In a space (`send_message`) it is what the run began by, whatever was said since: that begins runs of
+ * its own. Elsewhere a message may be a history whose lines name their speakers, and the history may stand in the system
+ * prompt with the lines to answer marked [NEW]: then its last such line.
  */
 export function heardIn(request: ModelRequest): Heard | undefined {
   const message = request.messages.findLast((candidate) => candidate.role === 'user');
   const said = message?.role === 'user' ? heard(message.text, message.name) : undefined;
   const shared = request.tools.some((tool) => tool.name === 'send_message');
   if (!shared || said?.sender !== undefined) return said;
+  const trigger = TRIGGER.exec(request.system);
+  if (trigger) return heard(parsed(trigger[3]!), parsed(trigger[1]!), trigger[2] as 'human' | 'agent');
   return lastLabelled(said?.text ?? '', false) ?? lastLabelled(request.system, true) ?? said;
 }
 
@@ -34,6 +41,14 @@ export function heard(text: string, name: string | undefined, type?: 'human' | '
     sender: named?.[1] ?? name,
     senderType: type ?? (named?.[2] as 'human' | 'agent' | undefined),
   };
+}
+
+function parsed(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return unquoted(text);
+  }
 }
 
 function lastLabelled(text: string, onlyNew: boolean): Heard | undefined {

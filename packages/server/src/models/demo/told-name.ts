@@ -31,7 +31,9 @@ export function toldName(situation: Situation): Reply | undefined {
     if (name !== undefined) return { say: `Your name is ${name}.` };
     return { say: 'You have not told me your name yet. Write "my name is …" and I will remember it.' };
   }
-  return told === undefined ? undefined : { say: `Nice to meet you, ${told}. I will remember your name.` };
+  if (told === undefined) return undefined;
+  const inSpace = situation.request.tools.some((tool) => tool.name === 'send_message');
+  return { say: `Nice to meet you, ${told}.${inSpace ? '' : ' I will remember your name.'}` };
 }
 
 /** What the speaker said last about their name; else what the door calls them. */

@@ -63,8 +63,6 @@ create table troupe.run_shown (
   run_id uuid not null,
   space_id uuid not null,
   seqs int8multirange not null default '{}',
-  -- Of these, what it was to know by absorbing other runs.
-  taken int8multirange not null default '{}',
   prompt_upto bigint,
   primary key (run_id, space_id)
 );
@@ -140,11 +138,10 @@ begin
       perform troupe.see(shown.space_id, new.entity_id, shown.seqs);
     end loop;
   elsif new.absorbed_by is not null then
-    -- The messages that it was to answer are its absorber's from here on, also those that it had by absorbing: they are in what the absorber
-    -- is answered. What else it was shown, nobody who goes on has seen.
-    insert into troupe.run_shown as x (run_id, space_id, seqs, taken)
-      select new.absorbed_by, t.space_id, range_agg(t.seqs), range_agg(t.seqs) from (
-        select y.space_id, y.taken as seqs from troupe.run_shown y where y.run_id = new.id and y.taken <> '{}'
+    -- What it was shown, and the messages that it was to answer, are its absorber's from here on.
+    insert into troupe.run_shown as x (run_id, space_id, seqs)
+      select new.absorbed_by, t.space_id, range_agg(t.seqs) from (
+        select y.space_id, y.seqs from troupe.run_shown y where y.run_id = new.id
         union all
         select new.space_id, int8multirange(int8range((new.trigger->>'sequence')::bigint, (new.trigger->>'sequence')::bigint, '[]'))
           where new.space_id is not null and new.trigger ? 'sequence'
@@ -152,7 +149,7 @@ begin
         select m.thread_id, int8multirange(int8range(m.seq, m.seq, '[]')) from troupe.folded_messages f join troupe.messages m on m.id = f.message_id
           where f.run_id = new.id) t
       group by t.space_id
-      on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs, taken = x.taken + excluded.taken;
+      on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs;
   end if;
   return null;
 end $$;
