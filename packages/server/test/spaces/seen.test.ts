@@ -221,3 +221,22 @@ test('what an agent said carries why, and its next run reads that', async () => 
     /You \(agent\): "Ann wants you to know\."\n {4}\(said because of "Ann" saying "Tell them" in ".*" \(.*\); after get_goals\)/,
   );
 });
+
+test('an agent looks at the pictures of the message that started it, and is told of others', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Looking Ada')];
+  const requests: Request[] = [];
+  parts.set('Looking Ada', (request) => {
+    requests.push(request);
+    return [];
+  });
+  const space = await stage.space([ann, ada]);
+  const picture = { type: 'image', base64: 'aGVsbG8=', mediaType: 'image/png' };
+  const content = { text: 'What is this?', parts: [picture] };
+  await stage.ended((await stage.say(space, ann, '', { content })).runs[0]!.id);
+  await stage.ended((await stage.say(space, ann, 'And now?')).runs[0]!.id);
+  const [first, second] = requests.map(({ messages }) => messages[0] as { parts?: { type: string }[] });
+  expect(first!.parts).toMatchObject([{ type: 'text' }, picture]);
+  expect(second!.parts).toBeUndefined();
+  for (const { system } of requests) expect(system).toContain('"What is this?" [with 1 picture(s)]');
+  expect(requests[1]!.system).not.toContain('aGVsbG8=');
+});

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, JsonObject } from '@troupe/protocol';
+import type { AgentSnapshot, ContentPart, JsonObject } from '@troupe/protocol';
 import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type RunView, toModelMessages } from '../../kernel/index.ts';
 import {
@@ -35,10 +35,13 @@ export function createSpacesDoor(db: Database): Door {
         prompt = await promptFor(db, view);
         prompts.set(run, prompt);
       }
-      const { system } = prompt;
+      const { system, parts } = prompt;
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
       const said = toModelMessages(view.transcript, view);
-      return { system, messages: shortened([{ role: 'user', text: GO }, ...said], room) };
+      return {
+        system,
+        messages: shortened([{ role: 'user', text: GO, ...(parts ? { parts } : {}) }, ...said], room),
+      };
     },
     live: (view) => liveIn(view, (space) => prompts.get(view.run)?.spaces.has(space) ?? false),
     threads: (view) =>
@@ -60,6 +63,8 @@ export function createSpacesDoor(db: Database): Door {
 /** What a run is told, and the spaces that its agent was a member of then. */
 interface Prompt {
   system: string;
+  /** With the pictures of the message that began the run. */
+  parts: ContentPart[] | null;
   spaces: ReadonlySet<string>;
 }
 
@@ -93,7 +98,12 @@ async function promptFor(db: Database, view: RunView): Promise<Prompt> {
     const fence = { run: run.id, epoch: run.epoch, worker: view.worker };
     await showPrompt(db, fence, { space: context.space.id, ...shown });
   }
-  return { system: text, spaces: new Set(context.spaces.map(({ id }) => id)) };
+  const pictures = context.triggerParts?.filter(({ type }) => type === 'image') ?? [];
+  return {
+    system: text,
+    parts: pictures.length > 0 ? [{ type: 'text', text: GO }, ...pictures] : null,
+    spaces: new Set(context.spaces.map(({ id }) => id)),
+  };
 }
 
 /** The ids of what the run said, in its order. */

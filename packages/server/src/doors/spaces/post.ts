@@ -38,7 +38,7 @@ export async function postToSpace(
     message: {
       id,
       role: 'user',
-      content: posting.content as store.FoundMessage['content'],
+      content: posting.content as store.SpacePost['message']['content'],
       sender,
       metadata: posting.metadata,
     },

@@ -164,7 +164,8 @@ function messageLine(message: FoundMessage, self: string, isTrigger: boolean, ro
     ? 'You (agent)'
     : `${quoted(message.senderName ?? 'unknown')} (${message.senderType ?? 'unknown'})`;
   const mark = isTrigger ? '  <== TRIGGER' : '';
-  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${fitted(clip(message.content.text, LONGEST_LINE), room)}${mark}`;
+  const pictures = message.pictures > 0 ? ` [with ${message.pictures} picture(s)]` : '';
+  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${fitted(clip(message.content.text, LONGEST_LINE), room)}${pictures}${mark}`;
   const why = own ? whyLine(message.metadata) : '';
   return why === '' ? line : `${line}\n    ${why}`;
 }

@@ -1,4 +1,4 @@
-import type { EntityType, Json, JsonObject, MessageRole } from '@troupe/protocol';
+import type { ContentPart, EntityType, Json, JsonObject, MessageRole } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { RunFence } from './memories.ts';
@@ -152,7 +152,9 @@ export interface FoundMessage {
   id: string;
   seq: number;
   role: MessageRole;
-  content: { text: string; parts?: Json; tool?: Json };
+  content: { text: string; tool?: Json };
+  /** How many there are beside the text. */
+  pictures: number;
   senderId: string | null;
   senderName: string | null;
   senderType: EntityType | null;
@@ -302,6 +304,8 @@ export interface RunContext {
   space: { id: string; name: string | null; description: string | null } | null;
   history: FoundMessage[];
   total: number;
+  /** What the message that began it has beside its text; null: nothing. */
+  triggerParts: ContentPart[] | null;
   /** Where the history of its prompt ended, if somebody made it before. */
   promptUpto: number | null;
   spaces: {
@@ -328,7 +332,7 @@ export async function contextOfRun(
       text: `select jsonb_build_object('id', e.id, 'name', e.display_name) as entity,
           case when s.id is not null then jsonb_build_object('id', s.id, 'name', s.name, 'description', s.description) end as space,
           case when s.id is not null then troupe.space_history(s.id, e.id, coalesce(x.prompt_upto, t.last_message_seq), $2, 1000000) else '[]' end as history,
-          coalesce(t.last_message_seq, 0) as total, x.prompt_upto as "promptUpto",
+          (select m.content->'parts' from troupe.messages m where m.id = r.trigger_message_id) as "triggerParts", coalesce(t.last_message_seq, 0) as total, x.prompt_upto as "promptUpto",
           (select coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'name', o.name, 'memberCount', (select count(*) from troupe.memberships c where c.space_id = o.id),
               'members', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', coalesce(p.display_name, p.external_id), 'type', p.type) order by p.joined_at, p.id), '[]')
                 from (select q.*, n.joined_at from troupe.memberships n join troupe.entities q on q.id = n.entity_id where n.space_id = o.id order by n.joined_at, q.id limit ${MOST_MEMBERS}) p))
