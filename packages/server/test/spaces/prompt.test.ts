@@ -19,7 +19,14 @@ function message(seq: number, changes: Partial<FoundMessage> = {}): FoundMessage
   const id = `00000000-0000-7000-8000-${String(seq).padStart(12, '0')}`;
   return {
     ...{ id, seq, role: 'user', content: { text: `text ${seq}` }, senderId: 'ann', senderName: 'Ann' },
-    ...{ senderType: 'human', runId: null, metadata: null, createdAt: '2026-01-01T00:00:00Z', seen: false },
+    ...{
+      senderType: 'human',
+      runId: null,
+      metadata: null,
+      pictures: 0,
+      createdAt: '2026-01-01T00:00:00Z',
+      seen: false,
+    },
     ...changes,
   };
 }
@@ -46,7 +53,7 @@ function input(
     },
     context: {
       ...{ entity: { id: 'me', name: 'Ada' }, space: { id: 's', name: 'S', description: null } },
-      ...{ history: [message(1)], total: 1, promptUpto: null, spaceCount: 1 },
+      ...{ history: [message(1)], total: 1, promptUpto: null, triggerParts: null, spaceCount: 1 },
       spaces: [{ id: 's', name: 'S', memberCount: 2, members: [{ id: 'ann', name: 'Ann', type: 'human' }] }],
       ...context,
     },
