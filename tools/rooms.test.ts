@@ -149,7 +149,7 @@ describe('imports', () => {
           "import { post } from '../spaces/index.ts';\nimport './context.ts';",
       }),
     ).toEqual([
-      `${src}/doors/sessions/settle.ts:1  imports ../spaces/index.ts: doors/sessions may import only kernel, agents, store, base, protocol`,
+      `${src}/doors/sessions/settle.ts:1  imports ../spaces/index.ts: doors/sessions may import only doors/shared, kernel, agents, store, base, protocol`,
     ]);
   });
 
