@@ -99,6 +99,23 @@ test('where several are named, all of them have to reply', async () => {
   expect(started).toEqual(['Ask', 'And another thing.']);
 });
 
+test('a run that asks twice in one answer asks in order, and what answers both is told of it once', async () => {
+  const ann = await stage.person('Ann');
+  const ada = await stage.agent('Twofold Ada', { replyWaiting: true });
+  const ask = (text: string) => call('send_message', { text, wait: { for: [ann.id] } });
+  parts.set('Twofold Ada', ({ system }) =>
+    triggerIn(system) === 'Ask' ? [calls(ask('First?'), ask('Second?'))] : [],
+  );
+  const space = await stage.space([ann, ada]);
+  const [run] = (await stage.say(space, ann, 'Ask')).runs;
+  await until('the run waits', async () => (await stage.run(run!.id)).status === 'waiting_reply');
+  const texts = (await stage.messages(space)).map(({ content }) => content.text);
+  expect(texts).toEqual(['Ask', 'First?', 'Second?']);
+  const { runs } = await stage.say(space, ann, 'Yes, both.');
+  expect(runs).toEqual([{ id: run!.id, entityId: ada.entityId, outcome: 'replied' }]);
+  expect((await stage.ended(run!.id)).status).toBe('completed');
+});
+
 test('when the time is over the run goes on with what came', async () => {
   const partial = await asker('Partial Ada', (people) => ({
     for: people.map(({ id }) => id),

@@ -64,7 +64,9 @@ export async function postToSpace(
   }));
   // Who waited for it went on long ago.
   if (posted.duplicate) return { message, runs: [...started, ...folded], duplicate: true };
-  const replied = posted.replied.map(({ run, entity }) => ({
+  // A run can wait for it with several calls, and is one run all the same.
+  const waited = new Map(posted.replied.map(({ run, entity }) => [run, entity]));
+  const replied = [...waited].map(([run, entity]) => ({
     id: run,
     entityId: entity,
     outcome: 'replied' as const,
