@@ -185,6 +185,33 @@ test('a run that is canceled while it waits is waited for by nobody; its replies
   expect((await stage.run(run.id)).metadata).toEqual({});
 });
 
+test('an agent that is removed while it waits goes on, and hears of nothing that is said there since', async () => {
+  const { members, agent, answers, space, run, waiting } = await asker('Removed Ada', () => ({}));
+  await waiting();
+  await stage.done('DELETE', `/v1/spaces/${space}/members/${agent.entityId}`);
+  expect((await stage.say(space, members[0]!, 'She is gone.')).runs).toEqual([]);
+  expect((await stage.ended(run.id)).status).toBe('completed');
+  expect(answers).toMatchObject([{ success: true, status: 'left', replies: [] }]);
+});
+
+test('nobody waits for one who was removed: the others are enough, and with nobody left the run goes on', async () => {
+  const both = (people: Person[]) => ({ for: people.map(({ id }) => id) });
+  const [two, one] = [
+    await asker('Both Ada', both),
+    await asker('One Ada', (people) => ({ for: [people[1]!.id] })),
+  ];
+  for (const { space, members, waiting } of [two, one]) {
+    await waiting();
+    await stage.done('DELETE', `/v1/spaces/${space}/members/${members[1]!.id}`);
+  }
+  expect((await stage.ended(one.run.id)).status).toBe('completed');
+  expect(one.answers).toMatchObject([{ status: 'left', replies: [], waitingFor: [] }]);
+  expect((await stage.run(two.run.id)).status).toBe('waiting_reply');
+  await stage.say(two.space, two.members[0]!, 'Here.');
+  expect((await stage.ended(two.run.id)).status).toBe('completed');
+  expect(two.answers).toMatchObject([{ status: 'resolved', replies: [{ text: 'Here.' }] }]);
+});
+
 test('who is not there cannot be waited for, and then nothing is said', async () => {
   const stranger = newId();
   const { answers, space, run } = await asker('Wrong Ada', () => ({ for: [stranger] }));
