@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
 export const id = z.uuid();
-export const timestamp = z.iso.datetime({ offset: true });
+export const timestamp = z.iso.datetime({
+  offset: true,
+  error: 'must be a time with its offset, such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+01:00',
+});
 export const name = z.string().trim().min(1).max(200);
 /** For one line of text: no control characters, of which Postgres cannot even store NUL. */
 export const oneLine = /^\P{Cc}*$/u;

@@ -1,3 +1,4 @@
+import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { call, calls, end, gate, marksIn, openCast, say, triggerIn } from './cast.ts';
@@ -97,6 +98,14 @@ test('where mentions start agents, those who are named are started, and in a spa
   expect(await whom('(@D.O.T. (x))')).toEqual([dot.entityId]);
   expect(await whom('@DxOxTx (x)')).toEqual([]);
   expect(await whom('you', { mentions: [dot.entityId] })).toEqual([dot.entityId]);
+  // Whoever is not there is not passed over in silence.
+  const unknown = { content: { text: 'you' }, senderId: ann.id, mentions: [dot.entityId, newId()] };
+  const before = await stage.lines(space);
+  expect(await stage.refused('POST', `/v1/spaces/${space}/messages`, unknown)).toEqual([
+    422,
+    'entity_not_found',
+  ]);
+  expect(await stage.lines(space)).toEqual(before);
   const pair = await stage.space([ann, bo], { policy: 'mentions' });
   expect((await stage.say(pair, ann, 'You?')).runs.map(({ entityId }) => entityId)).toEqual([bo.entityId]);
   await stage.quiet();

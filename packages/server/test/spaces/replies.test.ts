@@ -99,6 +99,23 @@ test('where several are named, all of them have to reply', async () => {
   expect(started).toEqual(['Ask', 'And another thing.']);
 });
 
+test('a run that asks twice in one answer asks in order, and what answers both is told of it once', async () => {
+  const ann = await stage.person('Ann');
+  const ada = await stage.agent('Twofold Ada', { replyWaiting: true });
+  const ask = (text: string) => call('send_message', { text, wait: { for: [ann.id] } });
+  parts.set('Twofold Ada', ({ system }) =>
+    triggerIn(system) === 'Ask' ? [calls(ask('First?'), ask('Second?'))] : [],
+  );
+  const space = await stage.space([ann, ada]);
+  const [run] = (await stage.say(space, ann, 'Ask')).runs;
+  await until('the run waits', async () => (await stage.run(run!.id)).status === 'waiting_reply');
+  const texts = (await stage.messages(space)).map(({ content }) => content.text);
+  expect(texts).toEqual(['Ask', 'First?', 'Second?']);
+  const { runs } = await stage.say(space, ann, 'Yes, both.');
+  expect(runs).toEqual([{ id: run!.id, entityId: ada.entityId, outcome: 'replied' }]);
+  expect((await stage.ended(run!.id)).status).toBe('completed');
+});
+
 test('when the time is over the run goes on with what came', async () => {
   const partial = await asker('Partial Ada', (people) => ({
     for: people.map(({ id }) => id),
@@ -166,6 +183,33 @@ test('a run that is canceled while it waits is waited for by nobody; its replies
   await stage.quiet();
   expect(started).toEqual(['Ask', 'Hello?']);
   expect((await stage.run(run.id)).metadata).toEqual({});
+});
+
+test('an agent that is removed while it waits goes on, and hears of nothing that is said there since', async () => {
+  const { members, agent, answers, space, run, waiting } = await asker('Removed Ada', () => ({}));
+  await waiting();
+  await stage.done('DELETE', `/v1/spaces/${space}/members/${agent.entityId}`);
+  expect((await stage.say(space, members[0]!, 'She is gone.')).runs).toEqual([]);
+  expect((await stage.ended(run.id)).status).toBe('completed');
+  expect(answers).toMatchObject([{ success: true, status: 'left', replies: [] }]);
+});
+
+test('nobody waits for one who was removed: the others are enough, and with nobody left the run goes on', async () => {
+  const both = (people: Person[]) => ({ for: people.map(({ id }) => id) });
+  const [two, one] = [
+    await asker('Both Ada', both),
+    await asker('One Ada', (people) => ({ for: [people[1]!.id] })),
+  ];
+  for (const { space, members, waiting } of [two, one]) {
+    await waiting();
+    await stage.done('DELETE', `/v1/spaces/${space}/members/${members[1]!.id}`);
+  }
+  expect((await stage.ended(one.run.id)).status).toBe('completed');
+  expect(one.answers).toMatchObject([{ status: 'left', replies: [], waitingFor: [] }]);
+  expect((await stage.run(two.run.id)).status).toBe('waiting_reply');
+  await stage.say(two.space, two.members[0]!, 'Here.');
+  expect((await stage.ended(two.run.id)).status).toBe('completed');
+  expect(two.answers).toMatchObject([{ status: 'resolved', replies: [{ text: 'Here.' }] }]);
 });
 
 test('who is not there cannot be waited for, and then nothing is said', async () => {

@@ -197,6 +197,45 @@ test('several calls of one answer speak in the order in which they stand, each i
   expect(await stage.lines(b)).toEqual(['Many Ada: to the second']);
 });
 
+test('what one answer says several times in the same space is said in its order', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Wordy Ada')];
+  const words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
+  parts.set('Wordy Ada', () => [calls(...words.map((text) => call('send_message', { text })))]);
+  const space = await stage.space([ann, ada]);
+  for (let time = 0; time < 2; time++) {
+    const run = await stage.ended((await stage.say(space, ann, 'Count')).runs[0]!.id);
+    expect(run.outcome).toMatchObject({ silent: false });
+  }
+  const said = (await stage.messages(space)).map(({ content }) => content.text);
+  expect(said).toEqual(['Count', ...words, 'Count', ...words]);
+});
+
+test('whatever names no space or nobody is told back as it was written', async () => {
+  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Lost Ada', { replyWaiting: true })];
+  let outputs: unknown[] = [];
+  parts.set('Lost Ada', ({ step, messages }) => {
+    if (step === 2) outputs = messages.flatMap((one) => (one.role === 'tool' ? [one.output] : []));
+    return [
+      calls(
+        call('send_message', { text: 'Well?', wait: { for: ['Ben'] } }),
+        call('enter_space', { spaceId: 'Launch' }),
+        call('send_message', { text: 'Hello, Launch' }),
+      ),
+    ];
+  });
+  const space = await stage.space([ann, ada]);
+  await stage.ended((await stage.say(space, ann, 'Go')).runs[0]!.id);
+  expect(outputs).toMatchObject([
+    { code: 'not_members', error: expect.stringContaining('entity id Ben.'), entityIds: ['Ben'] },
+    { code: 'not_a_member', error: expect.stringContaining('a space Launch.') },
+    {
+      code: 'not_a_member',
+      error: expect.stringMatching(/^The enter_space before this call named no space/),
+    },
+  ]);
+  expect(await stage.lines(space)).toEqual(['Ann: Go']);
+});
+
 test('what an agent said carries why, and its next run reads that', async () => {
   const [ann, ada] = [await stage.person('Ann'), await stage.agent('Why Ada')];
   const [space, other] = [await stage.space([ann, ada]), await stage.space([ann, ada])];

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { SpaceMessage } from '@troupe/protocol';
+import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, calls, end, enter, marksIn, openCast, say, triggerIn } from './cast.ts';
@@ -180,6 +181,26 @@ test('a visible tool needs a space to be seen in', async () => {
     spaceId: null,
   });
   expect(outputs).toMatchObject([{ code: 'no_active_space' }]);
+});
+
+test('a visible tool behind an enter_space that goes wrong is seen nowhere, and costs no run', async () => {
+  const ann = await stage.person('Ann');
+  const ada = await stage.agent('Stray Ada', { tools: [(await tool(source('strayWeather'))).name] });
+  const outputs: unknown[] = [];
+  parts.set('Stray Ada', ({ messages, step, system }) => {
+    if (step > 1) outputs.push((messages.at(-1) as unknown as { output: unknown }).output);
+    return [
+      calls(call('enter_space', { spaceId: triggerIn(system) }), call('strayWeather', { city: 'Oslo' })),
+    ];
+  });
+  const space = await stage.space([ann, ada]);
+  const foreign = await stage.space([ann]);
+  for (const named of ['Launch', newId(), foreign]) {
+    const run = await stage.ended((await stage.say(space, ann, named)).runs[0]!.id);
+    expect(run).toMatchObject({ status: 'completed', error: null });
+  }
+  expect(outputs[0]).toMatchObject({ code: 'no_active_space' });
+  for (const one of [space, foreign]) expect(await shown(one)).toEqual([]);
 });
 
 describe('a UI tool', () => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
+import { isId } from '../../base/index.ts';
 import type { ModelCall, RunView } from '../../kernel/index.ts';
 
 // Where a run speaks, from what its own thread tells: the same rule as `troupe.space_of_call` in 0020_spaces.sql.
@@ -35,5 +36,6 @@ export function spaceOfCall(
 
 function spaceIn(args: unknown): string | null {
   const { spaceId } = (args ?? {}) as { spaceId?: unknown };
-  return typeof spaceId === 'string' ? spaceId.toLowerCase() : null;
+  // A model writes anything, such as a name.
+  return typeof spaceId === 'string' && isId(spaceId.toLowerCase()) ? spaceId.toLowerCase() : null;
 }

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import { idFrom, isId } from '../../base/index.ts';
 import { HANDED_OVER, type ToolAnswer, type ToolContext, type ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { inTurn } from './in-turn.ts';
 import type { Parts } from './parts.ts';
 import { clip, summaryOf } from './prompt.ts';
 import { say } from './say.ts';
@@ -14,13 +15,17 @@ const READ = 50;
 const RUNS = 10;
 /** For a reply. */
 const WAIT_MS = 300_000;
+/** Where a call takes effect behind an `enter_space` whose argument is no id (`troupe.space_of_call`). */
+const NOWHERE = '00000000-0000-0000-0000-000000000000';
 /** Of one message; how many are shown is bounded where they are read. */
 const LONGEST = 10_000;
 
 export function spaceActs(parts: Parts): Record<string, ToolExecute> {
+  const turns = inTurn();
   return {
     enter_space: (args, context) => enterSpace(parts, args as never, context),
-    send_message: (args, context) => sendMessage(parts, args as never, context),
+    // Calls of one answer are carried out side by side; what they say is said in their order.
+    send_message: (args, context) => turns(context.runId, () => sendMessage(parts, args as never, context)),
     read_messages: (args, context) => readMessages(parts, args as never, context),
     absorb_run: (args, context) => absorbRun(parts, args as never, context),
     stop_run: (args, context) => stopRun(parts, args as never, context),
@@ -50,7 +55,9 @@ async function notAMember({ db }: Parts, { runId, callId }: ToolContext, space: 
   const spaces = (await store.sayingRun(db, runId, callId))?.spaces ?? [];
   return refused(
     'not_a_member',
-    `You are not a member of a space ${space}. Use the id of one of your spaces.`,
+    space === NOWHERE
+      ? 'The enter_space before this call named no space. Enter one of your spaces first.'
+      : `You are not a member of a space ${space}. Use the id of one of your spaces.`,
     { yourSpaces: spaces.slice(0, 50).map(({ id, name }) => ({ spaceId: id, spaceName: name })) },
   );
 }
@@ -62,7 +69,7 @@ async function enterSpace(
 ): Promise<Json> {
   // As it is: where the calls after it speak follows from the same argument.
   const space = spaceId.toLowerCase();
-  if (!isId(space)) return notAMember(parts, context, space);
+  if (!isId(space)) return notAMember(parts, context, spaceId);
   const entered = await store.enterSpace(parts.db, fenceOf(context), space, limit);
   if (!entered.ok) return entered.code === 'run_lost' ? RUN_LOST : notAMember(parts, context, space);
   parts.kernel.touched(space);
@@ -94,7 +101,7 @@ async function readMessages(
       'no_active_space',
       'There is no active space. Give a `spaceId`, or call enter_space first.',
     );
-  if (!isId(space)) return notAMember(parts, context, space);
+  if (!isId(space)) return notAMember(parts, context, spaceId!);
   const read = await store.readSpace(db, fenceOf(context), space, { limit, offset, search: search ?? null });
   if (!read.ok) return read.code === 'run_lost' ? RUN_LOST : notAMember(parts, context, space);
   return { success: true, spaceId: space, messages: asHistory(read.history, context), total: read.total };
@@ -131,9 +138,9 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
   if (!run) return RUN_LOST;
   const space = run.callSpace;
   if (space === null) return refused('no_active_space', 'There is no active space. Call enter_space first.');
-  const awaited = wait?.for && [...new Set(wait.for.map((id) => id.trim().toLowerCase()))];
-  const strange = awaited?.filter((id) => !isId(id)) ?? [];
+  const strange = wait?.for?.filter((one) => !isId(one.trim())) ?? [];
   if (strange.length > 0) return nobodyThere(strange);
+  const awaited = wait?.for && [...new Set(wait.for.map((one) => one.trim().toLowerCase()))];
   const id = messageIdOf(runId, callId);
   const posted = await say(parts, {
     project: projectId,

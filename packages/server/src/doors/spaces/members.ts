@@ -1,5 +1,6 @@
 import type { EntityType, NewMember } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
+import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { getSpace, noSuchMember, type Parts, refusalOf, type Who } from './spaces.ts';
 
@@ -45,9 +46,11 @@ export async function removeMember(
   spaceId: string,
   entityId: string,
 ): Promise<void> {
-  const removed = await store.removeMember(db, who, spaceId, entityId);
+  const removed = await patiently(() => store.removeMember(db, who, spaceId, entityId));
   if (!removed.ok) throw removed.code === 'not_a_member' ? notFound('member') : refusalOf(removed.code);
   kernel.touched(spaceId.toLowerCase());
+  // Runs that waited for who is gone, or were theirs, go on.
+  if (removed.resumed > 0) kernel.changed({ queued: true });
 }
 
 /** Throws where a person is not in the space; a key may always look. */

@@ -31,6 +31,8 @@ export async function postToSpace(
   const { db } = parts;
   await reach(db, who, space);
   const sender = await senderOf(db, who, posting);
+  const mentions = posting.mentions.map((one) => one.toLowerCase());
+  await requireKnown(db, who.project, mentions);
   const id = posting.id?.toLowerCase() ?? newId();
   const posted = await say(parts, {
     project: who.project,
@@ -42,7 +44,7 @@ export async function postToSpace(
       sender,
       metadata: posting.metadata,
     },
-    mentions: posting.mentions.map((one) => one.toLowerCase()),
+    mentions,
     starts: posting.startsRuns,
   });
   if (!posted.ok) throw refusalOf(posted.code);
@@ -62,12 +64,28 @@ export async function postToSpace(
   }));
   // Who waited for it went on long ago.
   if (posted.duplicate) return { message, runs: [...started, ...folded], duplicate: true };
-  const replied = posted.replied.map(({ run, entity }) => ({
+  // A run can wait for it with several calls, and is one run all the same.
+  const waited = new Map(posted.replied.map(({ run, entity }) => [run, entity]));
+  const replied = [...waited].map(([run, entity]) => ({
     id: run,
     entityId: entity,
     outcome: 'replied' as const,
   }));
   return { message, runs: [...started, ...folded, ...replied], duplicate: false };
+}
+
+/** Whoever names somebody that there is not means somebody else: told, instead of starting nobody. */
+async function requireKnown(db: store.Database, project: string, mentions: string[]): Promise<void> {
+  if (mentions.length === 0) return;
+  const known = await store.knownEntities(db, project, mentions);
+  const issues = mentions.flatMap((one, at) =>
+    known.has(one) ? [] : [{ path: `mentions.${at}`, message: 'is no entity of this project' }],
+  );
+  if (issues.length === 0) return;
+  throw new Refusal('invalid', 'entity_not_found', 'The message mentions an entity that there is not.', {
+    hint: 'GET /v1/spaces/{spaceId}/members lists the entities of the space. Nothing was said.',
+    issues,
+  });
 }
 
 /** Who speaks: the person whose token it is, or whom the key names. Nobody speaks for an agent but its runs. */

@@ -466,6 +466,19 @@ export async function reachSpace(
   return rows[0] ?? null;
 }
 
+/** Those of the ids that are entities of the project. */
+export async function knownEntities(db: Database, project: string, ids: string[]): Promise<Set<string>> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'known_entities',
+      text: 'select id from troupe.entities where project_id = $1 and id = any($2::uuid[])',
+      values: [project, ids],
+    },
+    db.pool,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Somebody of the project, by id or by the name that the application has for them. */
 export async function findSpeaker(
   db: Database,

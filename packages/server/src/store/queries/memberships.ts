@@ -86,8 +86,9 @@ export async function addMember(
   return answerOf(db, 'add_member', 'troupe.add_member($1, $2, $3, $4::jsonb)', values);
 }
 
+/** `resumed`: waits for a reply that ended with it. */
 export type MemberRemoved =
-  | { ok: true }
+  | { ok: true; resumed: number }
   | { ok: false; code: 'space_not_found' | 'not_an_admin' | 'not_a_member' };
 
 export async function removeMember(
