@@ -164,6 +164,35 @@ test('a tool that fails shows that it failed', async () => {
   ]);
 });
 
+test('a visible tool behind an enter_space of the same answer is not called where its agent is no member', async () => {
+  const [ann, ada] = [
+    await stage.person('Ann'),
+    await stage.agent('Intruding Ada', { tools: [(await tool(source('intrudingWeather'))).name] }),
+  ];
+  const [space, own, foreign] = [
+    await stage.space([ann, ada]),
+    await stage.space([ada]),
+    await stage.space([ann]),
+  ];
+  const oslo = call('intrudingWeather', { city: 'Oslo' });
+  parts.set('Intruding Ada', () => [
+    calls(call('enter_space', { spaceId: foreign }), oslo),
+    calls(call('enter_space', { spaceId: own }), oslo),
+  ]);
+  const { id } = await stage.ended((await stage.say(space, ann, 'Go')).runs[0]!.id);
+  const { calls: made } = await stage.done<{
+    calls: { tool: string; status: string; error: { code: string } | null }[];
+  }>('GET', `/v1/runs/${id}`);
+  expect(
+    made.filter((one) => one.tool === 'intrudingWeather').map(({ status, error }) => [status, error?.code]),
+  ).toEqual([
+    ['failed', 'not_a_member'],
+    ['completed', undefined],
+  ]);
+  expect(await shown(foreign)).toEqual([]);
+  expect(await shown(own)).toHaveLength(1);
+});
+
 test('a visible tool needs a space to be seen in', async () => {
   const ada = await stage.agent('Nowhere Ada', { tools: [(await tool(source('lostWeather'))).name] });
   const outputs: unknown[] = [];

@@ -52,7 +52,7 @@ export function createSpacesDoor(db: Database): Door {
       }
       const said = messagesSaid(view.transcript);
       return {
-        calls: withShown(view, calls),
+        calls: withShown(view, calls, (space) => prompts.get(view.run)?.spaces.has(space) ?? true),
         messages: text === '' ? [] : [{ role: 'assistant', content: { text } }],
         outcome: { silent: said.length === 0, messageIds: said, ...(text === '' ? {} : { text }) },
       };
