@@ -1,6 +1,12 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import { idFrom, isId } from '../../base/index.ts';
-import { HANDED_OVER, type ToolAnswer, type ToolContext, type ToolExecute } from '../../kernel/index.ts';
+import {
+  HANDED_OVER,
+  persistently,
+  type ToolAnswer,
+  type ToolContext,
+  type ToolExecute,
+} from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts } from './parts.ts';
 import { clip, summaryOf } from './prompt.ts';
@@ -18,7 +24,7 @@ const WAIT_MS = 300_000;
 const LONGEST = 10_000;
 
 export function spaceActs(parts: Parts): Record<string, ToolExecute> {
-  return {
+  const acts: Record<string, ToolExecute> = {
     enter_space: (args, context) => enterSpace(parts, args as never, context),
     send_message: (args, context) => sendMessage(parts, args as never, context),
     read_messages: (args, context) => readMessages(parts, args as never, context),
@@ -26,6 +32,16 @@ export function spaceActs(parts: Parts): Record<string, ToolExecute> {
     stop_run: (args, context) => stopRun(parts, args as never, context),
     get_my_runs: (args, context) => getMyRuns(parts, args as never, context),
   };
+  return Object.fromEntries(Object.entries(acts).map(([name, act]) => [name, untilAnswered(act)]));
+}
+
+/** All of them may be done twice. One whose answer was lost must not be told as failed: a model would say the same once more. */
+function untilAnswered(act: ToolExecute): ToolExecute {
+  return (args, context) =>
+    persistently(
+      async (attempt) => act(args, { ...context, attempt: context.attempt + attempt - 1 }),
+      context.signal,
+    );
 }
 
 /** The id that a message of this call has, before it is said: live text is known by it, and a repeat finds it. */
@@ -165,9 +181,9 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
   }
   const place = run.spaces.find((one) => one.id === space);
   const deliveredTo = { spaceId: space, spaceName: place?.name ?? null };
-  if (posted.duplicate) return { success: true, messageId: id, status: 'delivered', deliveredTo };
-  // From here on the call is settled by those who reply, or by time.
+  // From here on the call is settled by those who reply, or by time; said before, it is so since then.
   if (wait) return HANDED_OVER;
+  if (posted.duplicate) return { success: true, messageId: id, status: 'delivered', deliveredTo };
   const recipients = posted.recipients.slice(0, 100) as unknown as Json;
   return {
     success: true,

@@ -1,5 +1,6 @@
 import type { EntityType, NewMember } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
+import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { getSpace, noSuchMember, type Parts, refusalOf, type Who } from './spaces.ts';
 
@@ -26,7 +27,7 @@ export async function addMember(
   spaceId: string,
   member: NewMember,
 ): Promise<store.MembershipRow> {
-  const added = await store.addMember(db, who, spaceId, member);
+  const added = await patiently(() => store.addMember(db, who, spaceId, member));
   if (!added.ok) {
     throw added.code === 'entity_not_found' || added.code === 'agent_not_found'
       ? noSuchMember(added.code)
@@ -45,7 +46,7 @@ export async function removeMember(
   spaceId: string,
   entityId: string,
 ): Promise<void> {
-  const removed = await store.removeMember(db, who, spaceId, entityId);
+  const removed = await patiently(() => store.removeMember(db, who, spaceId, entityId));
   if (!removed.ok) throw removed.code === 'not_a_member' ? notFound('member') : refusalOf(removed.code);
   kernel.touched(spaceId.toLowerCase());
 }
