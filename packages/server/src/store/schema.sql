@@ -764,7 +764,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}';
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}'; entered uuid[];
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -811,13 +811,20 @@ begin
   -- Spaces that are told of runs or of calls, before anything fires what tells them.
   for i in 1 .. n loop
     for k in coalesce(change_upto[i - 1], 0) + 1 .. change_upto[i] loop
-      if change_extra[k] ? 'shown' then
+      if change_extra[k] ? 'shown' or change_status[k] in ('failed', 'canceled', 'expired', 'in_doubt') or change_output[k] @> '{"success": false}' then
         told := told || p_run[i];
       end if;
     end loop;
+    entered := '{}';
     for k in coalesce(call_upto[i - 1], 0) + 1 .. call_upto[i] loop
       if call_extra[k] ? 'shown' then
         places := places || (call_extra[k]->'shown'->>'spaceId')::uuid;
+      end if;
+      -- What will not be said is told where it would have been: see space_of_call.
+      if call_tool[k] = 'enter_space' and call_args[k]->>'spaceId' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        entered := entered || (call_args[k]->>'spaceId')::uuid;
+      elsif call_tool[k] = 'send_message' and call_status[k] = 'failed' then
+        told := told || p_run[i]; places := places || entered;
       end if;
     end loop;
   end loop;
@@ -1809,6 +1816,8 @@ begin
     select r.space_id from troupe.runs r where r.id = any(p_runs)
     union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
     union select (c.shown->>'spaceId')::uuid from troupe.tool_calls c where c.run_id = any(p_runs) and c.shown is not null and c.status in ('requested', 'running', 'in_doubt')
+    union select troupe.space_of_call(c.run_id, c.call_id) from troupe.tool_calls c where c.run_id = any(p_runs) and c.tool = 'send_message' and c.status in ('requested', 'running', 'in_doubt')
+    union select x.space_id from troupe.run_shown x where x.run_id = any(p_runs)
     union select unnest(p_spaces)) order by t.id for no key update;
 end $function$;
 
@@ -2094,13 +2103,15 @@ begin
     return jsonb_build_object('ok', false, 'code', 'space_not_found');
   end if;
   select * into place from troupe.spaces s where s.id = v_space;
+  select coalesce(jsonb_agg(jsonb_build_object('entityId', x.id, 'name', coalesce(x.display_name, x.external_id), 'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
+    into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id where m.space_id = v_space and m.entity_id <> v_sender;
   -- Said before: answered as it was, also to one who is no member any more.
   select m.seq, m.thread_id, m.sender_id, m.content, m.metadata, m.created_at into known from troupe.messages m where m.id = v_message;
   if found then
     if known.thread_id <> v_space or known.sender_id is distinct from v_sender then
       return jsonb_build_object('ok', false, 'code', 'message_id_taken');
     end if;
-    return jsonb_build_object('ok', true, 'duplicate', true, 'seq', known.seq, 'createdAt', known.created_at, 'content', known.content, 'metadata', known.metadata,
+    return jsonb_build_object('ok', true, 'duplicate', true, 'seq', known.seq, 'createdAt', known.created_at, 'content', known.content, 'metadata', known.metadata, 'recipients', recipients,
       'runs', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'entity', r.entity_id) order by r.id), '[]') from troupe.runs r
         where r.space_id = v_space and r.trigger_message_id = v_message));
   end if;
@@ -2120,8 +2131,6 @@ begin
   end if;
 
   -- 3. Whom it is for.
-  select coalesce(jsonb_agg(jsonb_build_object('entityId', x.id, 'name', coalesce(x.display_name, x.external_id), 'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
-    into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id where m.space_id = v_space and m.entity_id <> v_sender;
   select coalesce(array_agg(x.id order by m.joined_at, x.id), '{}') into targets
     from troupe.memberships m join troupe.entities x on x.id = m.entity_id join troupe.agents a on a.id = x.agent_id
     where m.space_id = v_space and x.id <> v_sender and a.status = 'active' and coalesce((item->>'starts')::boolean, true)
@@ -3137,7 +3146,11 @@ begin
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
   end if;
 
-  -- Where spaces are told of an end, they come before the threads of runs.
+  -- What was to be said and will not be is told as well. Any call that went wrong may be such a one: that is seldom, and asking costs little.
+  if x_item is not null and ('completed' <> any(x_status) or x_output @> '[{"success": false}]') then
+    told := p_run;
+  end if;
+  -- Where spaces are told of something, they come before the threads of runs.
   if told is not null then
     perform troupe.lock_spaces(told, null);
   end if;

@@ -95,3 +95,46 @@ it('many runs in two spaces begin, end, fail, wait and expire in batches of two 
   );
   expect(rows[0]!.n).toBe(told);
 });
+
+/** An answer that says something. */
+function speaks(run: Held): AdvanceItem {
+  const asked = run.asks(1);
+  return { ...asked, calls: asked.calls!.map((call) => ({ ...call, tool: 'send_message' })) };
+}
+
+it('what many runs in two spaces were to say and did not is told in batches of two processes without a deadlock', async () => {
+  let unsaid = 0;
+  for (let round = 0; round < 12; round++) {
+    await begun(48);
+    const held = await Promise.all([take(0), take(1)]);
+    const all = held.flat();
+    // Each was shown both spaces, and ends after it has failed to speak.
+    await arena.rows(
+      `insert into troupe.run_shown (run_id, space_id, seqs) select r, s, '{}' from unnest($1::uuid[]) r, unnest($2::uuid[]) s`,
+      [all.map(({ run }) => run), spaces],
+    );
+    const send = (make: (run: Held) => AdvanceItem) =>
+      Promise.all(
+        held.flatMap((each, n) =>
+          Array.from({ length: Math.ceil(each.length / 8) }, async (_, k) => {
+            const batch = each.slice(k * 8, k * 8 + 8);
+            const items = batch.map(make);
+            const verdicts = await commitMany(arena.process(n).db, items);
+            verdicts.forEach((verdict, i) => {
+              expect(verdict.ok).toBe(true);
+              batch[i]!.learn(items[i]!, verdict);
+            });
+          }),
+        ),
+      );
+    await send(speaks);
+    await send((run) => run.results(1, { success: false, code: 'empty_message' }));
+    await send((run) => run.finishes());
+    unsaid += all.length;
+  }
+  const rows = await arena.rows<{ n: number }>(
+    `select count(distinct run_id)::int as n from troupe.events where thread_id = any($1) and type = 'message.failed'`,
+    [spaces],
+  );
+  expect(rows[0]!.n).toBe(unsaid);
+});

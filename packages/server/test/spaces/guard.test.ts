@@ -67,6 +67,35 @@ test('agents start no more runs after one message of a person than the space all
   expect(await stage.runs(space)).toHaveLength(70);
 });
 
+test('a chain that goes on in two spaces at once has one limit', async () => {
+  const ann = await stage.person('Ann');
+  const speakers = await Promise.all(Array.from({ length: 6 }, (_, n) => stage.agent(`Both ${n}`)));
+  const listeners = await Promise.all(Array.from({ length: 3 }, (_, n) => stage.agent(`Listening ${n}`)));
+  const limits = { chainDepth: 100, agentRuns: 20 };
+  const space = await stage.space([ann, ...speakers], { limits, policy: 'humans' });
+  const rooms = [
+    await stage.space([...speakers, ...listeners], { limits }),
+    await stage.space([...speakers, ...listeners], { limits }),
+  ];
+  const all = gate();
+  let ready = 0;
+  for (const [n, { name }] of speakers.entries())
+    parts.set(name, async ({ system, step }) => {
+      if (triggerIn(system) !== 'Begin') return [];
+      if (step === 2 && ++ready === speakers.length) all.open();
+      if (step === 2) await all.closed;
+      return [calls(call('enter_space', { spaceId: rooms[n % 2]! })), say(`${name} in both`)];
+    });
+  await stage.say(space, ann, 'Begin');
+  await stage.quiet();
+  const { rows } = await stage.server.db.pool.query(
+    `select count(*)::int as runs from troupe.runs where chain_depth > 0 and space_id = any($1::uuid[])`,
+    [rooms],
+  );
+  // Six messages to eight others each would start 48.
+  expect(rows[0].runs).toBe(20);
+});
+
 test('where only people start agents, agents start none', async () => {
   const [ann, a, b] = [
     await stage.person('Ann'),

@@ -1,6 +1,12 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import { idFrom, isId } from '../../base/index.ts';
-import { HANDED_OVER, type ToolAnswer, type ToolContext, type ToolExecute } from '../../kernel/index.ts';
+import {
+  HANDED_OVER,
+  persistently,
+  type ToolAnswer,
+  type ToolContext,
+  type ToolExecute,
+} from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { inTurn } from './in-turn.ts';
 import type { Parts } from './parts.ts';
@@ -22,15 +28,28 @@ const LONGEST = 10_000;
 
 export function spaceActs(parts: Parts): Record<string, ToolExecute> {
   const turns = inTurn();
-  return {
+  const acts: Record<string, ToolExecute> = {
     enter_space: (args, context) => enterSpace(parts, args as never, context),
-    // Calls of one answer are carried out side by side; what they say is said in their order.
-    send_message: (args, context) => turns(context.runId, () => sendMessage(parts, args as never, context)),
+    send_message: (args, context) => sendMessage(parts, args as never, context),
     read_messages: (args, context) => readMessages(parts, args as never, context),
     absorb_run: (args, context) => absorbRun(parts, args as never, context),
     stop_run: (args, context) => stopRun(parts, args as never, context),
     get_my_runs: (args, context) => getMyRuns(parts, args as never, context),
   };
+  const sure = Object.fromEntries(Object.entries(acts).map(([name, act]) => [name, untilAnswered(act)]));
+  // Calls of one answer are carried out side by side; what they say is said in their order.
+  const inOrder: ToolExecute = (args, context) =>
+    turns(context.runId, async () => sure.send_message!(args, context));
+  return { ...sure, send_message: inOrder };
+}
+
+/** All of them may be done twice. One whose answer was lost must not be told as failed: a model would say the same once more. */
+function untilAnswered(act: ToolExecute): ToolExecute {
+  return (args, context) =>
+    persistently(
+      async (attempt) => act(args, { ...context, attempt: context.attempt + attempt - 1 }),
+      context.signal,
+    );
 }
 
 /** The id that a message of this call has, before it is said: live text is known by it, and a repeat finds it. */
@@ -172,17 +191,16 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
   }
   const place = run.spaces.find((one) => one.id === space);
   const deliveredTo = { spaceId: space, spaceName: place?.name ?? null };
-  if (posted.duplicate) return { success: true, messageId: id, status: 'delivered', deliveredTo };
-  // From here on the call is settled by those who reply, or by time.
+  // From here on the call is settled by those who reply, or by time; said before, it is so since then.
   if (wait) return HANDED_OVER;
   const recipients = posted.recipients.slice(0, 100) as unknown as Json;
-  return {
+  const said = {
     success: true,
     messageId: id,
     status: 'delivered',
     deliveredTo: { ...deliveredTo, recipients },
-    ...(posted.refused ? { notStarted: notStarted(posted.refused) } : {}),
   };
+  return posted.duplicate || !posted.refused ? said : { ...said, notStarted: notStarted(posted.refused) };
 }
 
 function nobodyThere(entities: string[]): JsonObject {

@@ -27,7 +27,7 @@ export async function addMember(
   spaceId: string,
   member: NewMember,
 ): Promise<store.MembershipRow> {
-  const added = await store.addMember(db, who, spaceId, member);
+  const added = await patiently(() => store.addMember(db, who, spaceId, member));
   if (!added.ok) {
     throw added.code === 'entity_not_found' || added.code === 'agent_not_found'
       ? noSuchMember(added.code)

@@ -1,4 +1,5 @@
 import { notFound, Refusal } from '../../base/index.ts';
+import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { getSpace, type Parts, type Who } from './spaces.ts';
 
@@ -12,7 +13,9 @@ export async function markRead(
   { messageId, entityId }: { messageId: string; entityId?: string | undefined },
 ): Promise<{ lastSeenMessageId: string; unread: number }> {
   const entity = await personOf(db, who, spaceId, entityId);
-  const marked = await store.markRead(db, who.project, { space: spaceId, entity, message: messageId });
+  const marked = await patiently(() =>
+    store.markRead(db, who.project, { space: spaceId, entity, message: messageId }),
+  );
   if (!marked.ok) {
     if (marked.code === 'message_not_found')
       throw new Refusal('not_found', 'message_not_found', 'The space has no such message.');

@@ -1,6 +1,6 @@
 import type { NewSpace, SpacePatch } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
-import type { Kernel } from '../../kernel/index.ts';
+import { type Kernel, patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 
 /** Whoever acts: a project, and the person where it is one. A person reaches the spaces that they are in. */
@@ -34,7 +34,7 @@ export async function createSpace(
   space: NewSpace,
 ): Promise<store.SpaceRow> {
   const id = newId();
-  const created = await store.createSpace(parts.db, who.project, { ...space, id });
+  const created = await patiently(() => store.createSpace(parts.db, who.project, { ...space, id }));
   if (!created.ok) throw noSuchMember(created.code, `members.${created.member}.`);
   return getSpace(parts, who, id);
 }
@@ -45,7 +45,7 @@ export async function updateSpace(
   id: string,
   changes: SpacePatch,
 ): Promise<store.SpaceRow> {
-  const updated = await store.updateSpace(parts.db, who, id, changes);
+  const updated = await patiently(() => store.updateSpace(parts.db, who, id, changes));
   if (!updated.ok) throw refusalOf(updated.code);
   if (updated.changed) parts.kernel.touched(id.toLowerCase());
   return getSpace(parts, who, id);

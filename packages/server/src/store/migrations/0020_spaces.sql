@@ -241,13 +241,15 @@ begin
     return jsonb_build_object('ok', false, 'code', 'space_not_found');
   end if;
   select * into place from troupe.spaces s where s.id = v_space;
+  select coalesce(jsonb_agg(jsonb_build_object('entityId', x.id, 'name', coalesce(x.display_name, x.external_id), 'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
+    into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id where m.space_id = v_space and m.entity_id <> v_sender;
   -- Said before: answered as it was, also to one who is no member any more.
   select m.seq, m.thread_id, m.sender_id, m.content, m.metadata, m.created_at into known from troupe.messages m where m.id = v_message;
   if found then
     if known.thread_id <> v_space or known.sender_id is distinct from v_sender then
       return jsonb_build_object('ok', false, 'code', 'message_id_taken');
     end if;
-    return jsonb_build_object('ok', true, 'duplicate', true, 'seq', known.seq, 'createdAt', known.created_at, 'content', known.content, 'metadata', known.metadata,
+    return jsonb_build_object('ok', true, 'duplicate', true, 'seq', known.seq, 'createdAt', known.created_at, 'content', known.content, 'metadata', known.metadata, 'recipients', recipients,
       'runs', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'entity', r.entity_id) order by r.id), '[]') from troupe.runs r
         where r.space_id = v_space and r.trigger_message_id = v_message));
   end if;
@@ -267,8 +269,6 @@ begin
   end if;
 
   -- 3. Whom it is for.
-  select coalesce(jsonb_agg(jsonb_build_object('entityId', x.id, 'name', coalesce(x.display_name, x.external_id), 'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
-    into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id where m.space_id = v_space and m.entity_id <> v_sender;
   select coalesce(array_agg(x.id order by m.joined_at, x.id), '{}') into targets
     from troupe.memberships m join troupe.entities x on x.id = m.entity_id join troupe.agents a on a.id = x.agent_id
     where m.space_id = v_space and x.id <> v_sender and a.status = 'active' and coalesce((item->>'starts')::boolean, true)

@@ -5,7 +5,7 @@ import type { RunFence } from './memories.ts';
 import { type Standing, standing } from './models.ts';
 import { answerOf } from './spaces.ts';
 
-// Spaces as runs and those who speak see them: 0020_spaces.sql. Rows of spaces and members are in members.ts.
+// Spaces as runs and those who speak see them: 0020_spaces.sql. Rows of spaces and members are in spaces.ts and memberships.ts.
 
 /** What an agent that a message may start runs with. */
 export interface StartingAgent {
@@ -47,6 +47,7 @@ export type SpacePosted =
       createdAt: string;
       content: Json;
       metadata: JsonObject | null;
+      recipients: Recipient[];
       runs: { id: string; entity: string }[];
     }
   | {
