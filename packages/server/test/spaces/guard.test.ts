@@ -86,7 +86,20 @@ test('a chain that goes on in two spaces at once has one limit', async () => {
       if (step === 2) await all.closed;
       return [calls(call('enter_space', { spaceId: rooms[n % 2]! })), say(`${name} in both`)];
     });
-  await stage.say(space, ann, 'Begin');
+  // Both spaces count under one lock: while it is ours, nobody gets past the count.
+  const id = newId();
+  const holder = await stage.server.db.pool.connect();
+  const key = [`troupe.chain:${id}`];
+  await holder.query('select pg_advisory_lock(hashtextextended($1, 0))', key);
+  await stage.say(space, ann, 'Begin', { id });
+  await until('those who speak wait for the count', async () => {
+    const { rows: waiting } = await holder.query(
+      `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted`,
+    );
+    return waiting[0].n >= 2;
+  });
+  await holder.query('select pg_advisory_unlock(hashtextextended($1, 0))', key);
+  holder.release();
   await stage.quiet();
   const { rows } = await stage.server.db.pool.query(
     `select count(*)::int as runs from troupe.runs where chain_depth > 0 and space_id = any($1::uuid[])`,
