@@ -3,12 +3,15 @@ import { type Encryption, secretToSend } from '../access/index.ts';
 import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
 import { fileType } from '../base/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
-import type { Kernel } from '../kernel/index.ts';
+import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
 import type { Files, MemoryPart, PlansPart, Todos, ToolParts } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { findingsIn } from './findings.ts';
+
+/** Less than the tools have. */
+const LONGEST_MS = 10_000;
 
 /** What the tools get of the rest of the server: one field for each part, made here and nowhere else. */
 export function toolParts(
@@ -29,22 +32,27 @@ export function toolParts(
   };
 }
 
+/** What may be done twice is done again where the answer was lost: told as failed, a model would do it once more. */
+function surely<Answer>(act: () => Promise<Answer>): Promise<Answer> {
+  return persistently(act, AbortSignal.timeout(LONGEST_MS));
+}
+
 function memoryPart({ rows }: store.Database): MemoryPart {
   return {
-    setMemories: (where, memories) => store.setMemories(rows, where, memories, MOST_MEMORIES),
+    setMemories: (where, memories) => surely(() => store.setMemories(rows, where, memories, MOST_MEMORIES)),
     memories: (where, keys) => store.memoriesOfRun(rows, where, { keys, most: 2 * MOST_MEMORIES }),
-    deleteMemories: (where, keys) => store.deleteMemories(rows, where, keys),
-    setGoals: (where, goals) => store.setGoals(rows, where, goals, MOST_GOALS),
+    deleteMemories: (where, keys) => surely(() => store.deleteMemories(rows, where, keys)),
+    setGoals: (where, goals) => surely(() => store.setGoals(rows, where, goals, MOST_GOALS)),
     goals: (where, status) => store.goalsOfRun(rows, where, { status }),
-    deleteGoals: (where, ids) => store.deleteGoals(rows, where, ids),
+    deleteGoals: (where, ids) => surely(() => store.deleteGoals(rows, where, ids)),
   };
 }
 
 function plansPart(db: store.Database): PlansPart {
   return {
-    set: (by, plans) => setPlansOfRun(db, by, plans),
+    set: (by, plans) => surely(() => setPlansOfRun(db, by, plans)),
     list: (by, status, limit) => plansOfRun(db, by, { status, limit }),
-    delete: (by, ids) => deletePlansOfRun(db, by, ids),
+    delete: (by, ids) => surely(() => deletePlansOfRun(db, by, ids)),
   };
 }
 

@@ -94,7 +94,8 @@ test('a chain that goes on in two spaces at once has one limit', async () => {
   await stage.say(space, ann, 'Begin', { id });
   await until('those who speak wait for the count', async () => {
     const { rows: waiting } = await holder.query(
-      `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted`,
+      `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`,
     );
     return waiting[0].n >= 2;
   });
