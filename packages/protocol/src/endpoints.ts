@@ -10,6 +10,7 @@ import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
 import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
+import { networkEndpoints } from './networks.ts';
 import { planEndpoints, serviceEndpoints } from './plans.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
@@ -30,6 +31,7 @@ export const endpoints = {
   inbox: inboxEndpoints,
   memories: memoryEndpoints,
   models: modelEndpoints,
+  networks: networkEndpoints,
   plans: planEndpoints,
   runs: runEndpoints,
   services: serviceEndpoints,

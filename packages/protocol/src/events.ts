@@ -13,6 +13,7 @@ export const eventTypes = [
   ...['run.completed', 'run.failed', 'run.canceled', 'run.absorbed', 'run.refused'],
   ...['agent.active', 'agent.inactive'],
   ...['space.updated', 'space.member.joined', 'space.member.left', 'space.read'],
+  ...['route.taken', 'decision.refused'],
   ...['budget.warning', 'budget.exhausted'],
 ] as const;
 

@@ -21,6 +21,7 @@ export * from './json.ts';
 export * from './memories.ts';
 export * from './messages.ts';
 export * from './models.ts';
+export * from './networks.ts';
 export * from './plans.ts';
 export * from './runs.ts';
 export * from './session-status.ts';

@@ -145,3 +145,56 @@ export const agentSnapshot = z.strictObject({
 });
 export type AgentSnapshot = z.infer<typeof agentSnapshot>;
 export type AgentSnapshotInput = z.input<typeof agentSnapshot>;
+
+/** A parameter of a tool, and who gives it. */
+export const snapshotParam = z.strictObject({
+  name: z.string(),
+  source: z.enum(['agent', 'system', 'default']),
+  required: z.boolean(),
+  default: z.json().optional(),
+  schema: jsonObject,
+});
+export type SnapshotParam = z.infer<typeof snapshotParam>;
+
+export const networkGraph = z.strictObject({
+  defaultAgent: z.string().nullable(),
+  agents: z.array(
+    z.strictObject({
+      key: z.string(),
+      displayName: z.string().nullable(),
+      description: z.string(),
+      prompt: z.string(),
+      models: z.array(snapshotModel).min(1),
+      allowRespond: z.boolean(),
+      equippedTools: z.array(z.string()),
+      allowedRoutes: z.array(z.string()),
+      metadata: jsonObject,
+    }),
+  ),
+  tools: z.array(
+    z.strictObject({ key: z.string(), description: z.string(), params: z.array(snapshotParam) }),
+  ),
+  adjacency: z.array(z.strictObject({ from: z.string(), to: z.string() })),
+  policy: jsonObject,
+  response: z.strictObject({
+    schema: jsonObject.nullable(),
+    guidance: z.string().nullable(),
+    example: z.json().nullable(),
+  }),
+  logPolicy: jsonObject,
+  /** For checks without a search. */
+  validation: z.strictObject({
+    allowedTools: z.record(z.string(), z.array(z.string())),
+    allowedRoutes: z.record(z.string(), z.array(z.string())),
+    canRespond: z.record(z.string(), z.boolean()),
+  }),
+});
+export type NetworkGraph = z.infer<typeof networkGraph>;
+
+/** What a network is compiled to: for the kernel it is as an agent's, with all its tools and the models of its default agent. */
+export const networkSnapshot = z.strictObject({
+  ...agentSnapshot.omit({ kind: true, approvers: true, answer: true, replyWaiting: true }).shape,
+  kind: z.literal('network'),
+  network: networkGraph,
+});
+export type NetworkSnapshot = z.infer<typeof networkSnapshot>;

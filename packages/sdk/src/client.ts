@@ -43,6 +43,7 @@ export class Troupe {
   readonly inbox: Group<typeof endpoints.inbox> & ReturnType<typeof decisions>;
   readonly memories: Group<typeof endpoints.memories>;
   readonly models: Group<typeof endpoints.models>;
+  readonly networks: Group<typeof endpoints.networks>;
   readonly plans: Group<typeof endpoints.plans>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly services: Group<typeof endpoints.services>;
@@ -66,6 +67,7 @@ export class Troupe {
     this.inbox = { ...groupOf(transport, endpoints.inbox), ...decisions(transport) };
     this.memories = groupOf(transport, endpoints.memories);
     this.models = groupOf(transport, endpoints.models);
+    this.networks = groupOf(transport, endpoints.networks);
     this.plans = groupOf(transport, endpoints.plans);
     this.runs = groupOf(transport, endpoints.runs);
     this.services = groupOf(transport, endpoints.services);

@@ -1,0 +1,643 @@
+import { z } from 'zod';
+import { change } from './agents.ts';
+import { id, isFree, listQuery, metadata, name, oneLine, page, timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+import { jsonObject } from './json.ts';
+import { run } from './runs.ts';
+
+// Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run.
+
+export const networkStatus = z.enum(['draft', 'published', 'archived']);
+export type NetworkStatus = z.infer<typeof networkStatus>;
+
+/** A word that agents and tools of a network are called by; the same whatever the case. */
+export const networkKey = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'begins with a letter; letters, digits, "_" and "-", at most 64');
+
+const text = z.string().max(100_000);
+
+/** What runs of the network are bound by; what is not set is the platform's. */
+export const networkPolicy = z.strictObject({
+  maxSteps: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .describe('Model calls of a run, of all agents together.')
+    .default(25),
+  retries: z
+    .number()
+    .int()
+    .min(0)
+    .max(20)
+    .describe('How many decisions in a row may be refused before the run fails.')
+    .default(3),
+  toolCalls: z.number().int().min(0).max(10_000).default(200),
+  modelTries: z.number().int().min(1).max(20).default(3),
+  retryBackoffMs: z.number().int().min(0).max(60_000).default(500),
+  modelTimeoutMs: z.number().int().min(1_000).max(3_600_000).default(600_000),
+  wallMs: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(30 * 86_400_000)
+    .default(86_400_000),
+  tokens: z.number().int().positive().nullable().describe('Of the whole run; null: no limit.').default(null),
+});
+export type NetworkPolicy = z.infer<typeof networkPolicy>;
+
+/** What an answer of the network must look like. */
+export const responseContract = z.strictObject({
+  schema: jsonObject.nullable().describe('JSON Schema of the payload; null: anything.').default(null),
+  guidance: text.nullable().describe('What the agents are told about it.').default(null),
+  example: z.json().nullable().default(null),
+});
+export type ResponseContract = z.infer<typeof responseContract>;
+
+const excerpt = z.strictObject({
+  path: z.string().min(1).max(200).describe('Dots and brackets: `items[0].name`.'),
+  label: z.string().max(100).optional(),
+  maxChars: z.number().int().min(0).max(100_000).describe('0: all of it.').optional(),
+});
+/** What of requests and responses of tools later steps are shown in summaries. */
+export const logPolicy = z.strictObject({
+  defaults: z
+    .strictObject({
+      requestMaxChars: z.number().int().min(0).max(100_000).default(120),
+      responseMaxChars: z.number().int().min(0).max(100_000).default(200),
+    })
+    .prefault({}),
+  tools: z
+    .record(
+      networkKey,
+      z.strictObject({
+        request: z.array(excerpt).max(50).default([]),
+        response: z.array(excerpt).max(50).default([]),
+      }),
+    )
+    .default({}),
+});
+export type LogPolicy = z.infer<typeof logPolicy>;
+
+export const paramSource = z.enum(['agent', 'system', 'default']);
+/** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
+export const toolParam = z.strictObject({
+  name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/),
+  source: paramSource.default('agent'),
+  required: z.boolean().default(false),
+  default: z.json().optional(),
+  schema: jsonObject.default({}),
+});
+export type ToolParam = z.infer<typeof toolParam>;
+
+export const networkAgentDefinition = z.strictObject({
+  key: networkKey,
+  agentId: id
+    .nullable()
+    .describe('An agent of the project whose prompt and model it has, where it has none of its own.')
+    .default(null),
+  displayName: z.string().max(200).nullable().default(null),
+  description: z
+    .string()
+    .max(10_000)
+    .describe('What other agents read about it when they may route to it.')
+    .default(''),
+  prompt: z.string().max(1_000_000).default(''),
+  modelId: id.nullable().default(null),
+  allowRespond: z.boolean().default(false),
+  isDefault: z.boolean().describe('Where runs begin. At most one.').default(false),
+  tools: z.array(networkKey).max(2000).describe('Keys of tools of the network.').default([]),
+  routes: z.array(networkKey).max(2000).describe('Keys of the agents that it may hand over to.').default([]),
+  metadata: metadata.default({}),
+});
+export type NetworkAgentDefinition = z.infer<typeof networkAgentDefinition>;
+
+/** A tool of the project in a network: under its own name, or with another description and other parameters. */
+export const networkToolDefinition = z.strictObject({
+  key: networkKey.describe('The name of a tool of the project.'),
+  description: z.string().max(10_000).nullable().describe('Null: the tool’s own.').default(null),
+  params: z.array(toolParam).max(100).nullable().describe('Null: the tool’s own.').default(null),
+});
+export type NetworkToolDefinition = z.infer<typeof networkToolDefinition>;
+
+/** A whole network as one document: what `apply` takes, what a copy is made of, what a version is compiled from. */
+export const networkDefinition = z.strictObject({
+  name: name.describe('One network of the project has it, whatever the case.'),
+  description: z.string().max(10_000).nullable().default(null),
+  policy: networkPolicy.prefault({}),
+  response: responseContract.prefault({}),
+  logPolicy: logPolicy.prefault({}),
+  tools: z.array(networkToolDefinition).max(2000).default([]),
+  agents: z.array(networkAgentDefinition).max(1000).default([]),
+  metadata: metadata.default({}),
+});
+export type NetworkDefinition = z.infer<typeof networkDefinition>;
+
+export const network = z.object({
+  ...networkDefinition.omit({ tools: true, agents: true }).shape,
+  id,
+  status: networkStatus.describe('`draft`: never published. `archived`: takes no new runs.'),
+  currentVersion: z.number().int().positive().nullable().describe('What runs without a version run with.'),
+  agentCount: z.number().int(),
+  toolCount: z.number().int(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Network = z.infer<typeof network>;
+
+export const networkAgent = z.object({ ...networkAgentDefinition.shape, networkId: id });
+export type NetworkAgent = z.infer<typeof networkAgent>;
+export const networkTool = z.object({
+  ...networkToolDefinition.shape,
+  toolId: id,
+  kind: z.string(),
+  usedBy: z.array(networkKey).describe('Agents of the network that may call it.'),
+});
+export type NetworkTool = z.infer<typeof networkTool>;
+
+/** What is wrong with a network, where. */
+export const networkProblem = z.object({
+  path: z.string().describe('Such as `agents.writer.routes.1`.'),
+  code: z.string(),
+  message: z.string(),
+});
+export type NetworkProblem = z.infer<typeof networkProblem>;
+
+export const networkVersion = z.object({
+  networkId: id,
+  version: z.number().int().positive(),
+  checksum: z.string().describe('SHA-256 of the snapshot in canonical JSON.'),
+  notes: z.string().nullable(),
+  createdBy: z.string(),
+  publishedBy: z.string(),
+  publishedAt: timestamp,
+  isCurrent: z.boolean(),
+});
+export type NetworkVersion = z.infer<typeof networkVersion>;
+
+/** A decision of an agent, as the runtime judges it. */
+export const instruction = z.strictObject({
+  reasoning: z.string().max(100_000).optional(),
+  action: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('RESPOND'), payload: z.json() }),
+    z.strictObject({
+      type: z.literal('USE_TOOL'),
+      tool: z.string().max(200),
+      params: jsonObject.default({}),
+    }),
+    z.strictObject({
+      type: z.literal('ROUTE_TO_AGENT'),
+      agent: z.string().max(200),
+      context: z.json().optional(),
+    }),
+  ]),
+});
+export type Instruction = z.infer<typeof instruction>;
+
+export const verdict = z.object({
+  status: z
+    .enum(['ok', 'retry', 'error'])
+    .describe(
+      '`retry`: the model’s fault, and it may decide again. `error`: the operator’s, and the run fails.',
+    ),
+  code: z.string().nullable(),
+  message: z.string().nullable(),
+  response: z.json().optional(),
+  nextAgent: z.string().optional(),
+  params: jsonObject
+    .describe('What the agent gave, as it would be called with; never what the system gives.')
+    .optional(),
+});
+export type Verdict = z.infer<typeof verdict>;
+
+// ---- endpoints. `{network}` is an id or a name.
+
+const networkRef = z.string().min(1).max(200);
+const networkParams = z.object({ network: networkRef });
+const agentParams = z.object({ network: networkRef, key: networkKey });
+const versionParams = z.object({
+  network: networkRef,
+  version: z.string().regex(/^[1-9]\d{0,9}$/, 'is a version'),
+});
+const base = '/v1/networks';
+const edits = [
+  'network_archived',
+  'key_taken',
+  'unknown_key',
+  'self_route',
+  'too_many_defaults',
+  'tool_not_found',
+  'agent_not_found',
+  'model_not_found',
+  'tool_schema_invalid',
+] as const;
+
+const agentPatch = z.strictObject({
+  key: networkKey.optional(),
+  agentId: id.nullable().optional(),
+  displayName: z.string().max(200).nullable().optional(),
+  description: z.string().max(10_000).optional(),
+  prompt: z.string().max(1_000_000).optional(),
+  modelId: id.nullable().optional(),
+  allowRespond: z.boolean().optional(),
+  isDefault: z.boolean().optional(),
+  metadata: metadata.optional(),
+});
+
+const systemParams = z
+  .record(z.string().max(64), z.json())
+  .describe('What tools get that no agent may give or see. Kept encrypted, and shown nowhere.')
+  .default({});
+
+export const invocation = z.strictObject({
+  input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),
+  version: z.number().int().positive().describe('Left out: the current one.').optional(),
+  agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
+  systemParams,
+  mode: z
+    .enum(['background', 'wait'])
+    .describe('`wait`: the answer comes when the run has ended, or after `timeoutMs` as it is then.')
+    .default('background'),
+  timeoutMs: z.number().int().min(100).max(600_000).default(60_000),
+  user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
+  metadata: metadata.default({}),
+});
+export type Invocation = z.infer<typeof invocation>;
+
+export const invoked = run.extend({
+  network: z.object({ id, name, version: z.number().int() }),
+  response: z.json().describe('The payload, once it has responded; null before.'),
+  agent: z.string().nullable().describe('The agent that is at it, or that responded.'),
+});
+export type Invoked = z.infer<typeof invoked>;
+
+export const networkEndpoints = {
+  create: endpoint({
+    method: 'POST',
+    path: base,
+    tag: 'networks',
+    summary: 'Make a network, with all or nothing in it',
+    scope: 'networks:write',
+    body: networkDefinition,
+    status: 201,
+    response: network,
+    problems: ['name_taken', ...edits],
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: base,
+    tag: 'networks',
+    summary: 'Networks, newest first',
+    scope: 'networks:read',
+    query: listQuery.extend({ status: networkStatus.optional() }),
+    status: 200,
+    response: page(network),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: `${base}/{network}`,
+    tag: 'networks',
+    summary: 'One network',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: network,
+  }),
+  update: endpoint({
+    method: 'PATCH',
+    path: `${base}/{network}`,
+    tag: 'networks',
+    summary: 'Change a network; fields that are left out stay',
+    scope: 'networks:write',
+    params: networkParams,
+    body: networkDefinition.omit({ tools: true, agents: true }).partial(),
+    status: 200,
+    response: network,
+    problems: ['name_taken', ...edits],
+  }),
+  remove: endpoint({
+    method: 'DELETE',
+    path: `${base}/{network}`,
+    tag: 'networks',
+    summary: 'Delete a network; its runs stay',
+    scope: 'networks:write',
+    params: networkParams,
+    status: 204,
+    problems: ['network_in_use'],
+  }),
+  definition: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/definition`,
+    tag: 'networks',
+    summary: 'The whole network as one document, as it is edited',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: networkDefinition,
+  }),
+  apply: endpoint({
+    method: 'PUT',
+    path: `${base}/{network}/definition`,
+    tag: 'networks',
+    summary: 'Make a network what a document says; made where there is none of that name',
+    description:
+      'Applied twice it changes nothing. With `dryRun` nothing is changed and the differences are told.',
+    scope: 'networks:write',
+    params: networkParams,
+    query: z.strictObject({ dryRun: z.enum(['true', 'false']).default('false') }),
+    body: networkDefinition,
+    status: 200,
+    response: z.object({ network: network.nullable(), changes: z.array(change) }),
+    problems: ['name_taken', ...edits],
+  }),
+  copy: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/copy`,
+    tag: 'networks',
+    summary: 'A new draft with the same in it',
+    scope: 'networks:write',
+    params: networkParams,
+    body: z.strictObject({ name }),
+    status: 201,
+    response: network,
+    problems: ['name_taken'],
+  }),
+  graph: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/graph`,
+    tag: 'networks',
+    summary: 'Agents, tools and routes as nodes and edges, as they are edited',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: z.object({
+      network,
+      agents: z.array(networkAgent),
+      tools: z.array(networkTool),
+      adjacency: z.array(z.object({ from: networkKey, to: networkKey })),
+    }),
+  }),
+  addAgent: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/agents`,
+    tag: 'networks',
+    summary: 'Add an agent',
+    scope: 'networks:write',
+    params: networkParams,
+    body: networkAgentDefinition,
+    status: 201,
+    response: networkAgent,
+    problems: edits,
+  }),
+  agents: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/agents`,
+    tag: 'networks',
+    summary: 'Its agents, by key',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: z.object({ data: z.array(networkAgent) }),
+  }),
+  updateAgent: endpoint({
+    method: 'PATCH',
+    path: `${base}/{network}/agents/{key}`,
+    tag: 'networks',
+    summary: 'Change an agent',
+    scope: 'networks:write',
+    params: agentParams,
+    body: agentPatch,
+    status: 200,
+    response: networkAgent,
+    problems: edits,
+  }),
+  removeAgent: endpoint({
+    method: 'DELETE',
+    path: `${base}/{network}/agents/{key}`,
+    tag: 'networks',
+    summary: 'Remove an agent to which no route leads',
+    scope: 'networks:write',
+    params: agentParams,
+    status: 204,
+    problems: ['agent_in_use'],
+  }),
+  setAgentTools: endpoint({
+    method: 'PUT',
+    path: `${base}/{network}/agents/{key}/tools`,
+    tag: 'networks',
+    summary: 'All tools of an agent, in the place of those it had',
+    scope: 'networks:write',
+    params: agentParams,
+    body: z.strictObject({ tools: z.array(networkKey).max(2000) }),
+    status: 200,
+    response: networkAgent,
+    problems: edits,
+  }),
+  setAgentRoutes: endpoint({
+    method: 'PUT',
+    path: `${base}/{network}/agents/{key}/routes`,
+    tag: 'networks',
+    summary: 'All routes of an agent, in the place of those it had',
+    scope: 'networks:write',
+    params: agentParams,
+    body: z.strictObject({ routes: z.array(networkKey).max(2000) }),
+    status: 200,
+    response: networkAgent,
+    problems: edits,
+  }),
+  tools: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/tools`,
+    tag: 'networks',
+    summary: 'Its tools, by key',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: z.object({ data: z.array(networkTool) }),
+  }),
+  setTools: endpoint({
+    method: 'PUT',
+    path: `${base}/{network}/tools`,
+    tag: 'networks',
+    summary: 'All its tools, in the place of those it had',
+    scope: 'networks:write',
+    params: networkParams,
+    body: z.strictObject({ tools: z.array(networkToolDefinition).max(2000) }),
+    status: 200,
+    response: z.object({ data: z.array(networkTool) }),
+    problems: ['tool_in_use', ...edits],
+  }),
+  validate: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/validate`,
+    tag: 'networks',
+    summary: 'All that is wrong with it, at once',
+    scope: 'networks:read',
+    params: networkParams,
+    status: 200,
+    response: z.object({ ok: z.boolean(), problems: z.array(networkProblem) }),
+  }),
+  publish: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/publish`,
+    tag: 'networks',
+    summary: 'Compile it, and have runs use that from now on',
+    description: 'The same content as the current version makes no new one (`created: false`).',
+    scope: 'networks:write',
+    params: networkParams,
+    body: z.strictObject({ notes: z.string().max(2000).nullable().default(null) }).prefault({}),
+    status: 200,
+    response: networkVersion.extend({ created: z.boolean() }),
+    problems: ['network_invalid', 'network_archived'],
+  }),
+  versions: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/versions`,
+    tag: 'networks',
+    summary: 'Versions, newest first',
+    scope: 'networks:read',
+    params: networkParams,
+    query: listQuery,
+    status: 200,
+    response: page(networkVersion),
+  }),
+  version: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/versions/{version}`,
+    tag: 'networks',
+    summary: 'A version with its snapshot',
+    scope: 'networks:read',
+    params: versionParams,
+    status: 200,
+    response: networkVersion.extend({ snapshot: jsonObject }),
+  }),
+  diff: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/diff`,
+    tag: 'networks',
+    summary: 'What two versions differ in',
+    scope: 'networks:read',
+    params: networkParams,
+    query: z.strictObject({ from: z.string().regex(/^\d{1,10}$/), to: z.string().regex(/^\d{1,10}$/) }),
+    status: 200,
+    response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
+  }),
+  rollback: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/rollback`,
+    tag: 'networks',
+    summary: 'Have runs use an earlier version from now on',
+    scope: 'networks:write',
+    params: networkParams,
+    body: z.strictObject({ version: z.number().int().positive() }),
+    status: 200,
+    response: networkVersion,
+    problems: ['network_archived'],
+  }),
+  archive: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/archive`,
+    tag: 'networks',
+    summary: 'Take no new runs',
+    scope: 'networks:write',
+    params: networkParams,
+    body: z.strictObject({ archived: z.boolean().default(true) }).prefault({}),
+    status: 200,
+    response: network,
+  }),
+  export: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/versions/{version}/export`,
+    tag: 'networks',
+    summary: 'A version as a file that can be checked',
+    scope: 'networks:read',
+    params: versionParams,
+    status: 200,
+    response: z.object({
+      format: z.literal('troupe.network/1'),
+      checksum: z.string(),
+      definition: networkDefinition,
+      snapshot: jsonObject,
+    }),
+  }),
+  import: endpoint({
+    method: 'POST',
+    path: `${base}/import`,
+    tag: 'networks',
+    summary: 'A new draft from such a file, if its checksum is right',
+    scope: 'networks:write',
+    body: z.strictObject({
+      format: z.literal('troupe.network/1'),
+      checksum: z.string(),
+      definition: networkDefinition,
+      snapshot: jsonObject,
+      name: name.optional(),
+    }),
+    bodyBytes: 16_777_216,
+    status: 201,
+    response: network,
+    problems: ['checksum_wrong', 'name_taken', ...edits],
+  }),
+  invoke: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/invoke`,
+    tag: 'networks',
+    summary: 'Run a network',
+    scope: 'networks:run',
+    params: networkParams,
+    body: invocation,
+    status: 201,
+    response: invoked,
+    problems: ['network_not_published', 'network_archived', 'version_not_found', 'unknown_key'],
+  }),
+  runs: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/runs`,
+    tag: 'networks',
+    summary: 'Its runs, newest first',
+    scope: 'networks:read',
+    params: networkParams,
+    query: listQuery,
+    status: 200,
+    response: page(invoked),
+  }),
+  check: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/check`,
+    tag: 'networks',
+    summary: 'Judge one instruction, without a model and without effect',
+    scope: 'networks:read',
+    params: networkParams,
+    body: z.strictObject({
+      version: z.number().int().positive().optional(),
+      agent: z.string().max(64),
+      instruction,
+      systemParams,
+    }),
+    status: 200,
+    response: verdict,
+    problems: ['network_not_published', 'version_not_found', 'unknown_key'],
+  }),
+  prompt: endpoint({
+    method: 'POST',
+    path: `${base}/{network}/prompt`,
+    tag: 'networks',
+    summary: 'The exact prompt that an agent would get',
+    scope: 'networks:read',
+    params: networkParams,
+    body: z.strictObject({
+      version: z.number().int().positive().optional(),
+      agent: z.string().max(64).optional(),
+      input: z.union([z.string().max(1_000_000), jsonObject]).default(''),
+    }),
+    status: 200,
+    response: z.object({
+      agent: networkKey,
+      system: z.string(),
+      messages: z.array(z.json()),
+      tools: z.array(z.object({ name: z.string(), description: z.string(), inputSchema: jsonObject })),
+    }),
+    problems: ['network_not_published', 'version_not_found', 'unknown_key'],
+  }),
+} as const;
