@@ -19,6 +19,7 @@ const together = [
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
+  'packages/server/test/spaces/!(company.crash).test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];
 const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
@@ -27,7 +28,7 @@ const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash|embedded|process|faults)\//.test(moduleId);
+      /\/test\/(crash|embedded|process|faults)\/|company\.crash/.test(moduleId);
     const sorted = await super.sort(files);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpaceStage } from './space-stage.ts';
 
 const MESSAGES = 500;
-const KILLS = 12;
+const KILLS = Number(process.env.TROUPE_KILLS ?? 6);
 const seed = Number(process.env.TROUPE_SEED ?? Math.floor(Math.random() * 1e9));
 
 /** mulberry32: the same seed, the same afternoon. */

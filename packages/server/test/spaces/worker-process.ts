@@ -20,7 +20,7 @@ const scripted = createScripted(async ({ system, step, runId }): Promise<Turn> =
   const talks = senderTypeIn(system) === 'human' || chance(`${name} ${text}`) < 0.2;
   if (step === 1 && chance(`${runId} reads`) < 0.3)
     return { calls: [{ name: 'read_messages', arguments: { limit: 5 } }] };
-  if (step <= 2 && talks && chance(`${runId} ${step} says`) < 0.2)
+  if (step <= 2 && talks && chance(`${runId} ${step} says`) < 0.12)
     return { calls: [{ name: 'send_message', arguments: { text: `${name} on ${text.slice(0, 40)}` } }] };
   return { text: 'Nothing to add.' };
 });
