@@ -266,6 +266,69 @@ export interface Migrations {
   applied_at: Timestamp<undefined>;
 }
 
+export interface NetworkAgentTools {
+  network_id: string;
+  network_agent_id: string;
+  tool_id: string;
+  position: number;
+}
+
+export interface NetworkAgents {
+  id: string;
+  network_id: string;
+  position: number;
+  key: string;
+  agent_id: string | null;
+  display_name: string | null;
+  description: Generated<string>;
+  prompt: Generated<string>;
+  model_id: string | null;
+  allow_respond: Generated<boolean>;
+  is_default: Generated<boolean>;
+  metadata: JsonColumn<undefined>;
+}
+
+export interface NetworkRoutes {
+  network_id: string;
+  from_id: string;
+  to_id: string;
+  position: number;
+}
+
+export interface NetworkTools {
+  network_id: string;
+  tool_id: string;
+  position: number;
+  description: string | null;
+  params: JsonColumn<null | undefined>;
+}
+
+export interface NetworkVersions {
+  network_id: string;
+  version: number;
+  snapshot_id: string;
+  definition: JsonColumn;
+  created_by: string;
+  published_by: string;
+  published_at: Timestamp<undefined>;
+  notes: string | null;
+}
+
+export interface Networks {
+  id: string;
+  project_id: string;
+  name: string;
+  description: string | null;
+  status: Generated<'draft' | 'published' | 'archived'>;
+  current_version: number | null;
+  policy: JsonColumn;
+  response: JsonColumn;
+  log_policy: JsonColumn;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Plans {
   id: string;
   project_id: string;
@@ -403,6 +466,9 @@ export interface Runs {
   space_id: string | null;
   active_space_id: string | null;
   origin_id: string | null;
+  network_id: string | null;
+  network_version: number | null;
+  sealed: JsonColumn<null | undefined>;
 }
 
 export interface Secrets {
@@ -486,7 +552,7 @@ export interface Tools {
   name: string;
   display_name: string | null;
   description: Generated<string>;
-  kind: 'http' | 'client' | 'ui' | 'static';
+  kind: 'http' | 'client' | 'ui' | 'static' | 'echo' | 'mcp' | 'code' | 'network' | 'agent';
   input_schema: JsonColumn;
   effect: Generated<'pure' | 'idempotent' | 'once'>;
   approval: Generated<boolean>;
@@ -495,6 +561,7 @@ export interface Tools {
   version: Generated<number>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  params: JsonColumn<null | undefined>;
 }
 
 export interface Workers {
@@ -534,6 +601,12 @@ export interface DB {
   memories: Memories;
   messages: Messages;
   migrations: Migrations;
+  network_agent_tools: NetworkAgentTools;
+  network_agents: NetworkAgents;
+  network_routes: NetworkRoutes;
+  network_tools: NetworkTools;
+  network_versions: NetworkVersions;
+  networks: Networks;
   plans: Plans;
   projects: Projects;
   reply_waits: ReplyWaits;

@@ -347,6 +347,82 @@ create table troupe.migrations (
   constraint migrations_pkey PRIMARY KEY (id)
 );
 
+create table troupe.network_agent_tools (
+  network_id uuid not null,
+  network_agent_id uuid not null,
+  tool_id uuid not null,
+  "position" integer not null,
+  constraint network_agent_tools_pkey PRIMARY KEY (network_agent_id, tool_id)
+);
+
+create table troupe.network_agents (
+  id uuid not null,
+  network_id uuid not null,
+  "position" integer not null,
+  key text not null,
+  agent_id uuid,
+  display_name text,
+  description text not null default ''::text,
+  prompt text not null default ''::text,
+  model_id uuid,
+  allow_respond boolean not null default false,
+  is_default boolean not null default false,
+  metadata jsonb not null default '{}'::jsonb,
+  constraint network_agents_pkey PRIMARY KEY (id),
+  constraint network_agents_network_id_id_key UNIQUE (network_id, id),
+  constraint network_agents_key_check CHECK ((key ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$'::text))
+);
+
+create table troupe.network_routes (
+  network_id uuid not null,
+  from_id uuid not null,
+  to_id uuid not null,
+  "position" integer not null,
+  constraint network_routes_pkey PRIMARY KEY (from_id, to_id),
+  constraint network_routes_check CHECK ((from_id <> to_id))
+);
+
+create table troupe.network_tools (
+  network_id uuid not null,
+  tool_id uuid not null,
+  "position" integer not null,
+  description text,
+  params jsonb,
+  constraint network_tools_pkey PRIMARY KEY (network_id, tool_id)
+);
+
+create table troupe.network_versions (
+  network_id uuid not null,
+  version integer not null,
+  snapshot_id uuid not null,
+  definition jsonb not null,
+  created_by text not null,
+  published_by text not null,
+  published_at timestamp with time zone not null default now(),
+  notes text,
+  constraint network_versions_pkey PRIMARY KEY (network_id, version),
+  constraint network_versions_version_check CHECK ((version > 0))
+);
+
+create table troupe.networks (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  description text,
+  status text not null default 'draft'::text,
+  current_version integer,
+  policy jsonb not null,
+  response jsonb not null,
+  log_policy jsonb not null,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint networks_pkey PRIMARY KEY (id),
+  constraint networks_check CHECK (((status <> 'published'::text) OR (current_version IS NOT NULL))),
+  constraint networks_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint networks_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'published'::text, 'archived'::text])))
+);
+
 create table troupe.plans (
   id uuid not null,
   project_id uuid not null,
@@ -497,6 +573,9 @@ create table troupe.runs (
   space_id uuid,
   active_space_id uuid,
   origin_id uuid,
+  network_id uuid,
+  network_version integer,
+  sealed jsonb,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -605,8 +684,9 @@ create table troupe.tools (
   version integer not null default 1,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  params jsonb,
   constraint tools_pkey PRIMARY KEY (id),
-  constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text]))),
+  constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text, 'echo'::text, 'mcp'::text, 'code'::text, 'network'::text, 'agent'::text]))),
   constraint tools_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'::text))
 );
 
@@ -652,6 +732,17 @@ alter table troupe.memberships add constraint memberships_space_id_fkey FOREIGN 
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES troupe.entities(id);
 alter table troupe.memories add constraint memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.network_agent_tools add constraint network_agent_tools_network_id_network_agent_id_fkey FOREIGN KEY (network_id, network_agent_id) REFERENCES troupe.network_agents(network_id, id) ON DELETE CASCADE;
+alter table troupe.network_agent_tools add constraint network_agent_tools_network_id_tool_id_fkey FOREIGN KEY (network_id, tool_id) REFERENCES troupe.network_tools(network_id, tool_id);
+alter table troupe.network_agents add constraint network_agents_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
+alter table troupe.network_agents add constraint network_agents_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
+alter table troupe.network_agents add constraint network_agents_network_id_fkey FOREIGN KEY (network_id) REFERENCES troupe.networks(id) ON DELETE CASCADE;
+alter table troupe.network_routes add constraint network_routes_network_id_from_id_fkey FOREIGN KEY (network_id, from_id) REFERENCES troupe.network_agents(network_id, id) ON DELETE CASCADE;
+alter table troupe.network_routes add constraint network_routes_network_id_to_id_fkey FOREIGN KEY (network_id, to_id) REFERENCES troupe.network_agents(network_id, id);
+alter table troupe.network_tools add constraint network_tools_network_id_fkey FOREIGN KEY (network_id) REFERENCES troupe.networks(id) ON DELETE CASCADE;
+alter table troupe.network_tools add constraint network_tools_tool_id_fkey FOREIGN KEY (tool_id) REFERENCES troupe.tools(id);
+alter table troupe.network_versions add constraint network_versions_network_id_fkey FOREIGN KEY (network_id) REFERENCES troupe.networks(id) ON DELETE CASCADE;
+alter table troupe.network_versions add constraint network_versions_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
 alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -3395,6 +3486,14 @@ CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
+CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);
+CREATE UNIQUE INDEX network_agents_default ON troupe.network_agents USING btree (network_id) WHERE is_default;
+CREATE UNIQUE INDEX network_agents_key ON troupe.network_agents USING btree (network_id, lower(key));
+CREATE INDEX network_routes_to ON troupe.network_routes USING btree (network_id, to_id);
+CREATE INDEX network_tools_tool ON troupe.network_tools USING btree (tool_id);
+CREATE UNIQUE INDEX networks_name ON troupe.networks USING btree (project_id, troupe.folded(name));
+CREATE INDEX networks_newest ON troupe.networks USING btree (project_id, id DESC);
 CREATE INDEX plans_agent ON troupe.plans USING btree (agent_id, id DESC);
 CREATE INDEX plans_due ON troupe.plans USING btree (next_run_at) WHERE (status = 'pending'::text);
 CREATE UNIQUE INDEX plans_name ON troupe.plans USING btree (entity_id, troupe.folded(name));
@@ -3406,6 +3505,7 @@ CREATE INDEX runs_active_space ON troupe.runs USING btree (active_space_id) WHER
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
+CREATE INDEX runs_network ON troupe.runs USING btree (network_id, id DESC) WHERE (network_id IS NOT NULL);
 CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE (door = 'space'::text);
 CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_id IS NOT NULL) AND (chain_depth > 0));
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
