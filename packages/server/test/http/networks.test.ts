@@ -302,12 +302,18 @@ test('agents are added, changed, equipped and removed; what is in the way is tol
   expect((await definitionOf('parts')).tools.map(({ key }) => key)).toEqual(['spare', 'Search', 'save']);
 });
 
-test('edits at the same time are all kept', async () => {
+test('edits at the same time are made one after the other', async () => {
   await done('POST', '/networks', { name: 'Busy' });
   await Promise.all(
     Array.from({ length: 12 }, (_, n) => done('POST', '/networks/busy/agents', { key: `a${n}` })),
   );
   expect(await done('GET', '/networks/busy')).toMatchObject({ agentCount: 12 });
+  // Each is judged by what the one before it left.
+  const both = Array.from({ length: 8 }, (_, n) =>
+    refused('POST', '/networks/busy/agents', { key: `d${n}`, isDefault: true }),
+  );
+  const codes = (await Promise.all(both)).map(({ code }) => code ?? 'made');
+  expect(codes.toSorted()).toEqual(['made', ...Array.from({ length: 7 }, () => 'too_many_defaults')]);
 });
 
 test('what a network has is neither deleted nor archived, and the refusal says where it is', async () => {
@@ -397,4 +403,46 @@ test('a tool says who gives its parameters; its schema follows from those that t
     expect(await refused('POST', '/tools', { name: 'later', kind })).toMatchObject({
       code: 'invalid_request',
     });
+});
+
+test('a network of 1,000 agents, 2,000 tools and 10,000 routes is applied over HTTP', async () => {
+  await server.db.pool.query(
+    `insert into troupe.tools (id, project_id, name, description, kind, input_schema, effect, config)
+      select gen_random_uuid(), project_id, 'Large' || n, '', 'echo', '{"type":"object"}', 'pure', '{}'
+      from generate_series(0, 1999) n, troupe.tools where id = $1`,
+    [tools.save!.id],
+  );
+  const large = (turn: number) => ({
+    name: 'Large',
+    tools: Array.from({ length: 2000 }, (_, n) => ({
+      key: `large${n}`,
+      params: [{ name: 'x', schema: { type: 'string', maxLength: (n % 200) + 1 } }],
+    })),
+    agents: Array.from({ length: 1000 }, (_, n) => ({
+      key: `a${n}`,
+      tools: [`large${n}`],
+      routes: Array.from({ length: 10 }, (_, step) => `a${(n + (step + 1) * turn) % 1000}`),
+    })),
+  });
+  const apply = async (definition: object) => {
+    const started = performance.now();
+    const { changes } = await done<{ changes: Change[] }>('PUT', '/networks/large/definition', definition);
+    return { changes: changes.length, ms: performance.now() - started };
+  };
+  const first = await apply(large(1));
+  expect(first.changes).toBe(3001);
+  const again = await apply(large(1));
+  expect(again.changes).toBe(0);
+  const other = await apply(large(3));
+  expect(other.changes).toBe(1000);
+  // One among thousands is found, and not by looking at each.
+  const wrong = { ...large(3), name: 'Wrong' };
+  wrong.tools[1234]!.params[0]!.schema.type = 'nothing';
+  const started = performance.now();
+  expect(await refused('POST', '/networks', wrong)).toMatchObject({
+    code: 'tool_schema_invalid',
+    paths: ['tools.1234.params.0.schema'],
+  });
+  // It is about a second where nothing else runs; this is for what grows with the square of the size.
+  expect(Math.max(first.ms, again.ms, other.ms, performance.now() - started)).toBeLessThan(10_000);
 });

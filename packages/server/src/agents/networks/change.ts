@@ -41,15 +41,14 @@ export async function lockedNetwork(
   return rows;
 }
 
-/** A new draft. `data` is for the audit log. */
+/** A new draft of a definition that was checked. `data` is for the audit log. */
 export async function addNetwork(
   transaction: Transaction,
   author: Author,
-  given: NetworkDefinition,
-  { before = null, data = {} }: { before?: NetworkDefinition | null; data?: JsonObject } = {},
+  definition: NetworkDefinition,
+  data: JsonObject = {},
 ): Promise<NetworkRows> {
   const { project } = author;
-  const definition = await checkDefinition(transaction, project, given, { before });
   const empty = await insertNetwork(transaction, project, definition);
   const rows = await writeDefinition(transaction, { project, rows: empty }, definition);
   const target = rows.network.id;
@@ -61,15 +60,18 @@ export async function addNetwork(
   return rows;
 }
 
-/** Makes a locked network another, and nothing where nothing differs. */
+/** Makes a locked network what a definition says that was checked; nothing where nothing differs. */
 export async function changeNetwork(
   transaction: Transaction,
   author: Author,
-  { rows, before, definition: given, at }: Edit & { before: NetworkDefinition },
+  {
+    rows,
+    before,
+    definition,
+  }: { rows: NetworkRows; before: NetworkDefinition; definition: NetworkDefinition },
 ): Promise<NetworkRows> {
   const { project } = author;
   if (rows.network.status === 'archived') throw archived();
-  const definition = await checkDefinition(transaction, project, given, { before, ...(at ? { at } : {}) });
   const written = await writeDefinition(transaction, { project, rows }, definition);
   if (written === rows) return rows;
   const changed = changesBetween(before, definition).map(({ path }) => path);
@@ -83,7 +85,6 @@ export async function changeNetwork(
 }
 
 interface Edit {
-  rows: NetworkRows;
   definition: NetworkDefinition;
   /** Where in the request a place of the definition stands. */
   at?: ((path: string) => string) | undefined;
@@ -94,13 +95,16 @@ export async function editNetwork(
   db: Database,
   author: Author,
   idOrName: string,
-  edit: (before: NetworkDefinition, rows: NetworkRows) => Omit<Edit, 'rows'>,
+  edit: (before: NetworkDefinition, rows: NetworkRows) => Edit,
 ): Promise<NetworkRows> {
   return changingNetworks(db, async (transaction) => {
     const rows = await lockedNetwork(transaction, author.project, idOrName);
     if (rows.network.status === 'archived') throw archived();
     const before = definitionOf(rows);
-    return changeNetwork(transaction, author, { rows, before, ...edit(before, rows) });
+    const { definition: given, at } = edit(before, rows);
+    const options = at ? { before, at } : { before };
+    const definition = await checkDefinition(transaction, author.project, given, options);
+    return changeNetwork(transaction, author, { rows, before, definition });
   });
 }
 

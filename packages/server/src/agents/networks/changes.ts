@@ -1,10 +1,16 @@
-import { type Change, type Json, type NetworkDefinition, networkDefinition } from '@troupe/protocol';
+import {
+  type Change,
+  type Json,
+  type NetworkAgentDefinition,
+  type NetworkDefinition,
+  networkDefinition,
+} from '@troupe/protocol';
 import { diff } from '../diff.ts';
 
 /** Where two definitions differ, by key: `$.agents.writer.prompt`. Lists of keys are told as a whole. Null: there was none before. */
 export function changesBetween(from: NetworkDefinition | null, to: NetworkDefinition): Change[] {
   const changes = diff(from ? byKey(from) : nothing(to), byKey(to)).map(whole(from, to));
-  const once = changes.filter(({ path }, index) => changes.findIndex((one) => one.path === path) === index);
+  const once = [...new Map(changes.map((change) => [change.path, change])).values()];
   if (!from) return once;
   return [...once, ...moved('tools', from, to), ...moved('agents', from, to)];
 }
@@ -23,18 +29,22 @@ function nothing({ name }: NetworkDefinition): Json {
 
 /** A route that is put before ten others moves all of them: one change, with the list before and after. */
 function whole(from: NetworkDefinition | null, to: NetworkDefinition) {
-  const listOf = (definition: NetworkDefinition | null, key: string, list: 'tools' | 'routes') =>
-    definition?.agents.find((agent) => agent.key.toLowerCase() === key)?.[list];
+  const [before, after] = [from, to].map(
+    (definition) => new Map(definition?.agents.map((agent) => [agent.key.toLowerCase(), agent])),
+  ) as [Map<string, NetworkAgentDefinition>, Map<string, NetworkAgentDefinition>];
   return (change: Change): Change => {
     const found =
       /^(\$\.agents(?:\.(?<word>\w+)|\["(?<quoted>[^"]+)"\])\.(?<list>tools|routes))\[\d+\]$/.exec(
         change.path,
       );
     if (!found) return change;
-    const { word, quoted, list } = found.groups as Record<string, string | undefined>;
+    const { word, quoted, list } = found.groups as {
+      word?: string;
+      quoted?: string;
+      list: 'tools' | 'routes';
+    };
     const key = (word ?? quoted)!;
-    const [before, after] = [from, to].map((definition) => listOf(definition, key, list as 'tools'));
-    return { path: found[1]!, from: before ?? [], to: after ?? [] };
+    return { path: found[1]!, from: before.get(key)?.[list] ?? [], to: after.get(key)?.[list] ?? [] };
   };
 }
 

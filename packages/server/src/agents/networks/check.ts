@@ -1,4 +1,4 @@
-import type { Json, NetworkDefinition, NetworkProblem } from '@troupe/protocol';
+import type { Json, NetworkDefinition, NetworkProblem, NetworkToolDefinition } from '@troupe/protocol';
 import { Refusal } from '../../base/index.ts';
 import {
   canonicalJson,
@@ -8,7 +8,7 @@ import {
   toolsNamed,
   usableModels,
 } from '../../store/index.ts';
-import { paramIssues } from '../tools/params.ts';
+import { brokenOf, paramIssues, schemasOf } from '../tools/params.ts';
 
 /** Of a document that is all wrong, so much is told. */
 const MOST_TOLD = 200;
@@ -72,12 +72,17 @@ async function checkTools(
   const found = await toolsNamed(transaction, project, [...new Set(more)], { keep: true });
   const names = new Map([...had].map(([key, tool]) => [key, tool.key]));
   for (const { name } of found) names.set(name.toLowerCase(), name);
-  for (const [index, { key, params }] of definition.tools.entries()) {
+  const isNew = ({ key, params }: NetworkToolDefinition) =>
+    params !== null && !isSame(params, had.get(key.toLowerCase())?.params);
+  const changed = new Set(definition.tools.filter(isNew));
+  const broken = await brokenOf([...changed].flatMap(({ params }) => schemasOf(params!)));
+  for (const [index, tool] of definition.tools.entries()) {
+    const { key, params } = tool;
     if (!names.has(key.toLowerCase())) {
       refuse(`tools.${index}.key`, 'tool_not_found', `"${key}" is no tool of the project`);
     }
-    if (!params || isSame(params, had.get(key.toLowerCase())?.params)) continue;
-    for (const { path, message } of paramIssues(params))
+    if (!changed.has(tool)) continue;
+    for (const { path, message } of paramIssues(params!, broken))
       refuse(`tools.${index}.params.${path}`, 'tool_schema_invalid', message);
   }
   // One that is not known is told once, where it is named as a tool of the network.

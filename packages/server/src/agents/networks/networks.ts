@@ -24,7 +24,9 @@ export async function createNetwork(
   author: Author,
   definition: NetworkDefinition,
 ): Promise<Network> {
-  const rows = await changingNetworks(db, (transaction) => addNetwork(transaction, author, definition));
+  const rows = await changingNetworks(db, async (transaction) =>
+    addNetwork(transaction, author, await checkDefinition(transaction, author.project, definition)),
+  );
   return presentNetwork(rows.network);
 }
 
@@ -125,7 +127,8 @@ export async function copyNetwork(
     const source = await lockedNetwork(transaction, author.project, idOrName);
     const before = definitionOf(source);
     const data = { copyOf: source.network.id };
-    return addNetwork(transaction, author, { ...before, name }, { before, data });
+    const definition = await checkDefinition(transaction, author.project, { ...before, name }, { before });
+    return addNetwork(transaction, author, definition, data);
   });
   return presentNetwork(rows.network);
 }
