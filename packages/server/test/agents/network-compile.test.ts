@@ -1,12 +1,12 @@
 import { networkDefinition } from '@troupe/protocol';
 import { describe, expect, test } from 'vitest';
-import { compileNetwork, type NetworkToolRow } from '../../src/agents/networks/compile.ts';
+import { compileNetwork, type ParameterTool } from '../../src/agents/networks/compile.ts';
 import { canonicalJson } from '../../src/store/index.ts';
 
 const model = { provider: 'demo', model: 'demo', maxOutputTokens: 4096, inputPrice: 0, outputPrice: 0 };
 const agentId = '0190a000-0000-7000-8000-000000000001';
 
-function row(name: string, more: Partial<NetworkToolRow> = {}): NetworkToolRow {
+function row(name: string, more: Partial<ParameterTool> = {}): ParameterTool {
   return {
     id: `id of ${name}`,
     name,

@@ -17,11 +17,11 @@ import { toSnapshotTool } from '../carried-tools.ts';
 import { parametersOf } from './params.ts';
 
 /** A tool of the project, with who gives which of its parameters. */
-export type NetworkToolRow = Omit<ToolRow, 'params'> & { params?: ToolParam[] | null };
+export type ParameterTool = ToolRow & { params?: ToolParam[] | null };
 
 /** What the keys and ids of a definition stand for. Keys are folded: see `fold`. */
 export interface NetworkFound {
-  tools: ReadonlyMap<string, NetworkToolRow>;
+  tools: ReadonlyMap<string, ParameterTool>;
   /** The one to call, and then its fallbacks, for each agent. */
   models: ReadonlyMap<string, readonly SnapshotModel[]>;
   /** Of the agents of the project that agents of the network name, by id. */
@@ -87,7 +87,7 @@ function compileTool(entry: NetworkDefinition['tools'][number], found: NetworkFo
   const row = required(found.tools, fold(entry.key), 'tool');
   const { params, inputSchema } = parametersOf(row.input_schema, entry.params ?? row.params ?? null);
   const description = entry.description ?? row.description;
-  const tool = toSnapshotTool(row as ToolRow);
+  const tool = toSnapshotTool(row);
   return {
     key: row.name,
     description,

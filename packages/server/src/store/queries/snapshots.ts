@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AgentSnapshot, Json } from '@troupe/protocol';
+import type { AgentSnapshot, Json, NetworkSnapshot } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 import type { Transaction } from '../transaction.ts';
@@ -16,7 +16,7 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-export function checksumOf(snapshot: AgentSnapshot): { text: string; checksum: string } {
+export function checksumOf(snapshot: AgentSnapshot | NetworkSnapshot): { text: string; checksum: string } {
   const text = canonicalJson(snapshot as unknown as Json);
   return { text, checksum: createHash('sha256').update(text).digest('hex') };
 }
@@ -25,7 +25,7 @@ export function checksumOf(snapshot: AgentSnapshot): { text: string; checksum: s
 export async function saveSnapshotWithin(
   transaction: Transaction,
   project: string,
-  snapshot: AgentSnapshot,
+  snapshot: AgentSnapshot | NetworkSnapshot,
 ): Promise<string> {
   const { text, checksum } = checksumOf(snapshot);
   await transaction
