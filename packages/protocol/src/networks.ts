@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { jsonObject } from './json.ts';
+import { type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run.
@@ -101,6 +101,20 @@ export const toolParam = z.strictObject({
   schema: jsonObject.default({}),
 });
 export type ToolParam = z.infer<typeof toolParam>;
+
+/** What a model must give: the parameters whose source is the agent, as JSON Schema of an object. */
+export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
+  const given = params.filter(({ source }) => source === 'agent');
+  const schemaOf = ({ schema, default: value }: ToolParam) =>
+    value === undefined || 'default' in schema ? schema : { ...schema, default: value };
+  const required = given.filter((param) => param.required && param.default === undefined);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(given.map((param) => [param.name, schemaOf(param)])),
+    required: required.map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
 
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
@@ -240,6 +254,8 @@ const agentParams = z.object({ network: networkRef, key: networkKey });
 const versionNumber = wholeNumber.positive().max(2_147_483_647);
 const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
+/** A thousand agents with their prompts. */
+const DEFINITION_BYTES = 16_777_216;
 const edits = [
   'network_archived',
   'key_taken',
@@ -251,6 +267,16 @@ const edits = [
   'model_not_found',
   'tool_schema_invalid',
 ] as const;
+
+/** Without defaults: what is left out stays. */
+const networkPatch = z.strictObject({
+  name: name.optional(),
+  description: z.string().max(10_000).nullable().optional(),
+  policy: networkPolicy.optional(),
+  response: responseContract.optional(),
+  logPolicy: logPolicy.optional(),
+  metadata: metadata.optional(),
+});
 
 const agentPatch = z.strictObject({
   key: networkKey.optional(),
@@ -299,6 +325,7 @@ export const networkEndpoints = {
     summary: 'Make a network, with all or nothing in it',
     scope: 'networks:write',
     body: networkDefinition,
+    bodyBytes: DEFINITION_BYTES,
     status: 201,
     response: network,
     problems: ['name_taken', ...edits],
@@ -330,7 +357,7 @@ export const networkEndpoints = {
     summary: 'Change a network; fields that are left out stay',
     scope: 'networks:write',
     params: networkParams,
-    body: networkDefinition.omit({ tools: true, agents: true }).partial(),
+    body: networkPatch,
     status: 200,
     response: network,
     problems: ['name_taken', ...edits],
@@ -366,6 +393,7 @@ export const networkEndpoints = {
     params: networkParams,
     query: z.strictObject({ dryRun: z.enum(['true', 'false']).default('false') }),
     body: networkDefinition,
+    bodyBytes: DEFINITION_BYTES,
     status: 200,
     response: z.object({ network: network.nullable(), changes: z.array(change) }),
     problems: ['name_taken', ...edits],
@@ -405,6 +433,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: networkParams,
     body: networkAgentDefinition,
+    bodyBytes: 4_194_304,
     status: 201,
     response: networkAgent,
     problems: edits,
@@ -427,6 +456,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: agentParams,
     body: agentPatch,
+    bodyBytes: 4_194_304,
     status: 200,
     response: networkAgent,
     problems: edits,
@@ -439,7 +469,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: agentParams,
     status: 204,
-    problems: ['agent_in_use'],
+    problems: ['agent_in_use', 'network_archived'],
   }),
   setAgentTools: endpoint({
     method: 'PUT',
@@ -483,6 +513,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: networkParams,
     body: z.strictObject({ tools: z.array(networkToolDefinition).max(2000) }),
+    bodyBytes: DEFINITION_BYTES,
     status: 200,
     response: z.object({ data: z.array(networkTool) }),
     problems: ['tool_in_use', ...edits],
@@ -585,7 +616,7 @@ export const networkEndpoints = {
     summary: 'A new draft from such a file, if its checksum is right',
     scope: 'networks:write',
     body: networkFile.extend({ name: name.describe('Left out: the one that it had.').optional() }),
-    bodyBytes: 16_777_216,
+    bodyBytes: 2 * DEFINITION_BYTES,
     status: 201,
     response: network,
     problems: ['checksum_wrong', 'name_taken', ...edits],

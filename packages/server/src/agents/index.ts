@@ -22,6 +22,32 @@ export { createModel, deleteModel, getModel, listModels, updateModel } from './m
 export { archiveNetwork } from './networks/archive.ts';
 export { compileNetwork } from './networks/compile.ts';
 export { exportNetwork } from './networks/file.ts';
+export { importNetwork } from './networks/import.ts';
+export {
+  addNetwork,
+  addNetworkAgent,
+  applyDefinition,
+  changeNetwork,
+  changingNetworks,
+  checkDefinition,
+  copyNetwork,
+  createNetwork,
+  editNetwork,
+  getDefinition,
+  getGraph,
+  getNetwork,
+  listNetworkAgents,
+  listNetworks,
+  listNetworkTools,
+  lockedNetwork,
+  networkDefinitionOf,
+  presentNetwork,
+  removeNetwork,
+  removeNetworkAgent,
+  setNetworkTools,
+  updateNetwork,
+  updateNetworkAgent,
+} from './networks/index.ts';
 export { publishNetwork, validateNetwork } from './networks/publish.ts';
 export {
   diffVersionsOfNetwork,

@@ -1,5 +1,6 @@
 import type { Tools } from '../kernel/ports.ts';
 import { builtinTools } from './builtin/index.ts';
+import { echo } from './echo.ts';
 import { httpTool } from './http/index.ts';
 import type { Provider, ToolParts } from './ports.ts';
 import { staticTool } from './static.ts';
@@ -12,6 +13,7 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
     builtin: (tool) => builtin.get(tool.name)?.(tool),
     ...(secrets && outgoing ? { http: httpTool({ secrets, outgoing }) } : {}),
     static: staticTool,
+    echo: () => echo,
   };
   return {
     resolve: (tool) =>

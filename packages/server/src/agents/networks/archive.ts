@@ -7,8 +7,8 @@ import {
   readNetwork,
   setNetworkStatus,
 } from '../../store/index.ts';
-import { presentNetwork } from './present-version.ts';
-import { lockedNetwork } from './publish.ts';
+import { lockedNetwork } from './change.ts';
+import { presentNetwork } from './present.ts';
 
 /** An archived network takes no new runs and is not changed; those that it has go on. */
 export async function archiveNetwork(

@@ -12,12 +12,12 @@ import {
   usableModels,
 } from '../../store/index.ts';
 import { resolveModels } from '../resolve.ts';
-import { fold, type NetworkFound, type ParameterTool } from './compile.ts';
+import { fold, type NetworkFound } from './compile.ts';
 
 /** All of the project that a network refers to, as it is now. */
 export interface Facts {
   /** By folded name. */
-  tools: ReadonlyMap<string, ParameterTool>;
+  tools: ReadonlyMap<string, ToolRow>;
   /** Agents of the project, by id. */
   lenders: ReadonlyMap<string, LenderRow>;
   models: ProjectModels;

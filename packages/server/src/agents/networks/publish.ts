@@ -6,13 +6,12 @@ import {
   type Database,
   insertNetworkVersion,
   inTransaction,
-  lockNetwork,
   type NetworkRows,
   noteChange,
   readNetwork,
   readNetworkVersion,
-  type Transaction,
 } from '../../store/index.ts';
+import { lockedNetwork } from './change.ts';
 import { compileNetwork } from './compile.ts';
 import { definitionOf } from './definition.ts';
 import { type Facts, factsOf, foundIn } from './facts.ts';
@@ -48,11 +47,11 @@ export async function publishNetwork(
     const { id, name, current_version } = rows.network;
     const definition = definitionOf(rows);
     const facts = await factsOf(transaction, project, rows);
-    const snapshot = compiled(definition, facts);
+    const compiled = checksumOf(snapshotOf(definition, facts));
     const current = current_version && (await readNetworkVersion(transaction, project, id, current_version));
-    if (current && current.checksum === checksumOf(snapshot).checksum)
+    if (current && current.checksum === compiled.checksum)
       return { ...presentNetworkVersion(current), created: false };
-    const write = { definition, snapshot, by: nameOf(author), notes };
+    const write = { definition, compiled, by: nameOf(author), notes };
     const version = await insertNetworkVersion(transaction, { project, network: id }, write);
     await noteChange(transaction, author, {
       action: 'network.published',
@@ -64,7 +63,7 @@ export async function publishNetwork(
   });
 }
 
-function compiled(definition: NetworkDefinition, facts: Facts) {
+function snapshotOf(definition: NetworkDefinition, facts: Facts) {
   const problems = problemsOf(definition, facts);
   if (problems.length === 0) return compileNetwork(definition, foundIn(definition, facts));
   const [first] = problems;
@@ -78,16 +77,6 @@ function compiled(definition: NetworkDefinition, facts: Facts) {
       issues: problems.slice(0, 100).map(({ path, message }) => ({ path, message })),
     },
   );
-}
-
-export async function lockedNetwork(
-  transaction: Transaction,
-  project: string,
-  network: string,
-): Promise<NetworkRows> {
-  const rows = await lockNetwork(transaction, project, network);
-  if (!rows) throw notFound('network');
-  return rows;
 }
 
 export function refuseArchived({ network: { name, status } }: NetworkRows): void {

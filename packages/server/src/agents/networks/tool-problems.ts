@@ -30,7 +30,7 @@ export function toolProblems(
       ...problems,
       problem(`${path}.inputSchema`, 'schema_invalid', `The schema of "${key}" cannot be used: ${broken}.`),
     ];
-  const given = override ?? row.params ?? null;
+  const given = override ?? row.params;
   if (given === null) return problems;
   const { params, inputSchema } = parametersOf(row.input_schema, given);
   const wrong = paramProblems(`${path}.params`, params, row.input_schema.$defs);

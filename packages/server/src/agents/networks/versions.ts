@@ -14,8 +14,9 @@ import {
   type WholeNetworkVersionRow,
 } from '../../store/index.ts';
 import { type ListQuery, numberCursor, type Page, pageOf } from '../paging.ts';
+import { lockedNetwork } from './change.ts';
 import { presentNetworkVersion } from './present-version.ts';
-import { lockedNetwork, refuseArchived } from './publish.ts';
+import { refuseArchived } from './publish.ts';
 import { versionChanges } from './version-changes.ts';
 
 export async function listVersionsOfNetwork(

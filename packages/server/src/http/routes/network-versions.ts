@@ -4,6 +4,7 @@ import {
   diffVersionsOfNetwork,
   exportNetwork,
   getVersionOfNetwork,
+  importNetwork,
   listVersionsOfNetwork,
   publishNetwork,
   rollBackNetwork,
@@ -36,5 +37,8 @@ export function networkVersionRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(networkEndpoints.export, ({ services, caller, params }) =>
     exportNetwork(services.db, caller.project, params.network, params.version),
+  );
+  endpoints.serve(networkEndpoints.import, ({ services, caller, body }) =>
+    importNetwork(services.db, authorOf(caller), body),
   );
 }

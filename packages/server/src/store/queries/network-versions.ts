@@ -1,8 +1,8 @@
-import type { NetworkDefinition, NetworkSnapshot, NetworkStatus, ToolParam } from '@troupe/protocol';
+import type { NetworkDefinition, NetworkSnapshot, NetworkStatus } from '@troupe/protocol';
 import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
-import { saveSnapshotWithin } from './snapshots.ts';
+import { type Compiled, saveCompiledWithin } from './snapshots.ts';
 import { selectTools, type ToolRow } from './tools.ts';
 
 export interface NetworkVersionRow {
@@ -85,10 +85,10 @@ export async function listNetworkVersions(
 export async function insertNetworkVersion(
   transaction: Transaction,
   { project, network }: { project: string; network: string },
-  write: { definition: NetworkDefinition; snapshot: NetworkSnapshot; by: string; notes: string | null },
+  write: { definition: NetworkDefinition; compiled: Compiled; by: string; notes: string | null },
 ): Promise<number> {
-  const { definition, snapshot, by, notes } = write;
-  const snapshotId = await saveSnapshotWithin(transaction, project, snapshot);
+  const { definition, compiled, by, notes } = write;
+  const snapshotId = await saveCompiledWithin(transaction, project, compiled);
   const { rows } = await sql<{ version: number }>`
     with made as (
       insert into troupe.network_versions (network_id, version, snapshot_id, definition, created_by, published_by, notes)
@@ -158,9 +158,8 @@ export async function toolsOfNetwork(
   rows: Transaction,
   project: string,
   network: string,
-): Promise<(ToolRow & { params: ToolParam[] | null })[]> {
+): Promise<ToolRow[]> {
   return selectTools(rows, project)
-    .select(sql<ToolParam[] | null>`params`.as('params'))
     .where('id', 'in', (from) =>
       from.selectFrom('network_tools').select('tool_id').where('network_id', '=', network),
     )

@@ -16,7 +16,13 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-export function checksumOf(snapshot: AgentSnapshot | NetworkSnapshot): { text: string; checksum: string } {
+/** A snapshot as it is stored. */
+export interface Compiled {
+  text: string;
+  checksum: string;
+}
+
+export function checksumOf(snapshot: AgentSnapshot | NetworkSnapshot): Compiled {
   const text = canonicalJson(snapshot as unknown as Json);
   return { text, checksum: createHash('sha256').update(text).digest('hex') };
 }
@@ -25,9 +31,16 @@ export function checksumOf(snapshot: AgentSnapshot | NetworkSnapshot): { text: s
 export async function saveSnapshotWithin(
   transaction: Transaction,
   project: string,
-  snapshot: AgentSnapshot | NetworkSnapshot,
+  snapshot: AgentSnapshot,
 ): Promise<string> {
-  const { text, checksum } = checksumOf(snapshot);
+  return saveCompiledWithin(transaction, project, checksumOf(snapshot));
+}
+
+export async function saveCompiledWithin(
+  transaction: Transaction,
+  project: string,
+  { text, checksum }: Compiled,
+): Promise<string> {
   await transaction
     .insertInto('compiled_snapshots')
     .values({ id: newId(), project_id: project, checksum, compiled: text })
