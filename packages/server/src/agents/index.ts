@@ -15,7 +15,7 @@ export { compileAgent } from './compile.ts';
 export { type Current, previewAgent, snapshotAnyway, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
-export { exportAgent, importAgent } from './files/index.ts';
+export { exportAgent, importAgent, readDocument } from './files/index.ts';
 export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
 export { deleteMemory, getMemory, listMemories, setMemories, setMemory } from './memories.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';

@@ -10,6 +10,9 @@ import {
 } from '../../store/index.ts';
 import { paramIssues } from '../tools/params.ts';
 
+/** Of a document that is all wrong, so much is told. */
+const MOST_TOLD = 200;
+
 /**
  * All that can be wrong with a definition beyond its shape and that no draft may have, told at once. Answers the definition as it is
  * kept: keys as they are written where they are defined, and each once. What a draft may have and a version may not is for `validate`.
@@ -152,7 +155,7 @@ function refusalOf(problems: NetworkProblem[], at: (path: string) => string): Re
   const detail = `The network cannot be so: "${at(first.path)}" ${first.message}${more}.`;
   return new Refusal(kind, first.code, detail, {
     hint: 'All that is wrong stands in `issues`.',
-    issues: problems.map(({ path, message }) => ({ path: at(path), message })),
+    issues: problems.slice(0, MOST_TOLD).map(({ path, message }) => ({ path: at(path), message })),
   });
 }
 
