@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { change } from './agents.ts';
-import { id, isFree, listQuery, metadata, name, oneLine, page, timestamp } from './common.ts';
+import {
+  id,
+  inAddress,
+  isFree,
+  listQuery,
+  metadata,
+  name,
+  oneLine,
+  page,
+  timestamp,
+  wholeNumber,
+} from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
@@ -190,6 +201,16 @@ export const networkVersion = z.object({
 });
 export type NetworkVersion = z.infer<typeof networkVersion>;
 
+/** A version as a file that can be checked. Documents as they are: a default that is filled in would make another checksum. */
+export const networkFile = z.strictObject({
+  format: z.literal('troupe.network/1'),
+  checksum: z.string().max(64).describe('SHA-256 of the snapshot in canonical JSON: that of the version.'),
+  definitionChecksum: z.string().max(64).describe('SHA-256 of the definition in canonical JSON.'),
+  definition: jsonObject.describe('A whole network as one document.'),
+  snapshot: jsonObject,
+});
+export type NetworkFile = z.infer<typeof networkFile>;
+
 /** A decision of an agent, as the runtime judges it. */
 export const instruction = z.strictObject({
   reasoning: z.string().max(100_000).optional(),
@@ -230,10 +251,8 @@ export type Verdict = z.infer<typeof verdict>;
 const networkRef = z.string().min(1).max(200);
 const networkParams = z.object({ network: networkRef });
 const agentParams = z.object({ network: networkRef, key: networkKey });
-const versionParams = z.object({
-  network: networkRef,
-  version: z.string().regex(/^[1-9]\d{0,9}$/, 'is a version'),
-});
+const versionNumber = wholeNumber.positive().max(2_147_483_647);
+const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
 /** A thousand agents with their prompts. */
 const DEFINITION_BYTES = 16_777_216;
@@ -278,7 +297,7 @@ const systemParams = z
 
 export const invocation = z.strictObject({
   input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),
-  version: z.number().int().positive().describe('Left out: the current one.').optional(),
+  version: versionNumber.describe('Left out: the current one.').optional(),
   agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
   systemParams,
   mode: z
@@ -542,6 +561,7 @@ export const networkEndpoints = {
     params: versionParams,
     status: 200,
     response: networkVersion.extend({ snapshot: jsonObject }),
+    problems: ['version_not_found'],
   }),
   diff: endpoint({
     method: 'GET',
@@ -550,9 +570,10 @@ export const networkEndpoints = {
     summary: 'What two versions differ in',
     scope: 'networks:read',
     params: networkParams,
-    query: z.strictObject({ from: z.string().regex(/^\d{1,10}$/), to: z.string().regex(/^\d{1,10}$/) }),
+    query: z.strictObject({ from: inAddress(versionNumber), to: inAddress(versionNumber) }),
     status: 200,
     response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
+    problems: ['version_not_found'],
   }),
   rollback: endpoint({
     method: 'POST',
@@ -561,10 +582,10 @@ export const networkEndpoints = {
     summary: 'Have runs use an earlier version from now on',
     scope: 'networks:write',
     params: networkParams,
-    body: z.strictObject({ version: z.number().int().positive() }),
+    body: z.strictObject({ version: versionNumber }),
     status: 200,
     response: networkVersion,
-    problems: ['network_archived'],
+    problems: ['network_archived', 'version_not_found'],
   }),
   archive: endpoint({
     method: 'POST',
@@ -585,12 +606,8 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: versionParams,
     status: 200,
-    response: z.object({
-      format: z.literal('troupe.network/1'),
-      checksum: z.string(),
-      definition: networkDefinition,
-      snapshot: jsonObject,
-    }),
+    response: networkFile,
+    problems: ['version_not_found'],
   }),
   import: endpoint({
     method: 'POST',
@@ -598,13 +615,7 @@ export const networkEndpoints = {
     tag: 'networks',
     summary: 'A new draft from such a file, if its checksum is right',
     scope: 'networks:write',
-    body: z.strictObject({
-      format: z.literal('troupe.network/1'),
-      checksum: z.string(),
-      definition: networkDefinition,
-      snapshot: jsonObject,
-      name: name.optional(),
-    }),
+    body: networkFile.extend({ name: name.describe('Left out: the one that it had.').optional() }),
     bodyBytes: 2 * DEFINITION_BYTES,
     status: 201,
     response: network,
@@ -641,7 +652,7 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: networkParams,
     body: z.strictObject({
-      version: z.number().int().positive().optional(),
+      version: versionNumber.optional(),
       agent: z.string().max(64),
       instruction,
       systemParams,
@@ -658,7 +669,7 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: networkParams,
     body: z.strictObject({
-      version: z.number().int().positive().optional(),
+      version: versionNumber.optional(),
       agent: z.string().max(64).optional(),
       input: z.union([z.string().max(1_000_000), jsonObject]).default(''),
     }),

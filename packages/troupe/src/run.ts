@@ -7,6 +7,7 @@ import { entities } from './commands/entities.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { models } from './commands/models.ts';
+import { networkVersions } from './commands/network-versions.ts';
 import { networks } from './commands/networks.ts';
 import { plans } from './commands/plans.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
@@ -27,7 +28,7 @@ import { versionOf } from './version.ts';
 const NOUNS: Record<string, Record<string, Command>> = {
   agents,
   capabilities,
-  networks,
+  networks: { ...networks, ...networkVersions },
   plans,
   sessions,
   spaces,

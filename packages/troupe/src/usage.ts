@@ -59,6 +59,10 @@ export const USAGE = `Usage: troupe <command>
            get <network>    graph <network>              delete <network>
            definition <network>            all of it as JSON, as apply takes it
            apply <file> [--yes]            YAML or JSON: shows what differs, asks, and makes it what the file says
+           validate <network>              publish <network> [--notes <why>]
+           versions <network>              diff <network> <from> <to>        rollback <network> <version>
+           archive | unarchive <network>
+           export <network> [version]      a version as a file             import <file> [--name <name>]
   providers list            remove <provider>
             add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
                 [--api-key-env <variable> | --api-key-stdin]
@@ -195,6 +199,15 @@ const SHAPES: Record<string, Shape> = {
   'networks definition': { words: '<network>', options: ASKING },
   'networks apply': { words: '<file>', options: ['yes', ...ASKING] },
   'networks delete': { words: '<network>', options: ASKING },
+  'networks validate': { words: '<network>', options: ASKING },
+  'networks publish': { words: '<network>', options: ['notes', ...ASKING] },
+  'networks versions': { words: '<network>', options: ['limit', ...ASKING] },
+  'networks diff': { words: '<network> <from> <to>', options: ASKING },
+  'networks rollback': { words: '<network> <version>', options: ASKING },
+  'networks archive': { words: '<network>', options: ASKING },
+  'networks unarchive': { words: '<network>', options: ASKING },
+  'networks export': { words: '<network> [version]', options: ASKING },
+  'networks import': { words: '<file>', options: ['name', ...ASKING] },
   'tools list': { words: '', options: ['limit', ...ASKING] },
   'tools get': { words: '<tool>', options: ASKING },
   'tools create': { words: '<file>', options: ASKING },

@@ -108,3 +108,45 @@ it('lists, shows, draws and deletes; says what is wrong with a file', async () =
   });
   expect(await told(['networks', 'get', 'help desk'])).toMatchObject({ code: 1 });
 });
+
+it('validates, publishes, compares, rolls back, archives, and carries versions as files', async () => {
+  const draft = DESK.replace('Help desk', 'Shop').replace('allowRespond: true', 'allowRespond: false');
+  await told(['networks', 'apply', file('shop.yaml', draft), '--yes']);
+  const wrong = await told(['networks', 'validate', 'shop']);
+  expect(wrong).toMatchObject({ code: 1, out: expect.stringMatching(/agents +no_responder/) });
+  expect(await told(['networks', 'publish', 'shop'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('No agent may respond'),
+  });
+  expect(await told(['networks', 'export', 'shop'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no version'),
+  });
+  const shop = DESK.replace('Help desk', 'Shop');
+  await told(['networks', 'apply', file('shop.yaml', shop), '--yes']);
+  expect((await told(['networks', 'validate', 'shop'])).out).toBe('Nothing is wrong with it.\n');
+  const published = await told(['networks', 'publish', 'shop', '--notes', 'opened']);
+  expect(published.out).toBe('shop is now at version 1\n');
+  expect((await told(['networks', 'publish', 'shop'])).out).toContain('stays at version 1');
+  await told(['networks', 'apply', file('shop.yaml', shop.replace('9', '4')), '--yes']);
+  await told(['networks', 'publish', 'shop']);
+  expect(await parsed('networks', 'diff', 'shop', '1', '2')).toEqual([
+    { path: '$.policy.maxSteps', from: 9, to: 4 },
+  ]);
+  expect(await parsed('networks', 'rollback', 'shop', '1')).toMatchObject({ version: 1, isCurrent: true });
+  expect((await told(['networks', 'versions', 'shop'])).out).toMatch(/^2 +.*\n1 .*opened/m);
+  const exported = (await told(['networks', 'export', 'shop', '2'])).out;
+  const path = file('shop.network.json', exported);
+  expect(await parsed('networks', 'import', path, '--name', 'Second shop')).toMatchObject({
+    name: 'Second shop',
+    status: 'draft',
+    policy: { maxSteps: 4 },
+  });
+  const tampered = file('tampered.json', exported.replace('Write.', 'Steal.'));
+  expect(await told(['networks', 'import', tampered, '--name', 'Third'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('was changed after it was exported'),
+  });
+  expect(await parsed('networks', 'archive', 'shop')).toMatchObject({ status: 'archived' });
+  expect(await parsed('networks', 'unarchive', 'shop')).toMatchObject({ status: 'published' });
+});

@@ -12,6 +12,7 @@ import { keyRoutes } from './keys.ts';
 import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
+import { networkVersionRoutes } from './network-versions.ts';
 import { networkRoutes } from './networks.ts';
 import { planRoutes } from './plans.ts';
 import { projectRoutes } from './project.ts';
@@ -38,6 +39,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   memoryRoutes,
   messageRoutes,
   modelRoutes,
+  networkVersionRoutes,
   networkRoutes,
   planRoutes,
   projectRoutes,
