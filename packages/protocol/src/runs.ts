@@ -195,7 +195,14 @@ export const runEndpoints = {
     }),
     status: 201,
     response: run,
-    problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit', 'run_of_space'],
+    problems: [
+      'step_not_found',
+      'step_not_settled',
+      'edit_not_in_fork',
+      'edit_does_not_fit',
+      'run_of_space',
+      'run_of_network',
+    ],
   }),
   continue: endpoint({
     method: 'POST',
@@ -210,7 +217,7 @@ export const runEndpoints = {
     body: newSession.pick({ title: true, user: true }),
     status: 201,
     response: session,
-    problems: ['run_at_work', 'agent_archived', 'run_without_agent', 'run_of_space'],
+    problems: ['run_at_work', 'agent_archived', 'run_without_agent', 'run_of_space', 'run_of_network'],
   }),
   messages: endpoint({
     method: 'GET',

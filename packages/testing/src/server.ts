@@ -3,6 +3,7 @@ import {
   Access,
   createApp,
   createDemo,
+  createNetworksDoor,
   createProviders,
   createScripted,
   createSessionsDoor,
@@ -40,7 +41,7 @@ export interface ServerOptions {
   allow?: string[];
   /** Jobs too are carried out: plans that are due. */
   jobs?: boolean;
-  /** Beside sessions; default: spaces. */
+  /** Beside sessions; default: spaces and networks. */
   doors?: Door[];
   logger?: Logger;
   /** False: as `serve`, for workers in processes of their own. */
@@ -76,7 +77,7 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
-  const others = doors ?? [createSpacesDoor(db)];
+  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
   else await kernel.listen();
   const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;

@@ -12,6 +12,7 @@ import { keyRoutes } from './keys.ts';
 import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
+import { networkRunRoutes } from './network-runs.ts';
 import { planRoutes } from './plans.ts';
 import { projectRoutes } from './project.ts';
 import { providerRoutes } from './providers.ts';
@@ -37,6 +38,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   memoryRoutes,
   messageRoutes,
   modelRoutes,
+  networkRunRoutes,
   planRoutes,
   projectRoutes,
   providerRoutes,
