@@ -20,7 +20,7 @@ export function contextOf(place: Place, view: Pick<RunView, 'run' | 'model' | 's
   // Of a large network an agent sees little: only that takes room.
   const seen = { ...view.snapshot, prompt: system, tools: tools as typeof view.snapshot.tools };
   const room = roomFor({ model: view.model, snapshot: seen });
-  const said = toModelMessages(own, view, (message) => (refusedOf(message)?.told ? [] : null));
+  const said = toModelMessages(own, view, (message) => (refusedOf(message)?.calls.length ? [] : null));
   return { system, messages: shortened([{ role: 'user', text: askedOf(place) }, ...said], room), tools };
 }
 

@@ -110,32 +110,31 @@ function refuse(
     const data: JsonObject = { agent: agent.key, code: verdict.code, message: verdict.message };
     return { type: 'decision.refused', data: call ? { ...data, id: call.id } : data };
   });
-  const isWhole = refused.length === judged.length;
+  const whole = refused.length === judged.length;
   const last = refused.at(-1)!;
-  const told = last.call !== null;
   const note: Refused = {
     agent: agent.key,
     codes: refused.map(({ verdict }) => verdict.code!),
     step: view.step,
-    told,
+    calls: refused.flatMap(({ call }) => call?.id ?? []),
+    whole,
   };
   const why = last.verdict.message!;
-  const messages: Meaning['messages'] = isWhole
-    ? [
-        ...said,
-        {
-          role: 'system',
-          content: { text: told ? `Refused: ${why}` : `${why} Decide again, by calling a tool.` },
-          metadata: { refused: { ...note } },
-        },
-      ]
-    : said;
-  if (isWhole && place.refusals >= network.policy.retries) {
+  const isText = last.call === null;
+  const messages: Meaning['messages'] = [
+    ...said,
+    {
+      role: 'system',
+      content: { text: isText ? `${why} Decide again, by calling a tool.` : `Refused: ${why}` },
+      metadata: { refused: { ...note } },
+    },
+  ];
+  if (whole && place.refusals >= network.policy.retries) {
     const times = place.refusals + 1;
     const message = `${times} decisions of \`${agent.key}\` in a row were refused; the last one (${last.verdict.code}): ${why}`;
     return { messages, calls: [], events, fail: { code: 'too_many_refusals', message }, step };
   }
-  return { messages, calls: told ? judged.map(asCall(place)) : [], end: false, events, step };
+  return { messages, calls: isText ? [] : judged.map(asCall(place)), end: false, events, step };
 }
 
 /** Under the name that the tool really has. */

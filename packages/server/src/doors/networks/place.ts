@@ -13,12 +13,15 @@ export interface Route {
   step: number;
 }
 
-/** Kept with the message that tells of a refusal. `told`: the model reads it as the result of its call. */
+/** Kept with the message that tells of a refusal. */
 export interface Refused {
   agent: string;
   codes: string[];
   step: number;
-  told: boolean;
+  /** Calls that were refused: the model reads so as their results. None: the answer was a text. */
+  calls: string[];
+  /** Nothing of the step was let through. */
+  whole: boolean;
 }
 
 export interface Place {
@@ -60,9 +63,14 @@ export function placeOf({
   return { network, agent, route, asked, earlier: said.slice(0, at + 1), own, refusals: refusalsAtEnd(own) };
 }
 
-/** Only a step that was refused as a whole leaves such a message, and every step leaves something. */
+/** Every step leaves something in the thread. */
 function refusalsAtEnd(own: StoredMessage[]): number {
-  const refused = new Set(own.flatMap((message) => refusedOf(message)?.step ?? []));
+  const refused = new Set(
+    own.flatMap((message) => {
+      const note = refusedOf(message);
+      return note?.whole ? [note.step] : [];
+    }),
+  );
   const steps = [...new Set(own.flatMap(({ step }) => step ?? []))].sort((a, b) => b - a);
   const kept = steps.findIndex((step) => !refused.has(step));
   return kept < 0 ? steps.length : kept;

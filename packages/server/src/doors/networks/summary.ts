@@ -23,7 +23,12 @@ export function summaries(earlier: readonly StoredMessage[], policy: JsonObject)
       message.role === 'tool_result' && message.callId !== null ? [[message.callId, message.content]] : [],
     ),
   ) as Map<string, ToolResultContent>;
-  const lines = earlier.flatMap((message) => lineOf(message, results, how));
+  // Refusals are between the runtime and the agent that was refused.
+  const refused = new Set(earlier.flatMap((message) => refusedOf(message)?.calls ?? []));
+  const done = earlier.filter(
+    (message) => !refusedOf(message) && !(message.callId !== null && refused.has(message.callId)),
+  );
+  const lines = done.flatMap((message) => lineOf(message, results, how));
   return lines.slice(-MOST_LINES);
 }
 
@@ -35,8 +40,6 @@ function lineOf(
   const at = message.step === null ? '' : `${message.step}. `;
   const route = routeOf(message);
   if (route) return [`${at}${route.from} handed over to ${route.to}`];
-  // Refusals are between the runtime and the agent that was refused.
-  if (refusedOf(message)) return [];
   if (message.role === 'assistant') {
     return [`${at}said: ${cut(oneLine((message.content as TextContent).text), LONGEST_TEXT)}`];
   }
