@@ -46,6 +46,8 @@ export interface ServerOptions {
   logger?: Logger;
   /** False: as `serve`, for workers in processes of their own. */
   works?: boolean;
+  /** For workers elsewhere that open what is sealed here. */
+  encryptionKey?: Buffer;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -63,13 +65,14 @@ export async function openServer({
   doors,
   logger = silentLogger,
   works = true,
+  encryptionKey = randomBytes(32),
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
   const kernel = new Kernel({ db, logger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
+  const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);
   const own: string[] = [];
   const outgoing = openOutgoing(() => db, { allow, own: () => own });
   const providers = new ProviderRows();
