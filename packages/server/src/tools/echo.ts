@@ -1,6 +1,4 @@
 import type { ToolExecute } from '../kernel/ports.ts';
 
-/** Answers with its arguments: for trying out what a tool would be called with. */
-export function echoTool(): ToolExecute {
-  return (args) => args;
-}
+/** Answers with what it was given: for trying out who gives which parameter. */
+export const echo: ToolExecute = (args) => ({ echo: args });

@@ -1,6 +1,6 @@
 import type { Tools } from '../kernel/ports.ts';
 import { builtinTools } from './builtin/index.ts';
-import { echoTool } from './echo.ts';
+import { echo } from './echo.ts';
 import { withGiven } from './given.ts';
 import { httpTool } from './http/index.ts';
 import type { Provider, ToolParts } from './ports.ts';
@@ -13,8 +13,8 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
   const providers: Record<string, Provider> = {
     builtin: (tool) => builtin.get(tool.name)?.(tool),
     ...(secrets && outgoing ? { http: httpTool({ secrets, outgoing }) } : {}),
-    echo: echoTool,
     static: staticTool,
+    echo: () => echo,
   };
   return {
     resolve: (tool) => {

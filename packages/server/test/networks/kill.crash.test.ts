@@ -112,7 +112,7 @@ test('killed at any step, a run goes on at its agent of its version, whatever wa
     );
     expect(calls).toHaveLength(2);
     for (const { status, output } of calls)
-      expect([status, output.tenant]).toEqual(['completed', '[secret tenant]']);
+      expect([status, output.echo.tenant]).toEqual(['completed', '[secret tenant]']);
   }
   expect(await invoke('now', { mode: 'wait' })).toMatchObject({
     status: 'completed',

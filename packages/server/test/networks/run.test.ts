@@ -195,11 +195,13 @@ describe('what is allowed', () => {
       ['lookup', { q: 'b' }],
     ]);
     expect(calls[0]!.output).toEqual({
-      q: 'first',
-      most: 7,
-      format: 'json',
-      tenant: '[secret tenant]',
-      nested: { pin: '[secret nested.pin]', number: '[secret nested.number]' },
+      echo: {
+        q: 'first',
+        most: 7,
+        format: 'json',
+        tenant: '[secret tenant]',
+        nested: { pin: '[secret nested.pin]', number: '[secret nested.number]' },
+      },
     });
     expect(steps.map(({ agent_key }) => agent_key)).toEqual(['front', 'front', 'writer', 'writer']);
     const names = shown.map(({ tools: offered }) => offered.map(({ name }) => name));
