@@ -116,6 +116,12 @@ export const runStep = z.object({
   finishReason: z
     .string()
     .describe('Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`.'),
+  agentKey: z.string().nullable().describe('In a network: the agent that took it.'),
+  decision: z
+    .json()
+    .describe(
+      'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`.',
+    ),
 });
 export type RunStep = z.infer<typeof runStep>;
 

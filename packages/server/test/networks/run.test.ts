@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Event, Invoked, Json, JsonObject, Message, Problem, Run, ToolCall } from '@troupe/protocol';
+import type {
+  Event,
+  Invoked,
+  Json,
+  JsonObject,
+  Message,
+  Problem,
+  Run,
+  RunStep,
+  ToolCall,
+} from '@troupe/protocol';
 import { newId, type Turn } from '@troupe/server';
 import { openServer, type TestServer, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -147,13 +157,9 @@ async function play(say: Say, more: JsonObject = {}) {
   const { status, body: run } = await ask<Invoked>('POST', '/v1/networks/front%20desk/invoke', given);
   expect(status, JSON.stringify(run)).toBe(201);
   const of = <Body>(what: string) => ask<Body>('GET', `/v1/runs/${run.id}${what}`).then(({ body }) => body);
-  const { calls } = await of<Run & { calls: ToolCall[] }>('');
+  const { calls, steps } = await of<Run & { calls: ToolCall[]; steps: RunStep[] }>('');
   const { data: messages } = await of<{ data: Message[] }>('/messages');
   const { data: events } = await of<{ data: Event[] }>('/events?limit=1000');
-  const { rows: steps } = await server.db.pool.query<{ agent_key: string; decision: { code?: string }[] }>(
-    'select agent_key, decision from troupe.run_steps where run_id = $1 order by step',
-    [run.id],
-  );
   const refusals = events.filter(({ type }) => type === 'decision.refused').map(({ data }) => data!.code);
   const shown = prompts
     .filter((prompt) => prompt.includes(run.id))
@@ -203,7 +209,7 @@ describe('what is allowed', () => {
         nested: { pin: '[secret nested.pin]', number: '[secret nested.number]' },
       },
     });
-    expect(steps.map(({ agent_key }) => agent_key)).toEqual(['front', 'front', 'writer', 'writer']);
+    expect(steps.map(({ agentKey }) => agentKey)).toEqual(['front', 'front', 'writer', 'writer']);
     const names = shown.map(({ tools: offered }) => offered.map(({ name }) => name));
     expect(names[0]).toEqual(['call_failing', 'call_out', 'call_unset', 'lookup', 'needy', 'route_to_agent']);
     expect(names[2]).toEqual(['lookup', 'respond', 'route_to_agent']);
@@ -287,7 +293,7 @@ describe('what is not', () => {
     const { run, calls, steps, refusals, shown } = await play(turns(turn, ...properly));
     expect(refusals).toEqual([code]);
     expect(run).toMatchObject({ status: 'completed', response: { answer: 'done' }, agent: 'writer' });
-    expect(steps.map(({ agent_key }) => agent_key)).toEqual(['front', 'front', 'writer']);
+    expect(steps.map(({ agentKey }) => agentKey)).toEqual(['front', 'front', 'writer']);
     expect(steps[0]!.decision).toMatchObject([{ status: 'retry', code }]);
     // Not made, or made and failed before it began.
     expect(calls.filter(({ status }) => status !== 'failed')).toEqual([]);
@@ -304,7 +310,7 @@ describe('what is not', () => {
     );
     expect(refusals).toEqual(['response_invalid', 'response_invalid']);
     expect(run).toMatchObject({ status: 'completed', response: { answer: 'done' } });
-    expect(steps.map(({ agent_key }) => agent_key)).toEqual(['front', 'writer', 'writer', 'writer']);
+    expect(steps.map(({ agentKey }) => agentKey)).toEqual(['front', 'writer', 'writer', 'writer']);
   });
 
   test('a hand-over beside other calls; the others are made', async () => {
@@ -315,7 +321,7 @@ describe('what is not', () => {
       ['lookup', 'completed'],
       ['route_to_agent', 'failed'],
     ]);
-    expect(steps[1]!.agent_key).toBe('front');
+    expect(steps[1]!.agentKey).toBe('front');
     expect(run.status).toBe('completed');
   });
 

@@ -29,7 +29,7 @@ const call = (name: string, args: Json): Turn => ({ calls: [{ name, arguments: a
 const scripted = createScripted(async ({ system, messages, step, runId }): Promise<Turn> => {
   const { text } = messages[0] as { text: string };
   if (holds && text.includes(`hold at ${step},`)) await held(runId);
-  const version = /of version (\d)/.exec(system)![1];
+  const version = /of version (\d)/.exec(system)![1]!;
   const looked = messages.some(({ role }) => role === 'tool');
   const where = text.includes('in the tool') ? 'slow' : 'fast';
   if (!looked) return call('lookup', { q: where });

@@ -200,6 +200,8 @@ export interface RunStepRecord {
   outputTokens: number;
   cost: number;
   finishReason: string;
+  agentKey: string | null;
+  decision: Json;
 }
 
 export async function listRunSteps(db: Database, run: string): Promise<RunStepRecord[]> {
@@ -207,7 +209,8 @@ export async function listRunSteps(db: Database, run: string): Promise<RunStepRe
     {
       name: 'list_run_steps',
       text: `select step, provider, model, attempt, started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt",
-          input_tokens as "inputTokens", output_tokens as "outputTokens", cost, finish_reason as "finishReason"
+          input_tokens as "inputTokens", output_tokens as "outputTokens", cost, finish_reason as "finishReason",
+          agent_key as "agentKey", decision
         from troupe.run_steps where run_id = $1 order by step`,
       values: [run],
     },
