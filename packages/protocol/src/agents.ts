@@ -227,7 +227,7 @@ export const agentEndpoints = {
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,
-    problems: refusals,
+    problems: [...refusals, 'agent_in_use'],
   }),
   archive: endpoint({
     method: 'DELETE',
@@ -237,6 +237,7 @@ export const agentEndpoints = {
     scope: 'agents:write',
     params: agentParams,
     status: 204,
+    problems: ['agent_in_use'],
   }),
   preview: endpoint({
     method: 'GET',

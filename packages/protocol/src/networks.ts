@@ -1,8 +1,19 @@
 import { z } from 'zod';
 import { change } from './agents.ts';
-import { id, isFree, listQuery, metadata, name, oneLine, page, timestamp } from './common.ts';
+import {
+  id,
+  inAddress,
+  isFree,
+  listQuery,
+  metadata,
+  name,
+  oneLine,
+  page,
+  timestamp,
+  wholeNumber,
+} from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { jsonObject } from './json.ts';
+import { type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run.
@@ -91,6 +102,20 @@ export const toolParam = z.strictObject({
 });
 export type ToolParam = z.infer<typeof toolParam>;
 
+/** What a model must give: the parameters whose source is the agent, as JSON Schema of an object. */
+export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
+  const given = params.filter(({ source }) => source === 'agent');
+  const schemaOf = ({ schema, default: value }: ToolParam) =>
+    value === undefined || 'default' in schema ? schema : { ...schema, default: value };
+  const required = given.filter((param) => param.required && param.default === undefined);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(given.map((param) => [param.name, schemaOf(param)])),
+    required: required.map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
+
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
   agentId: id
@@ -176,6 +201,16 @@ export const networkVersion = z.object({
 });
 export type NetworkVersion = z.infer<typeof networkVersion>;
 
+/** A version as a file that can be checked. Documents as they are: a default that is filled in would make another checksum. */
+export const networkFile = z.strictObject({
+  format: z.literal('troupe.network/1'),
+  checksum: z.string().max(64).describe('SHA-256 of the snapshot in canonical JSON: that of the version.'),
+  definitionChecksum: z.string().max(64).describe('SHA-256 of the definition in canonical JSON.'),
+  definition: jsonObject.describe('A whole network as one document.'),
+  snapshot: jsonObject,
+});
+export type NetworkFile = z.infer<typeof networkFile>;
+
 /** A decision of an agent, as the runtime judges it. */
 export const instruction = z.strictObject({
   reasoning: z.string().max(100_000).optional(),
@@ -216,11 +251,11 @@ export type Verdict = z.infer<typeof verdict>;
 const networkRef = z.string().min(1).max(200);
 const networkParams = z.object({ network: networkRef });
 const agentParams = z.object({ network: networkRef, key: networkKey });
-const versionParams = z.object({
-  network: networkRef,
-  version: z.string().regex(/^[1-9]\d{0,9}$/, 'is a version'),
-});
+const versionNumber = wholeNumber.positive().max(2_147_483_647);
+const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
+/** A thousand agents with their prompts. */
+const DEFINITION_BYTES = 16_777_216;
 const edits = [
   'network_archived',
   'key_taken',
@@ -232,6 +267,16 @@ const edits = [
   'model_not_found',
   'tool_schema_invalid',
 ] as const;
+
+/** Without defaults: what is left out stays. */
+const networkPatch = z.strictObject({
+  name: name.optional(),
+  description: z.string().max(10_000).nullable().optional(),
+  policy: networkPolicy.optional(),
+  response: responseContract.optional(),
+  logPolicy: logPolicy.optional(),
+  metadata: metadata.optional(),
+});
 
 const agentPatch = z.strictObject({
   key: networkKey.optional(),
@@ -252,7 +297,7 @@ const systemParams = z
 
 export const invocation = z.strictObject({
   input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),
-  version: z.number().int().positive().describe('Left out: the current one.').optional(),
+  version: versionNumber.describe('Left out: the current one.').optional(),
   agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
   systemParams,
   mode: z
@@ -280,6 +325,7 @@ export const networkEndpoints = {
     summary: 'Make a network, with all or nothing in it',
     scope: 'networks:write',
     body: networkDefinition,
+    bodyBytes: DEFINITION_BYTES,
     status: 201,
     response: network,
     problems: ['name_taken', ...edits],
@@ -311,7 +357,7 @@ export const networkEndpoints = {
     summary: 'Change a network; fields that are left out stay',
     scope: 'networks:write',
     params: networkParams,
-    body: networkDefinition.omit({ tools: true, agents: true }).partial(),
+    body: networkPatch,
     status: 200,
     response: network,
     problems: ['name_taken', ...edits],
@@ -347,6 +393,7 @@ export const networkEndpoints = {
     params: networkParams,
     query: z.strictObject({ dryRun: z.enum(['true', 'false']).default('false') }),
     body: networkDefinition,
+    bodyBytes: DEFINITION_BYTES,
     status: 200,
     response: z.object({ network: network.nullable(), changes: z.array(change) }),
     problems: ['name_taken', ...edits],
@@ -386,6 +433,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: networkParams,
     body: networkAgentDefinition,
+    bodyBytes: 4_194_304,
     status: 201,
     response: networkAgent,
     problems: edits,
@@ -408,6 +456,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: agentParams,
     body: agentPatch,
+    bodyBytes: 4_194_304,
     status: 200,
     response: networkAgent,
     problems: edits,
@@ -420,7 +469,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: agentParams,
     status: 204,
-    problems: ['agent_in_use'],
+    problems: ['agent_in_use', 'network_archived'],
   }),
   setAgentTools: endpoint({
     method: 'PUT',
@@ -464,6 +513,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: networkParams,
     body: z.strictObject({ tools: z.array(networkToolDefinition).max(2000) }),
+    bodyBytes: DEFINITION_BYTES,
     status: 200,
     response: z.object({ data: z.array(networkTool) }),
     problems: ['tool_in_use', ...edits],
@@ -511,6 +561,7 @@ export const networkEndpoints = {
     params: versionParams,
     status: 200,
     response: networkVersion.extend({ snapshot: jsonObject }),
+    problems: ['version_not_found'],
   }),
   diff: endpoint({
     method: 'GET',
@@ -519,9 +570,10 @@ export const networkEndpoints = {
     summary: 'What two versions differ in',
     scope: 'networks:read',
     params: networkParams,
-    query: z.strictObject({ from: z.string().regex(/^\d{1,10}$/), to: z.string().regex(/^\d{1,10}$/) }),
+    query: z.strictObject({ from: inAddress(versionNumber), to: inAddress(versionNumber) }),
     status: 200,
     response: z.object({ from: z.number().int(), to: z.number().int(), changes: z.array(change) }),
+    problems: ['version_not_found'],
   }),
   rollback: endpoint({
     method: 'POST',
@@ -530,10 +582,10 @@ export const networkEndpoints = {
     summary: 'Have runs use an earlier version from now on',
     scope: 'networks:write',
     params: networkParams,
-    body: z.strictObject({ version: z.number().int().positive() }),
+    body: z.strictObject({ version: versionNumber }),
     status: 200,
     response: networkVersion,
-    problems: ['network_archived'],
+    problems: ['network_archived', 'version_not_found'],
   }),
   archive: endpoint({
     method: 'POST',
@@ -554,12 +606,8 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: versionParams,
     status: 200,
-    response: z.object({
-      format: z.literal('troupe.network/1'),
-      checksum: z.string(),
-      definition: networkDefinition,
-      snapshot: jsonObject,
-    }),
+    response: networkFile,
+    problems: ['version_not_found'],
   }),
   import: endpoint({
     method: 'POST',
@@ -567,14 +615,8 @@ export const networkEndpoints = {
     tag: 'networks',
     summary: 'A new draft from such a file, if its checksum is right',
     scope: 'networks:write',
-    body: z.strictObject({
-      format: z.literal('troupe.network/1'),
-      checksum: z.string(),
-      definition: networkDefinition,
-      snapshot: jsonObject,
-      name: name.optional(),
-    }),
-    bodyBytes: 16_777_216,
+    body: networkFile.extend({ name: name.describe('Left out: the one that it had.').optional() }),
+    bodyBytes: 2 * DEFINITION_BYTES,
     status: 201,
     response: network,
     problems: ['checksum_wrong', 'name_taken', ...edits],
@@ -610,7 +652,7 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: networkParams,
     body: z.strictObject({
-      version: z.number().int().positive().optional(),
+      version: versionNumber.optional(),
       agent: z.string().max(64),
       instruction,
       systemParams,
@@ -627,7 +669,7 @@ export const networkEndpoints = {
     scope: 'networks:read',
     params: networkParams,
     body: z.strictObject({
-      version: z.number().int().positive().optional(),
+      version: versionNumber.optional(),
       agent: z.string().max(64).optional(),
       input: z.union([z.string().max(1_000_000), jsonObject]).default(''),
     }),

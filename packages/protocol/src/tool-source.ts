@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { json } from './json.ts';
+import { inputSchemaOf, type ToolParam } from './networks.ts';
 
 // The tool JSON that others write: `executionType`, `visibility`, `execution`. It becomes a definition and is not kept.
 
@@ -32,6 +33,8 @@ interface Given {
   request?: { method?: string; [field: string]: unknown } | undefined;
   output?: unknown;
   effect?: string | undefined;
+  inputSchema?: unknown;
+  params?: ToolParam[] | null;
   timeoutMs?: number | undefined;
   deadlineMs?: number | undefined;
   display: { showInput: boolean; [field: string]: unknown };
@@ -45,7 +48,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   };
   const kind = executionType ? KIND[executionType] : given.kind;
-  if (!kind) refuse('kind', 'is required: http, client, ui or static');
+  if (!kind) refuse('kind', 'is required: http, client, ui, static or echo');
   if (executionType && given.kind && given.kind !== kind)
     refuse('kind', `is not what executionType says, ${kind}`);
   if (visibility && given.visible !== undefined)
@@ -54,6 +57,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
   if (execution) execute(made, execution, refuse);
   if (kind === 'static' && made.output === undefined) made.output = { status: 'ok' };
   const { method = 'GET' } = made.request ?? {};
+  made.inputSchema ??= made.params ? inputSchemaOf(made.params) : { type: 'object' };
   made.effect ??= defaultEffect(String(kind), method);
   made.visible ??= visibility ? visibility !== 'hidden' : kind === 'ui';
   if (visibility === 'result-only') made.display = { ...made.display, when: 'result', showInput: false };
@@ -62,7 +66,9 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
 
 /** Reading again changes nothing, by what the methods mean; anything else may. */
 export function defaultEffect(kind: string, method: string): 'pure' | 'once' {
-  return kind === 'static' || (kind === 'http' && ['GET', 'HEAD'].includes(method)) ? 'pure' : 'once';
+  return kind === 'static' || kind === 'echo' || (kind === 'http' && ['GET', 'HEAD'].includes(method))
+    ? 'pure'
+    : 'once';
 }
 
 function execute(

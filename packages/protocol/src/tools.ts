@@ -3,11 +3,12 @@ import { toolName } from './agents.ts';
 import { id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
+import { toolParam } from './networks.ts';
 import { toolEffect } from './tool-calls.ts';
 import { fromSource, sourceFields } from './tool-source.ts';
 
-/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. */
-export const toolKind = z.enum(['http', 'client', 'ui', 'static']);
+/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. */
+export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo']);
 export type ToolKind = z.infer<typeof toolKind>;
 
 const oneLineText = z.string().max(8_000).regex(oneLine, 'must be one line');
@@ -79,6 +80,8 @@ export const toolDefinition = z.strictObject({
   kind: toolKind,
   /** What a call must be given, as JSON Schema. */
   inputSchema: jsonObject.default({ type: 'object' }),
+  /** Who gives which parameter in a network. Null: the agent gives all that the schema has. */
+  params: z.array(toolParam).max(100).nullable().default(null),
   effect: toolEffect,
   /** Whether a person must approve every call. Not for `client` and `ui`, which somebody answers anyway. */
   approval: z.boolean().default(false),
@@ -109,8 +112,10 @@ export const newTool = z
       displayName: field.displayName,
       description: field.description,
       kind: toolKind.optional(),
-      inputSchema: field.inputSchema,
-      /** Absent: `pure` for GET, HEAD and static tools, otherwise `once`. */
+      /** Absent: made of those of `params` that the agent gives. */
+      inputSchema: jsonObject.optional(),
+      params: field.params,
+      /** Absent: `pure` for GET, HEAD, static and echo tools, otherwise `once`. */
       effect: toolEffect.optional(),
       approval: field.approval,
       /** Absent: true for `ui`. */
@@ -149,6 +154,7 @@ export const toolPatch = z.strictObject({
   displayName: z.string().max(200).nullable().optional(),
   description: text.optional(),
   inputSchema: jsonObject.optional(),
+  params: field.params.unwrap().optional(),
   effect: toolEffect.optional(),
   approval: z.boolean().optional(),
   visible: z.boolean().optional(),
@@ -251,7 +257,7 @@ export const toolEndpoints = {
     method: 'DELETE',
     path: '/v1/tools/{toolId}',
     tag: 'tools',
-    summary: 'Delete a tool that no agent carries',
+    summary: 'Delete a tool that no agent carries and no network has',
     scope: 'agents:write',
     params: toolParams,
     status: 204,

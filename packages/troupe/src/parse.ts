@@ -50,6 +50,7 @@ const OPTIONS = {
   'scheduled-at': { type: 'string' },
   cron: { type: 'string' },
   'time-zone': { type: 'string' },
+  yes: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;

@@ -7,6 +7,7 @@ import { entities } from './commands/entities.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { models } from './commands/models.ts';
+import { networks } from './commands/networks.ts';
 import { plans } from './commands/plans.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { providers } from './commands/providers.ts';
@@ -26,6 +27,7 @@ import { versionOf } from './version.ts';
 const NOUNS: Record<string, Record<string, Command>> = {
   agents,
   capabilities,
+  networks,
   plans,
   sessions,
   spaces,

@@ -55,6 +55,10 @@ export const USAGE = `Usage: troupe <command>
         retry <call>        complete <call> --output <json>         fail <call> --reason <text>
                             the last three: a call whose outcome is in doubt; <call> is its number, or <run> <call>
         answer <call> --output <json> | --reason <text>   in place of the client: what came of it, or why it failed
+  networks list [--status draft | published | archived]
+           get <network>    graph <network>              delete <network>
+           definition <network>            all of it as JSON, as apply takes it
+           apply <file> [--yes]            YAML or JSON: shows what differs, asks, and makes it what the file says
   providers list            remove <provider>
             add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
                 [--api-key-env <variable> | --api-key-stdin]
@@ -185,6 +189,12 @@ const SHAPES: Record<string, Shape> = {
   'secrets list': { words: '', options: ['limit', ...ASKING] },
   'secrets set': { words: '<name>', options: ASKING },
   'secrets delete': { words: '<name>', options: ASKING },
+  'networks list': { words: '', options: ['status', 'limit', ...ASKING] },
+  'networks get': { words: '<network>', options: ASKING },
+  'networks graph': { words: '<network>', options: ASKING },
+  'networks definition': { words: '<network>', options: ASKING },
+  'networks apply': { words: '<file>', options: ['yes', ...ASKING] },
+  'networks delete': { words: '<network>', options: ASKING },
   'tools list': { words: '', options: ['limit', ...ASKING] },
   'tools get': { words: '<tool>', options: ASKING },
   'tools create': { words: '<file>', options: ASKING },

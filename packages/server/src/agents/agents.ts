@@ -1,5 +1,5 @@
 import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
-import { notFound } from '../base/index.ts';
+import { notFound, Refusal } from '../base/index.ts';
 import {
   type AgentRow,
   type Author,
@@ -10,6 +10,7 @@ import {
   readAgent,
   setAgentStatus,
   type Transaction,
+  usesOfAgent,
 } from '../store/index.ts';
 import { addAgent, changeAgent, changing, reread } from './change.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from './paging.ts';
@@ -82,11 +83,21 @@ export async function setStatus(
   notes?: string,
 ): Promise<AgentRow> {
   if (row.status === status) return row;
+  if (status === 'archived') {
+    const uses = await usesOfAgent(transaction, row.id);
+    if (uses.length > 0) throw agentInUse(uses);
+  }
   await setAgentStatus(transaction, row.id, status);
   const data = { name: row.name, ...(notes === undefined ? {} : { notes }) };
   const action = status === 'archived' ? 'agent.archived' : 'agent.restored';
   await noteChange(transaction, author, { action, target: row.id, data });
   return reread(transaction, author.project, row.id);
+}
+
+function agentInUse(uses: string[]): Refusal {
+  return new Refusal('conflict', 'agent_in_use', `The agent is in use by ${uses.join(', ')}.`, {
+    hint: 'Change these first.',
+  });
 }
 
 /** What null makes of a field that cannot be null itself. */

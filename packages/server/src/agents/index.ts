@@ -15,10 +15,46 @@ export { compileAgent } from './compile.ts';
 export { type Current, previewAgent, snapshotAnyway, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
-export { exportAgent, importAgent } from './files/index.ts';
+export { exportAgent, importAgent, readDocument } from './files/index.ts';
 export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
 export { deleteMemory, getMemory, listMemories, setMemories, setMemory } from './memories.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
+export { archiveNetwork } from './networks/archive.ts';
+export { compileNetwork } from './networks/compile.ts';
+export { exportNetwork } from './networks/file.ts';
+export { importNetwork } from './networks/import.ts';
+export {
+  addNetwork,
+  addNetworkAgent,
+  applyDefinition,
+  changeNetwork,
+  changingNetworks,
+  checkDefinition,
+  copyNetwork,
+  createNetwork,
+  editNetwork,
+  getDefinition,
+  getGraph,
+  getNetwork,
+  listNetworkAgents,
+  listNetworks,
+  listNetworkTools,
+  lockedNetwork,
+  networkDefinitionOf,
+  presentNetwork,
+  removeNetwork,
+  removeNetworkAgent,
+  setNetworkTools,
+  updateNetwork,
+  updateNetworkAgent,
+} from './networks/index.ts';
+export { publishNetwork, validateNetwork } from './networks/publish.ts';
+export {
+  diffVersionsOfNetwork,
+  getVersionOfNetwork,
+  listVersionsOfNetwork,
+  rollBackNetwork,
+} from './networks/versions.ts';
 export { timeAfter } from './plan-times.ts';
 export { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from './plans.ts';
 export { deletePlansOfRun, plansOfRun, setPlansOfRun } from './plans-of-run.ts';

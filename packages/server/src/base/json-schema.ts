@@ -75,6 +75,22 @@ export function schemaProblem(schema: JsonObject): string | null {
   }
 }
 
+// What the meta-schema cannot judge.
+const ONLY_COMPILED = /"(?:\$|pattern)/;
+// Less than this needs no clock: the meta-schema looks at each part once.
+const SMALL = 20_000;
+
+/**
+ * The same for many schemas at once: compiling one takes a millisecond or two, the meta-schema alone some hundredths. So only those are
+ * compiled that are large, refer to something or have patterns.
+ */
+export function writtenProblem(schema: JsonObject): string | null {
+  const text = JSON.stringify(schema);
+  if (text.length > SMALL || ONLY_COMPILED.test(text)) return schemaProblem(schema);
+  const ajv = metaSchema();
+  return ajv.validateSchema(schema) ? null : `schema is invalid: ${ajv.errorsText()}`;
+}
+
 function fits(known: Validator, args: unknown): boolean {
   const { validate, hash, size } = known;
   if (known.brokenOff) throw new Error(known.brokenOff);
@@ -118,14 +134,18 @@ function validator(schema: JsonObject): Validator {
   return known;
 }
 
-/** Each with an Ajv of its own: one keeps all that it ever compiled, and lets one schema refer to the ids within another. */
-function compile(schema: JsonObject, text: string): ValidateFunction {
+function metaSchema(): Ajv2020 {
   if (!meta) {
     const first = new Ajv2020(OPTIONS);
     first.validateSchema({});
     meta = first;
   }
-  const ajv = meta;
+  return meta;
+}
+
+/** Each with an Ajv of its own: one keeps all that it ever compiled, and lets one schema refer to the ids within another. */
+function compile(schema: JsonObject, text: string): ValidateFunction {
+  const ajv = metaSchema();
   // Schemas of older drafts differ in nothing that the arguments of tools need; an id would have to be unique.
   const { $id: _, $schema: __, ...rest } = schema;
   try {

@@ -89,6 +89,15 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
     [toolId, project],
   );
+  const network = newId();
+  await db.pool.query(
+    `insert into troupe.networks (id, project_id, name, policy, response, log_policy) values ($1, $2, 'private', '{}', '{}', '{}')`,
+    [network, project],
+  );
+  await db.pool.query(
+    `insert into troupe.network_agents (id, network_id, position, key, agent_id) values ($1, $2, 0, 'x', $3)`,
+    [newId(), network, stage.cast.agent],
+  );
   const spaceId = newId();
   const made = await createSpace(db, project, {
     id: spaceId,
@@ -113,6 +122,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     spaceId,
     clientId,
     toolId,
+    network,
     planId,
     sessionId,
     runId: item.run.id,
@@ -299,6 +309,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   const member = (JSON.parse(text) as { data: { id: string }[] }).data[0]!.id;
   const at = `/v1/agents/${agent.id}/sessions`;
   const content = { text: 'x' };
+  await make('/v1/networks', { name: 'theirs', agents: [{ key: 'x' }] });
+  const inNetwork = '/v1/networks/theirs/agents';
   const [model, message] = [ours.modelId!, ours.messageId!];
   const refused: [field: string, method: string, path: string, body: object][] = [
     ['POST agents defaultModelId', 'POST', '/v1/agents', { name: 'a', defaultModelId: model }],
@@ -312,6 +324,18 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST messages modelId', 'POST', `${at}/${session.id}/messages`, { content, modelId: model }],
     ['POST messages id', 'POST', `${at}/${session.id}/messages`, { content, id: message }],
     ['POST fork messageId', 'POST', `${at}/${session.id}/fork`, { messageId: message }],
+    [
+      'POST networks agentId',
+      'POST',
+      '/v1/networks',
+      { name: 'n', agents: [{ key: 'x', agentId: ours.agentId }] },
+    ],
+    ['POST networks modelId', 'POST', '/v1/networks', { name: 'n', agents: [{ key: 'x', modelId: model }] }],
+    ['PUT definition', 'PUT', '/v1/networks/n/definition', { name: 'n', tools: [{ key: 'private' }] }],
+    ['POST network agents agentId', 'POST', inNetwork, { key: 'y', agentId: ours.agentId }],
+    ['POST network agents modelId', 'POST', inNetwork, { key: 'y', modelId: model }],
+    ['PATCH network agents agentId', 'PATCH', `${inNetwork}/x`, { agentId: ours.agentId }],
+    ['PATCH network agents modelId', 'PATCH', `${inNetwork}/x`, { modelId: model }],
     ['POST clients entityId', 'POST', '/v1/clients', { clientKey: 'c', entityId: ours.entityId }],
     ['POST spaces members entityId', 'POST', '/v1/spaces', { members: [{ entityId: ours.entityId }] }],
     ['POST spaces members agentId', 'POST', '/v1/spaces', { members: [{ agentId: ours.agentId }] }],
@@ -411,6 +435,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'PATCH /v1/agents/{agentId} defaultModelId',
     'PATCH /v1/agents/{agentId} fallbackModelIds',
     'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',
+    'PATCH /v1/networks/{network}/agents/{key} agentId',
+    'PATCH /v1/networks/{network}/agents/{key} modelId',
     'PATCH /v1/project defaultModelId',
     'POST /v1/agents defaultModelId',
     'POST /v1/agents fallbackModelIds',
@@ -421,6 +447,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/agents/{agentId}/sessions/{sessionId}/retry modelId',
     'POST /v1/clients entityId',
     'POST /v1/entities externalId',
+    'POST /v1/networks/{network}/agents agentId',
+    'POST /v1/networks/{network}/agents modelId',
     // The name that the provider has for it.
     'POST /v1/providers/{providerId}/models modelId',
     'POST /v1/runs/{runId}/retry modelId',

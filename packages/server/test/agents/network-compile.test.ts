@@ -1,12 +1,12 @@
-import { networkDefinition } from '@troupe/protocol';
+import { networkDefinition, networkSnapshot } from '@troupe/protocol';
 import { describe, expect, test } from 'vitest';
-import { compileNetwork, type NetworkToolRow } from '../../src/agents/networks/compile.ts';
-import { canonicalJson } from '../../src/store/index.ts';
+import { compileNetwork } from '../../src/agents/networks/compile.ts';
+import { canonicalJson, type ToolRow } from '../../src/store/index.ts';
 
 const model = { provider: 'demo', model: 'demo', maxOutputTokens: 4096, inputPrice: 0, outputPrice: 0 };
 const agentId = '0190a000-0000-7000-8000-000000000001';
 
-function row(name: string, more: Partial<NetworkToolRow> = {}): NetworkToolRow {
+function row(name: string, more: Partial<ToolRow> = {}): ToolRow {
   return {
     id: `id of ${name}`,
     name,
@@ -14,6 +14,7 @@ function row(name: string, more: Partial<NetworkToolRow> = {}): NetworkToolRow {
     description: `does ${name}`,
     kind: 'static',
     input_schema: { type: 'object' },
+    params: null,
     effect: 'pure',
     approval: false,
     visible: false,
@@ -66,7 +67,9 @@ const compile = (value: unknown) => compileNetwork(networkDefinition.parse(value
 
 describe('compiling a network', () => {
   test('resolves prompts, models, keys and routes', () => {
-    const { kind, name, models, limits, network } = compile(document);
+    const snapshot = compile(document);
+    expect(networkSnapshot.parse(snapshot)).toEqual(snapshot);
+    const { kind, name, models, limits, network } = snapshot;
     expect({ kind, name, models: models.map(({ model }) => model) }).toEqual({
       kind: 'network',
       name: 'news',

@@ -6,7 +6,8 @@ import {
 } from '@troupe/protocol';
 import { type Database, newId, saveSnapshot } from '@troupe/server';
 import type { z } from 'zod';
-import { compileNetwork, type NetworkToolRow } from '../../src/agents/networks/compile.ts';
+import { compileNetwork } from '../../src/agents/networks/compile.ts';
+import type { ToolRow } from '../../src/store/index.ts';
 
 // A published network without the editing that led to it.
 
@@ -40,7 +41,7 @@ export function compiled(
   });
 }
 
-function toolRow(name: string, { kind = 'echo', inputSchema, params, config }: FixtureTool): NetworkToolRow {
+function toolRow(name: string, { kind = 'echo', inputSchema, params, config }: FixtureTool): ToolRow {
   const input_schema = inputSchema ?? { type: 'object' };
   return {
     id: newId(),
@@ -54,7 +55,7 @@ function toolRow(name: string, { kind = 'echo', inputSchema, params, config }: F
     visible: false,
     config: config ?? {},
     params: params ?? null,
-  } as unknown as NetworkToolRow;
+  } as unknown as ToolRow;
 }
 
 /** Rows as publishing leaves them; once more under the same id: the next version. */

@@ -38,7 +38,13 @@ function networkOfSize(agents: number): NetworkSnapshot {
 /** What the door does in a step, in ms: the median of many. */
 function msPerStep(compiledNetwork: NetworkSnapshot): number {
   const snapshot = compiledNetwork as unknown as AgentSnapshot;
-  const asked = { id: newId(), seq: 1, role: 'user', content: { text: 'x' }, callId: null } as StoredMessage;
+  const asked = {
+    id: newId(),
+    seq: 1,
+    role: 'user',
+    content: { text: 'x' },
+    callId: null,
+  } as unknown as StoredMessage;
   const run = { triggerMessageId: asked.id, trigger: { agent: 'agent0' } } as unknown as RunView['run'];
   const view = { run, snapshot, transcript: [asked], model: MODEL };
   const times: number[] = [];

@@ -360,6 +360,35 @@ describe('what is not', () => {
 });
 
 describe('over HTTP', () => {
+  test('what was made, published and made otherwise since runs as it was published', async () => {
+    const sources = ['agent', 'system'].map((source) => ({ name: `by_${source}`, source, required: true }));
+    const made = [
+      await ask('POST', '/v1/tools', { name: 'say_again', kind: 'echo', params: sources }),
+      await ask('POST', '/v1/networks', {
+        name: 'whole',
+        tools: [{ key: 'say_again' }],
+        agents: [
+          { key: 'front', prompt: 'I am front.', isDefault: true, tools: ['say_again'], routes: ['writer'] },
+          { key: 'writer', prompt: 'I am writer.', allowRespond: true, routes: ['front'] },
+        ],
+      }),
+      await ask('POST', '/v1/networks/whole/publish', {}),
+      await ask('PUT', '/v1/networks/whole/agents/front/routes', { routes: [] }),
+    ];
+    for (const { status, body } of made) expect(status, JSON.stringify(body)).toBeLessThan(300);
+    scripts.set(
+      'the whole way',
+      turns(call('say_again', { by_agent: 1 }), route('writer'), respond({ well: true })),
+    );
+    const given = { input: 'the whole way', mode: 'wait', systemParams: { by_system: planted.tenant } };
+    const { body } = await ask<Invoked>('POST', '/v1/networks/whole/invoke', given);
+    expect(body).toMatchObject({ status: 'completed', response: { well: true }, network: { version: 1 } });
+    const { body: run } = await ask<{ calls: ToolCall[] }>('GET', `/v1/runs/${body.id}`);
+    expect(run.calls).toMatchObject([
+      { arguments: { by_agent: 1 }, output: { echo: { by_agent: 1, by_system: '[secret by_system]' } } },
+    ]);
+  });
+
   test('a version that was asked for, where it begins, and what is refused', async () => {
     const snapshot = (answer: string) =>
       compiled({

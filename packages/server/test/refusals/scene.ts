@@ -79,6 +79,8 @@ export class Scene {
       runAfter: '1 day',
     });
     const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
+    const agents = [{ key: 'KEY', isDefault: true, allowRespond: true }];
+    const { id: network } = await this.done('POST', '/v1/networks', { name: 'n', agents });
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
@@ -94,6 +96,7 @@ export class Scene {
       goalId,
       planId,
       toolId,
+      network,
       key: 'KEY',
       keyId,
       name: 'NAME',

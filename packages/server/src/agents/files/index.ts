@@ -56,3 +56,5 @@ export async function importAgent(
     return presentAgent(await write());
   }
 }
+
+export { readDocument } from './read.ts';

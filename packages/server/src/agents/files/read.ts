@@ -19,6 +19,11 @@ export function readFile(text: string, mediaType: string): AgentDefinition {
   });
 }
 
+/** What is in a file of YAML or JSON. */
+export function readDocument(text: string): unknown {
+  return documentIn(text, /^\s*\{/.test(text) ? 'json' : 'yaml');
+}
+
 function documentIn(text: string, format: Format): unknown {
   if (format === 'json') return fromJson(text);
   if (format === 'yaml') return fromYaml(text);

@@ -6,22 +6,18 @@ import {
   type NetworkGraph,
   type NetworkPolicy,
   type NetworkSnapshot,
-  networkSnapshot,
   type SnapshotLimits,
   type SnapshotModel,
   type SnapshotTool,
-  type ToolParam,
+  snapshotLimits,
 } from '@troupe/protocol';
 import type { ToolRow } from '../../store/index.ts';
 import { toSnapshotTool } from '../carried-tools.ts';
 import { parametersOf } from './params.ts';
 
-/** A tool of the project, with who gives which of its parameters. */
-export type NetworkToolRow = Omit<ToolRow, 'params'> & { params?: ToolParam[] | null };
-
 /** What the keys and ids of a definition stand for. Keys are folded: see `fold`. */
 export interface NetworkFound {
-  tools: ReadonlyMap<string, NetworkToolRow>;
+  tools: ReadonlyMap<string, ToolRow>;
   /** The one to call, and then its fallbacks, for each agent. */
   models: ReadonlyMap<string, readonly SnapshotModel[]>;
   /** Of the agents of the project that agents of the network name, by id. */
@@ -65,14 +61,20 @@ export function compileNetwork(definition: NetworkDefinition, found: NetworkFoun
       canRespond: Object.fromEntries(agents.map(({ key, allowRespond }) => [key, allowRespond])),
     },
   };
-  return networkSnapshot.parse({
+  const models = (agents.find(({ key }) => key === first?.key) ?? agents[0])?.models;
+  if (!models) throw new Error('the network has no agents');
+  // Put together of what was parsed, part by part: to parse all of a large one again takes as long as the rest together.
+  return {
     kind: 'network',
     name: definition.name,
-    models: (agents.find(({ key }) => key === first?.key) ?? agents[0])?.models ?? [],
+    prompt: '',
+    models,
     tools: tools.map(({ tool }) => tool),
     limits: limitsOf(definition.policy),
+    inDoubt: 'tell',
+    config: {},
     network: graph,
-  });
+  };
 }
 
 interface CompiledTool {
@@ -85,9 +87,9 @@ interface CompiledTool {
 
 function compileTool(entry: NetworkDefinition['tools'][number], found: NetworkFound): CompiledTool {
   const row = required(found.tools, fold(entry.key), 'tool');
-  const { params, inputSchema } = parametersOf(row.input_schema, entry.params ?? row.params ?? null);
+  const { params, inputSchema } = parametersOf(row.input_schema, entry.params ?? row.params);
   const description = entry.description ?? row.description;
-  const tool = toSnapshotTool(row as ToolRow);
+  const tool = toSnapshotTool(row);
   return {
     key: row.name,
     description,
@@ -115,9 +117,9 @@ function compileAgent(
   };
 }
 
-function limitsOf(policy: NetworkPolicy): Partial<SnapshotLimits> {
+function limitsOf(policy: NetworkPolicy): SnapshotLimits {
   const { maxSteps, toolCalls, modelTries, retryBackoffMs, modelTimeoutMs, wallMs, tokens } = policy;
-  return {
+  return snapshotLimits.parse({
     steps: maxSteps,
     toolCalls,
     modelTries,
@@ -125,7 +127,7 @@ function limitsOf(policy: NetworkPolicy): Partial<SnapshotLimits> {
     modelTimeoutMs,
     wallMs,
     ...(tokens === null ? {} : { tokens }),
-  };
+  });
 }
 
 function named(keys: readonly string[], known: Map<string, string>, what: string): string[] {

@@ -1,4 +1,10 @@
-import type { Json, JsonObject, SnapshotParam, ToolParam } from '@troupe/protocol';
+import {
+  inputSchemaOf,
+  type Json,
+  type JsonObject,
+  type SnapshotParam,
+  type ToolParam,
+} from '@troupe/protocol';
 
 /** Who gives which parameter of a tool, and what of it a model is shown. */
 export interface Parameters {
@@ -21,7 +27,9 @@ export function parametersOf(inputSchema: JsonObject, given: readonly ToolParam[
     return { params, inputSchema };
   }
   const params = given.map((param) => completed(param, properties));
-  return { params, inputSchema: schemaForAgent(params, inputSchema) };
+  // Schemas of parameters may refer to them.
+  const { $defs } = inputSchema;
+  return { params, inputSchema: { ...inputSchemaOf(params), ...($defs === undefined ? {} : { $defs }) } };
 }
 
 /** A parameter without a schema has that of the tool's property of its name. */
@@ -34,23 +42,6 @@ function completed(param: ToolParam, properties: JsonObject): SnapshotParam {
     required,
     ...(param.default === undefined ? {} : { default: param.default }),
     schema: own ? schema : schemaOf(properties[name]),
-  };
-}
-
-function schemaForAgent(params: SnapshotParam[], whole: JsonObject): JsonObject {
-  const agents = params.filter(({ source }) => source === 'agent');
-  const required = agents.filter((param) => param.required && param.default === undefined);
-  const shown = agents.map((param): [string, Json] => [
-    param.name,
-    param.default === undefined ? param.schema : { ...param.schema, default: param.default },
-  ]);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(shown),
-    ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
-    additionalProperties: false,
-    // Schemas of parameters may refer to them.
-    ...(whole.$defs === undefined ? {} : { $defs: whole.$defs }),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type TemplatePart,
   templateOf,
 } from '../../base/index.ts';
+import { paramIssues } from './params.ts';
 
 interface Issue {
   path: string;
@@ -29,13 +30,15 @@ const TAKEN_HEADERS = new Set([
 
 /** Everything that can be wrong with a tool beyond its shape is refused here, whichever way it came. */
 export function checkTool(definition: ToolDefinition): void {
-  const { inputSchema, outputSchema } = definition;
+  const { inputSchema, outputSchema, params } = definition;
+  // First, since the schema of the input may be made of them.
+  refuseFor(paramIssues(params ?? []).map(({ path, message }) => ({ path: `params.${path}`, message })));
   checkSchema('inputSchema', inputSchema);
   if (outputSchema) checkSchema('outputSchema', outputSchema);
-  const issues = [
-    ...kindIssues(definition),
-    ...(definition.request ? requestIssues(definition.request) : []),
-  ];
+  refuseFor([...kindIssues(definition), ...(definition.request ? requestIssues(definition.request) : [])]);
+}
+
+function refuseFor(issues: Issue[]): void {
   const [first] = issues;
   if (!first) return;
   const detail = `The tool cannot be defined so: "${first.path}" ${first.message}.`;

@@ -1,5 +1,6 @@
 import {
   defaultEffect,
+  inputSchemaOf,
   type Json,
   type SnapshotTool,
   type Tool,
@@ -19,6 +20,7 @@ import {
   isPointedAt,
   isTaken,
   listTools as listRows,
+  networksWithTool,
   noteChange,
   readTool,
   type ToolRow,
@@ -90,12 +92,17 @@ export async function deleteTool(db: Database, author: Author, id: string): Prom
     await inTransaction(db, async (transaction) => {
       const { name, version } = await required(transaction, author.project, id, { lock: true });
       const agents = await agentsWithTool(transaction, id);
-      if (agents.length > 0) throw inUse(agents.map((agent) => `the agent "${agent}"`).join(', '));
+      const networks = await networksWithTool(transaction, id);
+      const uses = [
+        ...agents.map((agent) => `the agent "${agent}"`),
+        ...networks.map((network) => `the network "${network}"`),
+      ];
+      if (uses.length > 0) throw inUse(uses.join(', '));
       await deleteRow(transaction, id);
       await noteChange(transaction, author, { action: 'tool.deleted', target: id, data: { name, version } });
     });
   } catch (error) {
-    throw isPointedAt(error) ? inUse('an agent that began to carry it just now') : error;
+    throw isPointedAt(error) ? inUse('an agent or a network that began to have it just now') : error;
   }
 }
 
@@ -132,6 +139,10 @@ function patched(before: ToolDefinition, patch: ToolPatch): ToolDefinition {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
   const after = { ...before, ...given } as ToolDefinition;
   const byMethod = ({ kind, request }: ToolDefinition) => defaultEffect(kind, request?.method ?? 'GET');
+  // A schema that was made of the parameters goes with them.
+  const made = ({ params }: ToolDefinition) => (params ? inputSchemaOf(params) : { type: 'object' });
+  if (patch.inputSchema === undefined && textOf(before.inputSchema) === textOf(made(before)))
+    after.inputSchema = made(after);
   const unchosen = patch.effect === undefined && before.effect === byMethod(before);
   return unchosen ? { ...after, effect: byMethod(after) } : after;
 }
@@ -142,7 +153,7 @@ function normal(definition: ToolDefinition): ToolDefinition {
 
 function inUse(by: string): Refusal {
   return new Refusal('conflict', 'tool_in_use', `The tool is in use by ${by}.`, {
-    hint: 'Take it from these agents first.',
+    hint: 'Take it from these first.',
   });
 }
 

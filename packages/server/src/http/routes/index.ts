@@ -13,6 +13,8 @@ import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
 import { networkRunRoutes } from './network-runs.ts';
+import { networkVersionRoutes } from './network-versions.ts';
+import { networkRoutes } from './networks.ts';
 import { planRoutes } from './plans.ts';
 import { projectRoutes } from './project.ts';
 import { providerRoutes } from './providers.ts';
@@ -39,6 +41,8 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   messageRoutes,
   modelRoutes,
   networkRunRoutes,
+  networkVersionRoutes,
+  networkRoutes,
   planRoutes,
   projectRoutes,
   providerRoutes,

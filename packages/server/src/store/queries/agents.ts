@@ -94,6 +94,39 @@ export async function lockAgentNamed(
   return found && lockAgent(transaction, project, found.id);
 }
 
+/** Those of the ids that are active; they can be neither archived nor changed before the transaction ends. */
+export async function keepAgents(
+  transaction: Transaction,
+  project: string,
+  agents: readonly string[],
+): Promise<string[]> {
+  if (agents.length === 0) return [];
+  const rows = await transaction
+    .selectFrom('agents')
+    .select('id')
+    .where('project_id', '=', project)
+    .where('id', 'in', agents)
+    .where('status', '=', 'active')
+    .orderBy('id')
+    .forShare()
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Where in networks it is, in words; at most ten. */
+export async function usesOfAgent(transaction: Transaction, agent: string): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom('network_agents')
+    .innerJoin('networks', 'networks.id', 'network_agents.network_id')
+    .select(['network_agents.key', 'networks.name'])
+    .where('network_agents.agent_id', '=', agent)
+    .orderBy('networks.name')
+    .orderBy('network_agents.key')
+    .limit(10)
+    .execute();
+  return rows.map(({ key, name }) => `the agent "${key}" of the network "${name}"`);
+}
+
 export interface AgentFilter {
   status: 'active' | 'archived';
   tag?: string | undefined;

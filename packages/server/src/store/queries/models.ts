@@ -198,6 +198,8 @@ export async function usesOfModel(
       select format('the agent "%s"', name) as use from troupe.agents where project_id = ${project}
         and (default_model_id = ${model} or config -> 'fallbackModelIds' ? ${model})
       union all select format('the session %s', id) from troupe.sessions where project_id = ${project} and model_id = ${model}
+      union all select format('the agent "%s" of the network "%s"', a.key, n.name) from troupe.networks n
+        join troupe.network_agents a on a.network_id = n.id where n.project_id = ${project} and a.model_id = ${model}
       union all select 'the project, as its default' from troupe.projects where id = ${project} and default_model_id = ${model}
     ) uses limit 10`.execute(transaction);
   return rows.map(({ use }) => use);

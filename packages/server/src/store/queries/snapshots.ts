@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AgentSnapshot, Json } from '@troupe/protocol';
+import type { AgentSnapshot, Json, NetworkSnapshot } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 import type { Transaction } from '../transaction.ts';
@@ -16,7 +16,13 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-export function checksumOf(snapshot: AgentSnapshot): { text: string; checksum: string } {
+/** A snapshot as it is stored. */
+export interface Compiled {
+  text: string;
+  checksum: string;
+}
+
+export function checksumOf(snapshot: AgentSnapshot | NetworkSnapshot): Compiled {
   const text = canonicalJson(snapshot as unknown as Json);
   return { text, checksum: createHash('sha256').update(text).digest('hex') };
 }
@@ -27,7 +33,14 @@ export async function saveSnapshotWithin(
   project: string,
   snapshot: AgentSnapshot,
 ): Promise<string> {
-  const { text, checksum } = checksumOf(snapshot);
+  return saveCompiledWithin(transaction, project, checksumOf(snapshot));
+}
+
+export async function saveCompiledWithin(
+  transaction: Transaction,
+  project: string,
+  { text, checksum }: Compiled,
+): Promise<string> {
   await transaction
     .insertInto('compiled_snapshots')
     .values({ id: newId(), project_id: project, checksum, compiled: text })

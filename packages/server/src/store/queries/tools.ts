@@ -1,4 +1,4 @@
-import type { JsonObject, ToolEffect, ToolKind } from '@troupe/protocol';
+import type { JsonObject, ToolEffect, ToolKind, ToolParam } from '@troupe/protocol';
 import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
@@ -10,6 +10,8 @@ export interface ToolRow {
   description: string;
   kind: ToolKind;
   input_schema: JsonObject;
+  /** Who gives which parameter; null: the agent gives all. */
+  params: ToolParam[] | null;
   effect: ToolEffect;
   approval: boolean;
   visible: boolean;
@@ -37,6 +39,7 @@ export function selectTools(rows: Transaction, project: string) {
       'updated_at',
       sql<ToolKind>`kind`.as('kind'),
       sql<JsonObject>`input_schema`.as('input_schema'),
+      sql<ToolParam[] | null>`params`.as('params'),
       sql<JsonObject>`config`.as('config'),
     ]);
 }
@@ -111,8 +114,13 @@ export async function updateTool(transaction: Transaction, id: string, write: To
     .execute();
 }
 
-function columnsOf({ input_schema, config, ...plain }: ToolWrite) {
-  return { ...plain, input_schema: toJsonText(input_schema), config: toJsonText(config) };
+function columnsOf({ input_schema, params, config, ...plain }: ToolWrite) {
+  return {
+    ...plain,
+    input_schema: toJsonText(input_schema),
+    params: params && toJsonText(params),
+    config: toJsonText(config),
+  };
 }
 
 export async function deleteTool(transaction: Transaction, id: string): Promise<void> {
@@ -127,6 +135,19 @@ export async function agentsWithTool(transaction: Transaction, id: string): Prom
     .select('agents.name')
     .where('agent_tools.tool_id', '=', id)
     .orderBy('agents.name')
+    .limit(10)
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+/** The names of networks that have it. */
+export async function networksWithTool(transaction: Transaction, id: string): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom('network_tools')
+    .innerJoin('networks', 'networks.id', 'network_tools.network_id')
+    .select('networks.name')
+    .where('network_tools.tool_id', '=', id)
+    .orderBy('networks.name')
     .limit(10)
     .execute();
   return rows.map(({ name }) => name);

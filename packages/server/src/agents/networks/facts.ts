@@ -1,0 +1,93 @@
+import type { Json, NetworkDefinition, SnapshotModel } from '@troupe/protocol';
+import { mapTexts, templateOf } from '../../base/index.ts';
+import {
+  type LenderRow,
+  lendersOf,
+  type NetworkRows,
+  type ProjectModels,
+  secretsNamed,
+  type ToolRow,
+  type Transaction,
+  toolsOfNetwork,
+  usableModels,
+} from '../../store/index.ts';
+import { resolveModels } from '../resolve.ts';
+import { fold, type NetworkFound } from './compile.ts';
+
+/** All of the project that a network refers to, as it is now. */
+export interface Facts {
+  /** By folded name. */
+  tools: ReadonlyMap<string, ToolRow>;
+  /** Agents of the project, by id. */
+  lenders: ReadonlyMap<string, LenderRow>;
+  models: ProjectModels;
+  /** Names of the secrets that its tools refer to and that there are. */
+  secrets: ReadonlySet<string>;
+}
+
+export async function factsOf(
+  rows: Transaction,
+  project: string,
+  { network, agents }: NetworkRows,
+): Promise<Facts> {
+  const tools = await toolsOfNetwork(rows, project, network.id);
+  const lenders = await lendersOf(rows, project, network.id);
+  const named = [
+    ...agents.map(({ model_id }) => model_id),
+    ...lenders.flatMap(({ defaultModelId, fallbackModelIds }) => [defaultModelId, ...fallbackModelIds]),
+  ];
+  const ids = new Set(named.filter((id) => id !== null).map((id) => id.toLowerCase()));
+  const secrets = new Set(tools.flatMap((tool) => secretsIn(tool)));
+  return {
+    tools: new Map(tools.map((tool) => [fold(tool.name), tool])),
+    lenders: new Map(lenders.map((lender) => [lender.id, lender])),
+    models: await usableModels(rows, project, [...ids]),
+    secrets: new Set(await secretsNamed(rows, project, [...secrets])),
+  };
+}
+
+/** The secrets that a tool refers to. A template that means nothing names none; the tool says so when it is defined. */
+export function secretsIn({ config }: Pick<ToolRow, 'config'>): string[] {
+  const names = new Set<string>();
+  mapTexts((config.request ?? null) as Json, (text) => {
+    for (const part of partsOf(text)) if (part.from === 'secrets') names.add(part.name);
+    return text;
+  });
+  return [...names];
+}
+
+function partsOf(text: string) {
+  try {
+    return templateOf(text);
+  } catch {
+    return [];
+  }
+}
+
+/** What `compileNetwork` needs. Refuses a model that is gone or disabled; the validation has said so before. */
+export function foundIn(definition: NetworkDefinition, facts: Facts): NetworkFound {
+  const known = new Map<string, SnapshotModel[]>();
+  const models = definition.agents.map(({ key, modelId, agentId }): [string, SnapshotModel[]] => {
+    // Of a thousand agents most have the same.
+    const asked = `${modelId} ${agentId}`;
+    const found = known.get(asked) ?? modelsFor({ modelId, agentId }, facts);
+    known.set(asked, found);
+    return [fold(key), found];
+  });
+  return {
+    tools: facts.tools,
+    models: new Map(models),
+    prompts: new Map([...facts.lenders].map(([id, { prompt }]) => [id, prompt])),
+  };
+}
+
+const NOTHING_NAMED = { defaultModelId: null, fallbackModelIds: [] };
+
+/** Its own model, else that of the agent of the project that it names, else the project's. */
+export function modelsFor(
+  { modelId, agentId }: { modelId: string | null; agentId: string | null },
+  { lenders, models }: Facts,
+): SnapshotModel[] {
+  const lender = agentId === null ? undefined : lenders.get(agentId.toLowerCase());
+  return resolveModels([modelId], lender ?? NOTHING_NAMED, models);
+}

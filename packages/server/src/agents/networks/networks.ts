@@ -1,0 +1,152 @@
+import type { Change, Network, NetworkDefinition, NetworkStatus } from '@troupe/protocol';
+import { isId, notFound } from '../../base/index.ts';
+import {
+  type Author,
+  type Database,
+  deleteNetwork,
+  findNetwork,
+  isTaken,
+  listNetworks as listRows,
+  lockNetwork,
+  type NetworkRows,
+  noteChange,
+  readNetwork,
+} from '../../store/index.ts';
+import { idCursor, type ListQuery, type Page, pageOf } from '../paging.ts';
+import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork } from './change.ts';
+import { changesBetween } from './changes.ts';
+import { checkDefinition } from './check.ts';
+import { definitionOf } from './definition.ts';
+import { presentAgents, presentNetwork, presentTools } from './present.ts';
+
+export async function createNetwork(
+  db: Database,
+  author: Author,
+  definition: NetworkDefinition,
+): Promise<Network> {
+  const rows = await changingNetworks(db, (transaction) => addNetwork(transaction, author, definition));
+  return presentNetwork(rows.network);
+}
+
+export async function getNetwork(db: Database, project: string, idOrName: string): Promise<Network> {
+  const row = await findNetwork(db.rows, project, idOrName);
+  if (!row) throw notFound('network');
+  return presentNetwork(row);
+}
+
+export async function listNetworks(
+  db: Database,
+  project: string,
+  { limit, cursor, status }: ListQuery & { status?: NetworkStatus | undefined },
+): Promise<Page<Network>> {
+  const rows = await listRows(db.rows, project, { status, before: idCursor(cursor), limit: limit + 1 });
+  return pageOf(rows, limit, { present: presentNetwork, cursor: ({ id }) => id });
+}
+
+export type NetworkPatch = {
+  [Field in keyof Omit<NetworkDefinition, 'tools' | 'agents'>]?: NetworkDefinition[Field] | undefined;
+};
+
+export async function updateNetwork(
+  db: Database,
+  author: Author,
+  idOrName: string,
+  patch: NetworkPatch,
+): Promise<Network> {
+  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  const rows = await editNetwork(db, author, idOrName, (before) => ({
+    definition: { ...before, ...(given as Partial<NetworkDefinition>) },
+  }));
+  return presentNetwork(rows.network);
+}
+
+/** Its versions go with it. Runs stay, and those that have not ended go on: each has its snapshot. */
+export async function removeNetwork(db: Database, author: Author, idOrName: string): Promise<void> {
+  await changingNetworks(db, async (transaction) => {
+    const { network } = await lockedNetwork(transaction, author.project, idOrName);
+    await deleteNetwork(transaction, network.id);
+    const data = { name: network.name };
+    await noteChange(transaction, author, { action: 'network.deleted', target: network.id, data });
+  });
+}
+
+export async function getDefinition(
+  db: Database,
+  project: string,
+  idOrName: string,
+): Promise<NetworkDefinition> {
+  return definitionOf(await wholeNetwork(db, project, idOrName));
+}
+
+export interface Applied {
+  network: Network | null;
+  changes: Change[];
+}
+
+/** Makes the network what the document says, or makes one where there is none of that name. */
+export async function applyDefinition(
+  db: Database,
+  author: Author,
+  given: { idOrName: string; definition: NetworkDefinition; dryRun: boolean },
+): Promise<Applied> {
+  let made = false;
+  try {
+    return await changingNetworks(db, async (transaction) => {
+      const { idOrName, definition, dryRun } = given;
+      const rows = await lockNetwork(transaction, author.project, idOrName);
+      // A new one is made under the name that it was asked for by; an id of nothing, or another name, is an error.
+      if (!rows && (isId(idOrName) || folded(idOrName) !== folded(definition.name)))
+        throw notFound('network');
+      made = !rows;
+      const before = rows ? definitionOf(rows) : null;
+      const after = await checkDefinition(transaction, author.project, definition, { before });
+      const changes = changesBetween(before, after);
+      if (dryRun) return { network: rows ? presentNetwork(rows.network) : null, changes };
+      const written =
+        before && rows
+          ? await changeNetwork(transaction, author, { rows, before, definition: after })
+          : await addNetwork(transaction, author, after);
+      return { network: presentNetwork(written.network), changes };
+    });
+  } catch (error) {
+    // Another made it meanwhile: then it is one to be changed.
+    if (made && isTaken((error as Error).cause, 'networks_name')) return applyDefinition(db, author, given);
+    throw error;
+  }
+}
+
+export async function copyNetwork(
+  db: Database,
+  author: Author,
+  idOrName: string,
+  name: string,
+): Promise<Network> {
+  const rows = await changingNetworks(db, async (transaction) => {
+    const source = await lockedNetwork(transaction, author.project, idOrName);
+    const before = definitionOf(source);
+    const data = { copyOf: source.network.id };
+    return addNetwork(transaction, author, { ...before, name }, { before, data });
+  });
+  return presentNetwork(rows.network);
+}
+
+export async function getGraph(db: Database, project: string, idOrName: string) {
+  const rows = await wholeNetwork(db, project, idOrName);
+  const agents = presentAgents(rows);
+  return {
+    network: presentNetwork(rows.network),
+    agents,
+    tools: presentTools(rows),
+    adjacency: agents.flatMap(({ key: from, routes }) => routes.map((to) => ({ from, to }))),
+  };
+}
+
+export async function wholeNetwork(db: Database, project: string, idOrName: string): Promise<NetworkRows> {
+  const rows = await readNetwork(db.rows, project, idOrName);
+  if (!rows) throw notFound('network');
+  return rows;
+}
+
+function folded(name: string): string {
+  return name.trim().normalize('NFKC').toLowerCase();
+}

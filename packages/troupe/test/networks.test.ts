@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openServer, type TestServer } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { start } from './command.ts';
+
+let server: TestServer;
+const home = mkdtempSync(join(tmpdir(), 'troupe-command-'));
+
+beforeAll(async () => {
+  server = await openServer({ postgresUrl: inject('postgresUrl') });
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(home, { recursive: true });
+});
+
+async function told(words: string[], lines: string[] = []) {
+  const command = start(words, { url: server.url, lines });
+  await command.done;
+  const { code, out, err } = command;
+  return { code, out, err };
+}
+async function parsed(...words: string[]) {
+  const { code, out, err } = await told([...words, '--json']);
+  expect([code, err]).toEqual([0, '']);
+  return JSON.parse(out);
+}
+function file(name: string, content: string): string {
+  const path = join(home, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const DESK = `
+name: Help desk
+policy: { maxSteps: 9 }
+agents:
+  - key: front
+    isDefault: true
+    routes: [writer]
+  - key: writer
+    allowRespond: true
+    prompt: |
+      Write.
+`;
+
+it('applies a file: shows what differs, asks, and changes nothing the second time', async () => {
+  const path = file('desk.yaml', DESK);
+  for (const lines of [[], ['n'], ['']]) {
+    const refused = await told(['networks', 'apply', path], lines);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed') });
+    expect(refused.out).toMatch(/\+ +\$\.agents\.writer/);
+  }
+  expect(await parsed('networks', 'list')).toEqual([]);
+  expect(await told(['networks', 'apply', path], ['y'])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Help desk is made'),
+  });
+  expect(await told(['networks', 'apply', path])).toEqual({
+    code: 0,
+    out: 'Help desk is what the file says\n',
+    err: '',
+  });
+  const changed = await told(['networks', 'apply', file('desk.yaml', DESK.replace('9', '4')), '--yes']);
+  expect(changed).toMatchObject({ code: 0, err: '' });
+  expect(changed.out).toMatch(/~ +\$\.policy\.maxSteps +9 +4\n/);
+  // What `definition` prints is what `apply` takes.
+  const { out } = await told(['networks', 'definition', 'help desk']);
+  expect(await parsed('networks', 'apply', file('desk.json', out))).toMatchObject({ changes: [] });
+  expect(await parsed('networks', 'apply', path, '--yes')).toMatchObject({
+    network: { name: 'Help desk', policy: { maxSteps: 4 } },
+    changes: [],
+  });
+});
+
+it('lists, shows, draws and deletes; says what is wrong with a file', async () => {
+  const bad = await told([
+    'networks',
+    'apply',
+    file('bad.yaml', 'name: bad\nagents: [{key: a, routes: [a, b]}]'),
+    '--yes',
+  ]);
+  expect(bad.code).toBe(1);
+  expect(bad.err).toContain('agents.0.routes.1: "b" is no agent of the network');
+  expect(bad.err).toContain('agents.0.routes.0: leads to the agent itself');
+  const unreadable: [string, string][] = [
+    ['no.yaml', 'name: [x'],
+    ['none.json', '{"agents": []}'],
+    ['list.yaml', '- a'],
+  ];
+  for (const [name, content] of unreadable)
+    expect(await told(['networks', 'apply', file(name, content)])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(name),
+    });
+  expect(await told(['networks', 'apply', join(home, 'absent')])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no such file'),
+  });
+  expect((await told(['networks'])).out).toMatch(/Help desk +draft +- +2 +0/);
+  expect(await parsed('networks', 'get', 'HELP DESK')).toMatchObject({ name: 'Help desk', agentCount: 2 });
+  expect((await told(['networks', 'graph', 'help desk'])).out).toMatch(/front \(default\) +no +- +writer\n/);
+  expect(await told(['networks', 'delete', 'help desk'])).toMatchObject({
+    code: 0,
+    out: 'Help desk is deleted\n',
+  });
+  expect(await told(['networks', 'get', 'help desk'])).toMatchObject({ code: 1 });
+});
