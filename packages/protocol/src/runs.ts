@@ -116,6 +116,12 @@ export const runStep = z.object({
   finishReason: z
     .string()
     .describe('Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`.'),
+  agentKey: z.string().nullable().describe('In a network: the agent that took it.'),
+  decision: z
+    .json()
+    .describe(
+      'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`.',
+    ),
 });
 export type RunStep = z.infer<typeof runStep>;
 
@@ -195,7 +201,14 @@ export const runEndpoints = {
     }),
     status: 201,
     response: run,
-    problems: ['step_not_found', 'step_not_settled', 'edit_not_in_fork', 'edit_does_not_fit', 'run_of_space'],
+    problems: [
+      'step_not_found',
+      'step_not_settled',
+      'edit_not_in_fork',
+      'edit_does_not_fit',
+      'run_of_space',
+      'run_of_network',
+    ],
   }),
   continue: endpoint({
     method: 'POST',
@@ -210,7 +223,7 @@ export const runEndpoints = {
     body: newSession.pick({ title: true, user: true }),
     status: 201,
     response: session,
-    problems: ['run_at_work', 'agent_archived', 'run_without_agent', 'run_of_space'],
+    problems: ['run_at_work', 'agent_archived', 'run_without_agent', 'run_of_space', 'run_of_network'],
   }),
   messages: endpoint({
     method: 'GET',

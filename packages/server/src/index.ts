@@ -5,6 +5,7 @@
 export { Access, Encryption } from './access/index.ts';
 export { readDocument } from './agents/index.ts';
 export * from './base/index.ts';
+export { createNetworksDoor } from './doors/networks/index.ts';
 export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
 export { createSpacesDoor, plansPart, planTools } from './doors/spaces/index.ts';
 export { createApp, type HttpServer, listen } from './http/index.ts';

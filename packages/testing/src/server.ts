@@ -3,6 +3,7 @@ import {
   Access,
   createApp,
   createDemo,
+  createNetworksDoor,
   createProviders,
   createScripted,
   createSessionsDoor,
@@ -40,11 +41,13 @@ export interface ServerOptions {
   allow?: string[];
   /** Jobs too are carried out: plans that are due. */
   jobs?: boolean;
-  /** Beside sessions; default: spaces. */
+  /** Beside sessions; default: spaces and networks. */
   doors?: Door[];
   logger?: Logger;
   /** False: as `serve`, for workers in processes of their own. */
   works?: boolean;
+  /** For workers elsewhere that open what is sealed here. */
+  encryptionKey?: Buffer;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -62,13 +65,14 @@ export async function openServer({
   doors,
   logger = silentLogger,
   works = true,
+  encryptionKey = randomBytes(32),
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
   const kernel = new Kernel({ db, logger });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
-  const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
+  const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);
   const own: string[] = [];
   const outgoing = openOutgoing(() => db, { allow, own: () => own });
   const providers = new ProviderRows();
@@ -76,7 +80,7 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
-  const others = doors ?? [createSpacesDoor(db)];
+  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
   else await kernel.listen();
   const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;

@@ -223,6 +223,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
     ...state,
     step,
     attempt: 0,
+    modelIndex: settlement.handsOver ? 0 : state.modelIndex,
     toolCalls: state.toolCalls + calls.length,
     tokens: state.tokens + stepRow.inputTokens + stepRow.outputTokens,
     outside: state.outside + outside,
@@ -287,6 +288,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
     name: 'answer',
     step,
     attempt: 0,
+    ...(after.modelIndex === state.modelIndex ? {} : { modelIndex: after.modelIndex }),
     stepRow,
     messages,
     events,
@@ -355,7 +357,7 @@ function modelFailed(state: RunState, input: RunInput & { type: 'model_failed' }
   if (state.phase !== 'thinking') return [state, []];
   const { error } = input;
   const tries = state.attempt + 1;
-  const another = state.modelIndex + 1 < state.facts.models;
+  const another = state.modelIndex + 1 < (input.models ?? state.facts.models);
   const event = (data: Record<string, string | number>): NewEvent => ({
     type: 'step.error',
     step: state.step + 1,
@@ -391,7 +393,7 @@ function budgetDenied(state: RunState, input: RunInput & { type: 'budget_denied'
     step: state.step + 1,
     data: { budget: input.budget, policy: input.policy },
   };
-  if (input.policy === 'fallback' && state.modelIndex + 1 < state.facts.models) {
+  if (input.policy === 'fallback' && state.modelIndex + 1 < (input.models ?? state.facts.models)) {
     const modelIndex = state.modelIndex + 1;
     return commit(
       { ...state, modelIndex, attempt: 0 },

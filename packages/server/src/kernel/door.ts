@@ -20,7 +20,7 @@ export interface RunView {
   transcript: readonly StoredMessage[];
   /** The step that is about to be taken. */
   step: number;
-  /** Which of the snapshot's models takes it. */
+  /** Which of the models takes it. */
   model: SnapshotModel;
 }
 
@@ -69,6 +69,8 @@ export interface Meaning {
   events?: NewEvent[];
   /** Written only if the run really ends with this answer. */
   endEvents?: NewEvent[];
+  /** What the step keeps of who decided what. `handsOver`: others go on, with the first of their models. */
+  step?: { agentKey: string; decision: Json; handsOver?: true };
   /** The answer is no good: counts as a failed try of the model. `retryable: false`: the next model is asked at once. */
   refuse?: { code: string; message: string; retryable?: boolean };
 }
@@ -84,6 +86,8 @@ export interface Door {
   cancelEvents?: string[];
   /** Tools that every run of this door has beside the agent's, asked once for each snapshot; they win over those of the same name. */
   tools?(snapshot: AgentSnapshot): SnapshotTool[];
+  /** Where not all steps of a run are taken by the same models: those that take the next one. Default: the snapshot's. */
+  models?(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): readonly SnapshotModel[];
   /**
    * What of an answer others see elsewhere while it is written. Asked once for each time a model is asked; called with every
    * piece, in which calls have the ids that they will have.

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, Json, RunError } from '@troupe/protocol';
+import type { AgentSnapshot, Json, RunError, SnapshotModel } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
 import {
   type Advanced,
@@ -115,7 +115,7 @@ export class RunLoop {
     this.#state = initialState(
       {
         limits: snapshot.limits,
-        models: snapshot.models.length,
+        models: this.#models().length,
         inDoubt: snapshot.inDoubt,
         ...(door.failEvents ? { failEvents: door.failEvents } : {}),
         ...(door.cancelEvents ? { cancelEvents: door.cancelEvents } : {}),
@@ -180,8 +180,15 @@ export class RunLoop {
     this.#onGone(how, this.#ended, this.#promoted);
   }
 
+  /** Those that may take the next step. */
+  #models(): readonly SnapshotModel[] {
+    const view = { run: this.run, snapshot: this.#snapshot, transcript: this.#held.transcript };
+    return this.#door.models?.(view) ?? this.#snapshot.models;
+  }
+
   #view({ step, modelIndex }: { step: number; modelIndex: number }): RunView {
-    const model = this.#snapshot.models[modelIndex]!;
+    const models = this.#models();
+    const model = models[Math.min(modelIndex, models.length - 1)]!;
     const { incarnation: worker } = this.#dependencies;
     return {
       run: this.run,
@@ -229,11 +236,12 @@ export class RunLoop {
       if ('thought' in result) result.thought.spend(false);
       return;
     }
+    const ofStep = this.#door.models ? { models: this.#models().length } : {};
     if ('failed' in result) {
       const { retryAfterMs, ...error } = result.failed;
-      this.dispatch({ type: 'model_failed', error, retryAfterMs });
+      this.dispatch({ type: 'model_failed', error, retryAfterMs, ...ofStep });
     } else if ('denied' in result) {
-      this.dispatch({ type: 'budget_denied', ...result.denied });
+      this.dispatch({ type: 'budget_denied', ...result.denied, ...ofStep });
     } else {
       const { thought: made } = result;
       let settlement: Settlement;
@@ -243,7 +251,7 @@ export class RunLoop {
       } catch (error) {
         made.spend(false);
         const { retryAfterMs, ...failure } = failureOf(error);
-        this.dispatch({ type: 'model_failed', error: failure, retryAfterMs });
+        this.dispatch({ type: 'model_failed', error: failure, retryAfterMs, ...ofStep });
         return;
       }
       this.#spend = made.spend;
@@ -288,6 +296,7 @@ export class RunLoop {
       ...(meaning.fail ? { fail: meaning.fail } : {}),
       outcome: meaning.outcome ?? null,
       endEvents: meaning.endEvents ?? [],
+      ...(meaning.step?.handsOver ? { handsOver: true } : {}),
     };
   }
 

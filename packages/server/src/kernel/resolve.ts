@@ -32,7 +32,7 @@ export function resolveCalls(
     const name = plainText(call.name.slice(0, LONGEST_NAME));
     const tool = snapshot.tools.find((candidate) => candidate.name === call.name);
     const given = argumentsOf(snapshot, name, call);
-    const problem = given.problem ?? problemOf(snapshot, tool, name, given.args) ?? call.refuse;
+    const problem = given.problem ?? call.refuse ?? problemOf(snapshot, tool, name, given.args);
     const shown = call.shown ? { shown: call.shown } : {};
     if (problem || !tool)
       return {

@@ -97,6 +97,8 @@ export interface Settlement {
   fail?: RunError;
   outcome: Json;
   endEvents: NewEvent[];
+  /** The next step is taken by other models, from the first of them on. */
+  handsOver?: true;
 }
 
 /** A commit before the loop adds the fence and the ids of messages. */
@@ -130,8 +132,20 @@ export type RunInput =
       remainingMs: number;
     }
   | { type: 'answered'; settlement: Settlement; stepRow: StepRow }
-  | { type: 'model_failed'; error: RunError & { retryable: boolean }; retryAfterMs: number }
-  | { type: 'budget_denied'; budget: string; policy: 'stop' | 'fallback' | 'wait'; amount?: number }
+  /** `models`: how many there are for this step, where that is not the same for all. */
+  | {
+      type: 'model_failed';
+      error: RunError & { retryable: boolean };
+      retryAfterMs: number;
+      models?: number;
+    }
+  | {
+      type: 'budget_denied';
+      budget: string;
+      policy: 'stop' | 'fallback' | 'wait';
+      amount?: number;
+      models?: number;
+    }
   | { type: 'tool_finished'; call: FinishedCall }
   /** Somebody else will settle the call; the ledger says so already. */
   | { type: 'tool_handed_over'; id: string }

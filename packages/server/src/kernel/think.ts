@@ -113,6 +113,7 @@ export async function think(
       release();
       return { failed: { retryable: true, ...meaning.refuse, retryAfterMs: 0 } };
     }
+    const { handsOver: _, ...kept } = meaning.step ?? {};
     return {
       thought: {
         answer,
@@ -130,6 +131,7 @@ export async function think(
           cost,
           finishReason: answer.finishReason,
           budgeted: reservation !== null,
+          ...kept,
         },
       },
     };

@@ -1,5 +1,6 @@
 import { createLogger, type Logger, StartupError } from '../base/index.ts';
 import { type Config, readConfig } from '../config/index.ts';
+import { createNetworksDoor } from '../doors/networks/index.ts';
 import { createSessionsDoor } from '../doors/sessions/index.ts';
 import { createSpacesDoor } from '../doors/spaces/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
@@ -74,7 +75,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
-    doors: (db) => [createSessionsDoor(db), createSpacesDoor(db)],
+    doors: (db) => [createSessionsDoor(db), createSpacesDoor(db), createNetworksDoor(db)],
     models: createProviders(providers, {
       named: { demo: () => demo },
       keys: config.modelKeys,

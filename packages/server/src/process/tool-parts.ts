@@ -2,11 +2,12 @@ import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
 import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
 import { fileType } from '../base/index.ts';
+import { sealedName } from '../doors/networks/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
-import type { Files, MemoryPart, PlansPart, Todos, ToolParts } from '../tools/index.ts';
+import type { Files, MemoryPart, PlansPart, SystemParams, Todos, ToolParts } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { findingsIn } from './findings.ts';
 
@@ -28,6 +29,7 @@ export function toolParts(
     plans: plansPart(db),
     outgoing,
     findings: findingsIn(db),
+    systemParams: systemParamsOf(db, encryption),
     ...(kernel ? { ofDoors: spaceActs({ db, kernel }) } : {}),
   };
 }
@@ -74,6 +76,15 @@ function filesOf(db: store.Database): Files {
           type: content ? fileType(path, content) : '',
         })),
       ),
+  };
+}
+
+function systemParamsOf(db: store.Database, encryption: Encryption): SystemParams {
+  return {
+    open: async (project, run) => {
+      const sealed = await store.sealedOfRun(db, project, run);
+      return sealed === null ? {} : JSON.parse(encryption.open(project, sealedName(run), sealed));
+    },
   };
 }
 

@@ -34,6 +34,7 @@ export * from './queries/memberships.ts';
 export * from './queries/memories.ts';
 export * from './queries/messages.ts';
 export * from './queries/models.ts';
+export * from './queries/network-runs.ts';
 export * from './queries/network-versions.ts';
 export * from './queries/networks.ts';
 export * from './queries/outside.ts';

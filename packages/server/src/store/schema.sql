@@ -3124,6 +3124,21 @@ begin
   return to_jsonb(verdicts);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.start_networks(items jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  verdicts jsonb := troupe.start_many(items);
+begin
+  update troupe.runs r
+    set network_id = (x.run->'network'->>'id')::uuid, network_version = (x.run->'network'->>'version')::int,
+      sealed = nullif(x.run->'network'->'sealed', 'null')
+    from (select v->'run' as run from jsonb_array_elements(items) v where v->'run' ? 'network') x
+    where r.id = (x.run->>'id')::uuid and r.network_id is null;
+  return verdicts;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.starts(p_taker uuid, p_count integer[], p_project uuid[], p_thread uuid[], p_kind troupe.thread_kind[], p_takes boolean[], p_events integer[], m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_sender uuid[], m_metadata jsonb[], r_id uuid[], r_door text[], r_agent uuid[], r_entity uuid[], r_snapshot uuid[], r_parent uuid[], r_root uuid[], r_type text[], r_trigger jsonb[], r_depth integer[], r_serial boolean[], r_wall bigint[], r_history integer[], r_metadata jsonb[], e_item integer[], e_place integer[], e_type text[], e_step integer[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3510,6 +3525,7 @@ CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE
 CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_id IS NOT NULL) AND (chain_depth > 0));
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
 CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE INDEX runs_sealed ON troupe.runs USING btree (id) WHERE (sealed IS NOT NULL);
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
 CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);

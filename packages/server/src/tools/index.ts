@@ -10,6 +10,7 @@ export type {
   MemoryPart,
   PlansPart,
   SecretValues,
+  SystemParams,
   Todos,
   ToolParts,
   Writer,

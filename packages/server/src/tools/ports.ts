@@ -1,4 +1,4 @@
-import type { GoalStatus, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
+import type { GoalStatus, JsonObject, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
 import type { ToolContext, ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 
@@ -141,6 +141,12 @@ export interface Todos {
   write(writer: Writer, todos: Todo[]): Promise<void>;
 }
 
+/** What the caller of a network gave for its tools: no agent gives it, and nobody sees it. */
+export interface SystemParams {
+  /** Empty where the run was given none. */
+  open(project: string, run: string): Promise<JsonObject>;
+}
+
 /** What tools need of the rest of the server. A tool whose parts are missing cannot be executed here. */
 export interface ToolParts {
   now(): Date;
@@ -151,6 +157,7 @@ export interface ToolParts {
   findings: Findings;
   files: Files;
   todos: Todos;
+  systemParams: SystemParams;
   /** What executes the tools that doors bring, by their names. */
   ofDoors: Record<string, ToolExecute>;
 }

@@ -32,6 +32,7 @@ const IN_SPACES: readonly string[] = ['space_message', 'plan', 'service'];
 /** The same, where it can be gone on from elsewhere. */
 export async function getRunToCopy(parts: Pick<Parts, 'db'>, who: Who, id: string): Promise<store.RunRecord> {
   const run = await getRun(parts, who, id);
+  if (run.triggerType === 'network') throw runOfNetwork();
   if (!IN_SPACES.includes(run.triggerType)) return run;
   throw new Refusal(
     'conflict',
@@ -41,6 +42,13 @@ export async function getRunToCopy(parts: Pick<Parts, 'db'>, who: Who, id: strin
       hint: 'Say something in the space: that starts a new run.',
     },
   );
+}
+
+/** Its system parameters are sealed for it alone. */
+function runOfNetwork(): Refusal {
+  return new Refusal('conflict', 'run_of_network', 'A run of a network cannot be copied.', {
+    hint: 'Invoke the network again, with the same version.',
+  });
 }
 
 export async function getRunDetails(parts: Pick<Parts, 'db'>, who: Who, id: string) {

@@ -12,6 +12,7 @@ import { keyRoutes } from './keys.ts';
 import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
+import { networkRunRoutes } from './network-runs.ts';
 import { networkVersionRoutes } from './network-versions.ts';
 import { networkRoutes } from './networks.ts';
 import { planRoutes } from './plans.ts';
@@ -39,6 +40,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   memoryRoutes,
   messageRoutes,
   modelRoutes,
+  networkRunRoutes,
   networkVersionRoutes,
   networkRoutes,
   planRoutes,

@@ -98,3 +98,18 @@ alter table troupe.runs
   -- What the system gives to tools, encrypted.
   add column sealed jsonb;
 create index runs_network on troupe.runs (network_id, id desc) where network_id is not null;
+-- Few runs have it: for whoever changes the key that it is encrypted with.
+create index runs_sealed on troupe.runs (id) where sealed is not null;
+
+-- start_many for runs of networks: what they run and what was sealed for them is there before anybody can take them.
+create function troupe.start_networks(items jsonb) returns jsonb language plpgsql as $$
+declare
+  verdicts jsonb := troupe.start_many(items);
+begin
+  update troupe.runs r
+    set network_id = (x.run->'network'->>'id')::uuid, network_version = (x.run->'network'->>'version')::int,
+      sealed = nullif(x.run->'network'->'sealed', 'null')
+    from (select v->'run' as run from jsonb_array_elements(items) v where v->'run' ? 'network') x
+    where r.id = (x.run->>'id')::uuid and r.network_id is null;
+  return verdicts;
+end $$;

@@ -6,6 +6,7 @@ import { toJsonText } from '../json.ts';
 const places = [
   { table: 'troupe.secrets', column: 'envelope', key: `project_id || ' ' || name` },
   { table: 'troupe.llm_providers', column: 'key_envelope', key: 'id::text' },
+  { table: 'troupe.runs', column: 'sealed', key: 'id::text' },
 ] as const;
 
 const BATCH = 100;

@@ -10,6 +10,7 @@ import type {
   WaitsFor,
 } from '@troupe/protocol';
 import type { Database } from '../database.ts';
+import { RUN } from './run-columns.ts';
 
 export interface RunEnd {
   status: 'completed' | 'failed' | 'canceled';
@@ -60,24 +61,6 @@ export interface RunRecord {
   completedAt: Date | null;
   canceledAt: Date | null;
 }
-
-// Where it was forked from is told beside it.
-const TRIGGER = `r.trigger - 'forkedFrom' - 'forkedAtStep'`;
-// What a run waits for, as the one who waits sees it.
-const METADATA = `r.metadata || coalesce((select jsonb_build_object('waitState', jsonb_build_object('spaceId', w.space_id, 'messageId', w.message_id, 'toolCallId', w.call_id,
-    'waitingFor', w.waiting_for, 'startedAt', w.started_at, 'timeout', w.timeout_ms, 'replies', w.replies))
-  from troupe.reply_waits w where w.run_id = r.id order by w.started_at, w.call_id limit 1), '{}')`;
-
-// While a worker holds a run, how far it came is in its head.
-const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r.thread_id as "threadId", r.status, coalesce(h.step, r.step) as step, r.attempt,
-    r.takeovers_in_all as takeovers,
-    r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", case when r.trigger_type = 'fork'
-      then jsonb_build_object('runId', r.trigger->'forkedFrom', 'step', r.trigger->'forkedAtStep') end as "forkedFrom", coalesce(h.input_tokens, r.input_tokens) as "inputTokens",
-    coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
-    r.entity_id as "entityId", r.space_id as "spaceId", r.active_space_id as "activeSpaceId", r.chain_depth as "chainDepth", r.absorbed_by as "absorbedBy",
-    ${TRIGGER} as trigger, ${METADATA} as metadata,
-    r.created_at as "createdAt", r.started_at as "startedAt", r.completed_at as "completedAt", r.canceled_at as "canceledAt"
-  from troupe.runs r left join troupe.run_heads h on h.run_id = r.id left join troupe.sessions s on s.thread_id = r.thread_id`;
 
 export async function findRun(
   db: Database,
@@ -217,6 +200,8 @@ export interface RunStepRecord {
   outputTokens: number;
   cost: number;
   finishReason: string;
+  agentKey: string | null;
+  decision: Json;
 }
 
 export async function listRunSteps(db: Database, run: string): Promise<RunStepRecord[]> {
@@ -224,7 +209,8 @@ export async function listRunSteps(db: Database, run: string): Promise<RunStepRe
     {
       name: 'list_run_steps',
       text: `select step, provider, model, attempt, started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt",
-          input_tokens as "inputTokens", output_tokens as "outputTokens", cost, finish_reason as "finishReason"
+          input_tokens as "inputTokens", output_tokens as "outputTokens", cost, finish_reason as "finishReason",
+          agent_key as "agentKey", decision
         from troupe.run_steps where run_id = $1 order by step`,
       values: [run],
     },

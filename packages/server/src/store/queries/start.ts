@@ -25,6 +25,8 @@ export interface NewRun {
   budgets?: string[];
   metadata?: JsonObject;
   delayMs?: number;
+  /** The version of a network that it runs, and what the system gives to tools, encrypted. */
+  network?: { id: string; version: number; sealed: JsonObject | null };
 }
 
 export interface StartItem {
@@ -57,10 +59,11 @@ export type Started =
 
 /** Any start. */
 export async function start(db: Database, items: StartItem[]): Promise<Started[]> {
+  const ofNetworks = items.some(({ run }) => run?.network);
   const rows = await lookingAgain(() =>
     db.run<{ verdicts: Started[] }>({
-      name: 'start',
-      text: 'select troupe.start_many($1::jsonb) as verdicts',
+      name: ofNetworks ? 'start_networks' : 'start',
+      text: `select troupe.${ofNetworks ? 'start_networks' : 'start_many'}($1::jsonb) as verdicts`,
       values: [toJsonText(items)],
     }),
   );

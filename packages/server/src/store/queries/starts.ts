@@ -13,7 +13,7 @@ type PlainItem = Required<Omit<StartItem, 'unlessFailed'>> & Pick<StartItem, 'un
 /** Whether a start fits. Everything else goes through start. */
 function isPlain(item: StartItem): item is PlainItem {
   const { message, run } = item;
-  if (!message || !run || message.callId || message.step) return false;
+  if (!message || !run || message.callId || message.step || run.network) return false;
   return run.lane === undefined && run.delayMs === undefined && !run.budgets && run.historyLimit !== 0;
 }
 

@@ -1,0 +1,68 @@
+import type { AgentSnapshot, Instruction, Json, JsonObject, Verdict } from '@troupe/protocol';
+import { newId } from '../../base/index.ts';
+import type { Context } from '../../kernel/index.ts';
+import * as store from '../../store/index.ts';
+import { contextOf } from './context.ts';
+import { networkToRun } from './invoke.ts';
+import { judge } from './judge.ts';
+import { type Network, networkOf } from './network.ts';
+
+// What can be asked of a published network without running it.
+
+interface Asked {
+  version?: number | undefined;
+  agent?: string | undefined;
+}
+
+/** What the runtime would say to a decision of this agent. */
+export async function checkInstruction(
+  db: store.Database,
+  project: string,
+  ref: string,
+  asked: Asked & { instruction: Instruction; systemParams: JsonObject },
+): Promise<Verdict> {
+  const { network, agent } = await load(db, project, ref, asked);
+  return judge(network, agent, asked.instruction, new Set(Object.keys(asked.systemParams)));
+}
+
+/** What this agent would be told, were the run to begin with it. */
+export async function promptOf(
+  db: store.Database,
+  project: string,
+  ref: string,
+  asked: Asked & { input: string | JsonObject },
+): Promise<{ agent: string } & Required<Pick<Context, 'system' | 'messages' | 'tools'>>> {
+  const { network, agent: key } = await load(db, project, ref, asked);
+  const agent = network.agent(key)!;
+  const text = typeof asked.input === 'string' ? asked.input : JSON.stringify(asked.input);
+  const message: store.StoredMessage = {
+    id: newId(),
+    seq: 1,
+    role: 'user',
+    content: { text } as Json,
+    callId: null,
+    sender: null,
+    runId: null,
+    step: null,
+    metadata: null,
+  };
+  const place = { network, agent, route: null, asked: message, earlier: [], own: [], refusals: 0 };
+  const { system, messages, tools } = contextOf(place, {
+    // Nothing was said yet, so nobody looks at the run.
+    run: {} as Parameters<typeof contextOf>[1]['run'],
+    model: agent.models[0]!,
+    snapshot: network.snapshot as unknown as AgentSnapshot,
+  });
+  return { agent: key, system, messages, tools: tools ?? [] };
+}
+
+async function load(
+  db: store.Database,
+  project: string,
+  ref: string,
+  asked: Asked,
+): Promise<{ network: Network; agent: string }> {
+  const { snapshotId, agent } = await networkToRun(db, project, ref, asked);
+  const [found] = await store.loadSnapshots(db, [snapshotId]);
+  return { network: networkOf(found!.compiled), agent };
+}

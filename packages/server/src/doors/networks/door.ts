@@ -1,0 +1,168 @@
+import type { JsonObject, RunError, SnapshotModel, Verdict } from '@troupe/protocol';
+import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
+import type { Database, NewEvent } from '../../store/index.ts';
+import { contextOf, plain } from './context.ts';
+import { type Decided, decisionsOf, noteOf } from './decisions.ts';
+import { DOOR } from './door-name.ts';
+import { judge } from './judge.ts';
+import { type Place, placeOf, type Refused, type Route } from './place.ts';
+import { secretsMissing } from './secrets.ts';
+
+/**
+ * Agents that hand over to one another, bound by a graph. A model sees what its agent may do and nothing else; what it decides is judged
+ * all the same, and only what the verdict lets through happens.
+ */
+export function createNetworksDoor(db: Database): Door {
+  return {
+    name: DOOR,
+    models: (view) => modelsOf(view),
+    context: (view) => contextOf(placeOf(view), view),
+    settle: (view, answer) => settle(db, view, answer),
+  };
+}
+
+/** A run that stands nowhere fails when its context is made, with the reason. */
+function modelsOf(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): readonly SnapshotModel[] {
+  try {
+    return placeOf(view).agent.models;
+  } catch {
+    return view.snapshot.models;
+  }
+}
+
+type Judged = Decided & { verdict: Verdict };
+
+async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise<Meaning> {
+  const { text, calls, finishReason } = answer;
+  if (text.trim() === '' && calls.length === 0) {
+    return { messages: [], refuse: finishReason === 'content_filter' ? FILTERED : EMPTY };
+  }
+  const place = placeOf(view);
+  const { network, agent } = place;
+  const given = namesGiven(view.run.trigger);
+  const judged = decisionsOf(answer, view.snapshot.limits.messageBytes).map((decided) => ({
+    ...decided,
+    verdict: decided.problem ?? judge(network, agent.key, { action: decided.action }, given),
+  }));
+  const unset = await secretsMissing(db, view.run.projectId, network, judged);
+  const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
+  const step = { agentKey: agent.key, decision: judged.map((one) => noteOf(one, one.verdict)) };
+
+  const broken = unset ?? judged.find(({ verdict }) => verdict.status === 'error')?.verdict;
+  if (broken) return { messages: said, calls: [], fail: failure(broken), step };
+
+  const refused = judged.filter(({ verdict }) => verdict.status === 'retry');
+  if (refused.length > 0) return refuse(view, place, { judged, refused, said, step });
+
+  const [{ action, verdict }] = judged as [Judged, ...Judged[]];
+  if (action.type === 'RESPOND') {
+    const response = verdict.response!;
+    const asText = plain(response);
+    return {
+      // A text alone is the answer; beside a call it is what the model thought.
+      messages: [
+        ...(calls.length === 0 ? [] : said),
+        {
+          role: 'assistant',
+          content: { text: calls.length === 0 ? text : asText },
+          metadata: { response, agent: agent.key },
+        },
+      ],
+      calls: [],
+      outcome: { response, agent: agent.key },
+      step,
+    };
+  }
+  if (action.type === 'ROUTE_TO_AGENT') {
+    const to = verdict.nextAgent!;
+    const route: Route = { from: agent.key, to, context: action.context ?? null, step: view.step };
+    return {
+      messages: [
+        ...said,
+        {
+          role: 'system',
+          content: { text: `${agent.key} handed over to ${to}.` },
+          metadata: { route: { ...route } },
+        },
+      ],
+      calls: [],
+      end: false,
+      events: [{ type: 'route.taken', data: { from: agent.key, to } }],
+      step: { ...step, handsOver: true },
+    };
+  }
+  return { messages: said, calls: judged.map(asCall(place)), step };
+}
+
+/** The same agent decides again, with what was wrong as the results of its calls; too often in a row, and the run fails. */
+function refuse(
+  view: RunView,
+  place: Place,
+  {
+    judged,
+    refused,
+    said,
+    step,
+  }: { judged: Judged[]; refused: Judged[]; said: Meaning['messages']; step: NonNullable<Meaning['step']> },
+): Meaning {
+  const { network, agent } = place;
+  const events = refused.map(({ call, verdict }): NewEvent => {
+    const data: JsonObject = { agent: agent.key, code: verdict.code, message: verdict.message };
+    return { type: 'decision.refused', data: call ? { ...data, id: call.id } : data };
+  });
+  const whole = refused.length === judged.length;
+  const last = refused.at(-1)!;
+  const note: Refused = {
+    agent: agent.key,
+    codes: refused.map(({ verdict }) => verdict.code!),
+    step: view.step,
+    calls: refused.flatMap(({ call }) => call?.id ?? []),
+    whole,
+  };
+  const why = last.verdict.message!;
+  const isText = last.call === null;
+  const messages: Meaning['messages'] = [
+    ...said,
+    {
+      role: 'system',
+      content: { text: isText ? `${why} Decide again, by calling a tool.` : `Refused: ${why}` },
+      metadata: { refused: { ...note } },
+    },
+  ];
+  if (whole && place.refusals >= network.policy.retries) {
+    const times = place.refusals + 1;
+    const message = `${times} decisions of \`${agent.key}\` in a row were refused; the last one (${last.verdict.code}): ${why}`;
+    return { messages, calls: [], events, fail: { code: 'too_many_refusals', message }, step };
+  }
+  return { messages, calls: isText ? [] : judged.map(asCall(place)), end: false, events, step };
+}
+
+/** Under the name that the tool really has. */
+function asCall({ network }: Place) {
+  return ({ call, action, verdict }: Judged): MeantCall => {
+    const name =
+      action.type === 'USE_TOOL' ? (network.executed(action.tool)?.name ?? call!.name) : call!.name;
+    const { status, code, message } = verdict;
+    return status === 'ok'
+      ? { ...call!, name }
+      : { ...call!, name, refuse: { code: code!, message: message! } };
+  };
+}
+
+/** The system parameters that the run was given, by name: their values are opened only where a tool is executed. */
+function namesGiven(trigger: JsonObject): ReadonlySet<string> {
+  const names = trigger.systemParams;
+  return new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
+}
+
+function failure({ code, message }: Verdict): RunError {
+  return { code: code!, message: message! };
+}
+
+const EMPTY = { code: 'empty_answer', message: 'The model answered nothing.' };
+const FILTERED = {
+  code: 'content_filter',
+  message:
+    'The provider’s filter stopped the answer before its first word. Give the agent another model, or take out of the input what it objects to.',
+  retryable: false,
+};

@@ -1,0 +1,148 @@
+import type { Invocation, Json, JsonObject } from '@troupe/protocol';
+import { newId, notFound, Refusal } from '../../base/index.ts';
+import type { Kernel } from '../../kernel/index.ts';
+import * as store from '../../store/index.ts';
+import { DOOR, HISTORY } from './door-name.ts';
+
+/** Encrypts what is secret; what was sealed for one project and name opens for no other. */
+interface Sealer {
+  seal(project: string, name: string, value: string): Json;
+}
+
+export interface Parts {
+  db: store.Database;
+  kernel: Kernel;
+  /** Null: the process has no key to encrypt with. */
+  sealer: Sealer | null;
+}
+
+/** What the system parameters of a run are sealed under. */
+export function sealedName(run: string): string {
+  return `run ${run}`;
+}
+
+/** Starts a run of a network, bound to the version that it starts with whatever is published later. */
+export async function invokeNetwork(
+  parts: Parts,
+  project: string,
+  ref: string,
+  { input, version, agent, systemParams, mode, timeoutMs, user, metadata }: Invocation,
+): Promise<store.NetworkRunRecord> {
+  const { db, kernel } = parts;
+  const found = await networkToRun(db, project, ref, { version, agent });
+  if (found.status === 'archived') {
+    throw new Refusal('conflict', 'network_archived', 'The network is archived: it takes no new runs.', {
+      hint: 'Take it out of the archive, or run another one.',
+    });
+  }
+  const sender = user === undefined ? null : (await store.ensureEntity(db.rows, project, user)).id;
+  const [run, thread] = [newId(), newId()];
+  const started = await kernel.start({
+    project,
+    thread,
+    createThread: 'run',
+    message: {
+      id: newId(),
+      role: 'user',
+      content: { text: typeof input === 'string' ? input : JSON.stringify(input) },
+      ...(sender ? { sender } : {}),
+    },
+    run: {
+      id: run,
+      door: DOOR,
+      snapshot: found.snapshotId,
+      triggerType: 'network',
+      trigger: {
+        network: { id: found.id, name: found.name, version: found.version },
+        agent: found.agent,
+        systemParams: Object.keys(systemParams),
+      },
+      wallMs: found.wallMs,
+      historyLimit: HISTORY,
+      metadata,
+      network: { id: found.id, version: found.version, sealed: sealed(parts, project, run, systemParams) },
+    },
+  });
+  if (!started.ok) throw new Error(`a run of a network was not started: ${started.code}`);
+  if (mode === 'wait') await endOf(kernel, run, timeoutMs);
+  return getNetworkRun(db, project, run);
+}
+
+/** As it is then, where it takes longer. */
+async function endOf(kernel: Kernel, run: string, timeoutMs: number): Promise<void> {
+  try {
+    await kernel.ended(run, { timeoutMs });
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'run_not_ended') throw error;
+  }
+}
+
+export async function getNetworkRun(
+  db: store.Database,
+  project: string,
+  run: string,
+): Promise<store.NetworkRunRecord> {
+  const found = await store.findNetworkRun(db, project, run);
+  if (!found) throw notFound('run');
+  return found;
+}
+
+export async function listNetworkRuns(
+  { db }: Pick<Parts, 'db'>,
+  project: string,
+  ref: string,
+  asked: { before?: string | undefined; limit: number },
+): Promise<store.NetworkRunRecord[]> {
+  const network = await store.findNetworkToRun(db, project, ref);
+  if (!network) throw notFound('network');
+  return store.listNetworkRuns(db, project, network.id, asked);
+}
+
+export type Runnable = store.NetworkToRun & { version: number; snapshotId: string; agent: string };
+
+/** The version that is asked for and where it begins; what is not there is refused. */
+export async function networkToRun(
+  db: store.Database,
+  project: string,
+  ref: string,
+  { version, agent }: { version?: number | undefined; agent?: string | undefined },
+): Promise<Runnable> {
+  const found = await store.findNetworkToRun(db, project, ref, {
+    version: version ?? null,
+    agent: agent ?? null,
+  });
+  if (!found) throw notFound('network');
+  if (found.snapshotId === null || found.version === null) {
+    if (version !== undefined)
+      throw new Refusal('not_found', 'version_not_found', `The network has no version ${version}.`, {
+        hint: 'GET /v1/networks/{network}/versions lists those that there are.',
+      });
+    throw new Refusal('conflict', 'network_not_published', 'The network was never published.', {
+      hint: 'POST /v1/networks/{network}/publish makes the first version.',
+    });
+  }
+  if (found.agent === null) {
+    const what =
+      agent === undefined ? 'The network has no default agent.' : `The network has no agent "${agent}".`;
+    throw new Refusal('invalid', 'unknown_key', what, {
+      hint: 'Name an agent of this version of the network.',
+      issues: [{ path: 'agent', message: 'is no agent of the network' }],
+    });
+  }
+  return found as Runnable;
+}
+
+function sealed({ sealer }: Parts, project: string, run: string, params: JsonObject): JsonObject | null {
+  if (Object.keys(params).length === 0) return null;
+  if (!sealer) {
+    throw new Refusal(
+      'conflict',
+      'no_encryption_key',
+      'System parameters cannot be stored: there is no key to encrypt them with.',
+      {
+        hint: 'Set TROUPE_ENCRYPTION_KEY on every process.',
+      },
+    );
+  }
+  return sealer.seal(project, sealedName(run), JSON.stringify(params)) as JsonObject;
+}

@@ -1,0 +1,37 @@
+import type { Json, Verdict } from '@troupe/protocol';
+import { mapTexts, templateOf } from '../../base/index.ts';
+import { type Database, secretsNotSet } from '../../store/index.ts';
+import type { Decided } from './decisions.ts';
+import type { Network } from './network.ts';
+
+/** A call that cannot be made because a secret is not set is nothing that another decision could mend. */
+export async function secretsMissing(
+  db: Database,
+  project: string,
+  network: Network,
+  judged: readonly (Decided & { verdict: Verdict })[],
+): Promise<Verdict | null> {
+  const named = new Map<string, string>();
+  for (const { action, verdict } of judged) {
+    if (action.type !== 'USE_TOOL' || verdict.status !== 'ok') continue;
+    for (const name of secretsIn(network.executed(action.tool)?.config.request)) named.set(name, action.tool);
+  }
+  if (named.size === 0) return null;
+  const [missing] = await secretsNotSet(db, project, [...named.keys()]);
+  if (missing === undefined) return null;
+  return {
+    status: 'error',
+    code: 'secret_missing',
+    message: `The tool "${named.get(missing)}" needs the secret "${missing}", which the project does not have. Somebody who runs the project must set it.`,
+  };
+}
+
+function secretsIn(request: Json | undefined): Set<string> {
+  const names = new Set<string>();
+  if (request === undefined) return names;
+  mapTexts(request, (text) => {
+    for (const part of templateOf(text)) if (part.from === 'secrets') names.add(part.name);
+    return text;
+  });
+  return names;
+}

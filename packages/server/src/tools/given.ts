@@ -1,0 +1,89 @@
+import {
+  type Json,
+  type JsonObject,
+  type SnapshotParam,
+  type SnapshotTool,
+  snapshotParam,
+} from '@troupe/protocol';
+import { messageOf, TroupeError } from '../base/index.ts';
+import type { ToolExecute } from '../kernel/ports.ts';
+import { hiddenOf } from './http/index.ts';
+import type { SystemParams } from './ports.ts';
+
+// Tools of networks say who gives which parameter. What agents did not give joins the call here, where it is executed, and nowhere
+// before: neither the ledger nor a transcript ever has it. It is hidden in all that comes back.
+
+/** Shorter values, and `true` or `false`, say nothing alone and would be found everywhere. */
+const SHORTEST = 4;
+
+export function withGiven(
+  { name, config }: Pick<SnapshotTool, 'name' | 'config'>,
+  execute: ToolExecute,
+  systemParams: SystemParams | undefined,
+): ToolExecute {
+  if (!Array.isArray(config.params)) return execute;
+  const params = config.params.map((param) => snapshotParam.parse(param));
+  const needsSystem = params.some(({ source }) => source === 'system');
+  if (needsSystem && !systemParams)
+    throw new TroupeError('tool_unavailable', `\`${name}\` cannot be executed here.`);
+  return async (args, context) => {
+    const system = needsSystem ? await systemParams!.open(context.projectId, context.runId) : {};
+    const hidden = hiddenOf(secretTexts(params, system));
+    const { onRequest } = context;
+    try {
+      const answer = await execute(merged(name, params, args, system), {
+        ...context,
+        ...(onRequest ? { onRequest: (sent) => onRequest(hidden.json(sent as Json) as typeof sent) } : {}),
+      });
+      return typeof answer === 'object' && answer !== null && isHandedOver(answer)
+        ? answer
+        : hidden.json(answer as Json);
+    } catch (error) {
+      if (context.signal.aborted) throw context.signal.reason;
+      // Anew and without its cause, which may have been made from what was given.
+      const code = error instanceof TroupeError ? error.code : 'tool_error';
+      throw new TroupeError(code, hidden.text(messageOf(error)));
+    }
+  };
+}
+
+/** The agent's, then the system's, then defaults. A `default` is always what it is. */
+function merged(name: string, params: SnapshotParam[], args: Json, system: JsonObject): JsonObject {
+  const given: JsonObject = { ...(args as JsonObject) };
+  for (const param of params) {
+    if (param.source === 'default') delete given[param.name];
+    if (param.source === 'system') {
+      delete given[param.name];
+      if (Object.hasOwn(system, param.name)) given[param.name] = system[param.name]!;
+    }
+    if (!Object.hasOwn(given, param.name) && param.default !== undefined) given[param.name] = param.default;
+    if (param.source === 'system' && param.required && !Object.hasOwn(given, param.name)) {
+      throw new TroupeError(
+        'missing_system_param',
+        `The tool "${name}" needs the system parameter "${param.name}", which the run was not given.`,
+      );
+    }
+  }
+  return given;
+}
+
+/** All texts and numbers within what the system gives to this tool, under the parameter's name. */
+function secretTexts(params: SnapshotParam[], system: JsonObject): Map<string, string> {
+  const texts = new Map<string, string>();
+  const note = (label: string, value: Json): void => {
+    if (typeof value === 'string' || typeof value === 'number') {
+      if (String(value).length >= SHORTEST) texts.set(label, String(value));
+    } else if (value !== null && typeof value === 'object') {
+      for (const [key, item] of Object.entries(value)) note(`${label}.${key}`, item);
+    }
+  };
+  for (const { name, source } of params) {
+    if (source === 'system' && Object.hasOwn(system, name)) note(name, system[name]!);
+  }
+  return texts;
+}
+
+/** Somebody else settles the call; there is nothing to hide. */
+function isHandedOver(answer: object): boolean {
+  return Object.getOwnPropertySymbols(answer).length > 0;
+}

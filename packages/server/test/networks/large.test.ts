@@ -1,0 +1,66 @@
+import type { AgentSnapshot, NetworkSnapshot } from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { expect, test } from 'vitest';
+import { contextOf } from '../../src/doors/networks/context.ts';
+import { judge } from '../../src/doors/networks/judge.ts';
+import { placeOf } from '../../src/doors/networks/place.ts';
+import type { RunView } from '../../src/kernel/index.ts';
+import type { StoredMessage } from '../../src/store/index.ts';
+import { compiled, type FixtureTool, MODEL } from './fixture.ts';
+
+/** Every agent has two tools and, where there are as many, routes to ten others. */
+function networkOfSize(agents: number): NetworkSnapshot {
+  const keys = Array.from({ length: agents }, (_, n) => `agent${n}`);
+  const toolKeys = Array.from({ length: 2 * agents }, (_, n) => `tool${n}`);
+  const tool: FixtureTool = {
+    params: [
+      { name: 'q', source: 'agent', required: true, schema: { type: 'string' } },
+      { name: 'tenant', source: 'system', required: true, schema: {} },
+    ],
+  };
+  return compiled(
+    {
+      name: `of ${agents}`,
+      tools: toolKeys.map((key) => ({ key })),
+      agents: keys.map((key, n) => ({
+        key,
+        isDefault: n === 0,
+        prompt: `I am ${key}.`,
+        allowRespond: true,
+        tools: [`tool${2 * n}`, `tool${2 * n + 1}`],
+        routes: Array.from({ length: Math.min(10, agents - 1) }, (_, m) => keys[(n + m + 1) % agents]!),
+      })),
+    },
+    Object.fromEntries(toolKeys.map((key) => [key, tool])),
+  );
+}
+
+/** What the door does in a step, in ms: the median of many. */
+function msPerStep(compiledNetwork: NetworkSnapshot): number {
+  const snapshot = compiledNetwork as unknown as AgentSnapshot;
+  const asked = {
+    id: newId(),
+    seq: 1,
+    role: 'user',
+    content: { text: 'x' },
+    callId: null,
+  } as unknown as StoredMessage;
+  const run = { triggerMessageId: asked.id, trigger: { agent: 'agent0' } } as unknown as RunView['run'];
+  const view = { run, snapshot, transcript: [asked], model: MODEL };
+  const times: number[] = [];
+  for (let n = 0; n < 300; n++) {
+    const began = performance.now();
+    const place = placeOf(view);
+    contextOf(place, view);
+    const action = { type: 'USE_TOOL' as const, tool: 'tool1', params: { q: 'x' } };
+    expect(judge(place.network, 'agent0', { action }, new Set(['tenant'])).status).toBe('ok');
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[150]!;
+}
+
+test('a step in a network of 1,000 agents takes less than a millisecond more than in one of 3', () => {
+  const [small, large] = [networkOfSize(3), networkOfSize(1_000)].map(msPerStep);
+  console.info(`a step: ${small!.toFixed(3)} ms of 3, ${large!.toFixed(3)} ms of 1,000`);
+  expect(large! - small!).toBeLessThan(1);
+});
