@@ -93,15 +93,15 @@ const ways: Record<string, { status: number; code: string | RegExp; wrong: Wrong
   'an id that is none': {
     status: 404,
     code: 'not_found',
-    wrong: (_, endpoint) =>
-      endpoint.params
-        ? {
-            path: scene.pathOf(
-              endpoint,
-              allTo(endpoint, () => '-'),
-            ),
-          }
-        : null,
+    wrong: ({ path }, endpoint) => {
+      if (!endpoint.params) return null;
+      const none = scene.pathOf(
+        endpoint,
+        allTo(endpoint, () => '-'),
+      );
+      // A name may be "-": then what must be asked is looked at first.
+      return { path: none + (/\?.*/.exec(path)?.[0] ?? '') };
+    },
   },
   'ids of nothing': {
     status: 404,

@@ -81,6 +81,7 @@ export class Scene {
     const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
     const agents = [{ key: 'KEY', isDefault: true, allowRespond: true }];
     const { id: network } = await this.done('POST', '/v1/networks', { name: 'n', agents });
+    await this.done('POST', `/v1/networks/${network}/publish`, {});
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
