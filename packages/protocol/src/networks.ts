@@ -594,7 +594,7 @@ export const networkEndpoints = {
     summary: 'Take no new runs',
     scope: 'networks:write',
     params: networkParams,
-    body: z.strictObject({ archived: z.boolean().default(true) }).prefault({}),
+    body: z.strictObject({ archived: z.boolean().default(true) }),
     status: 200,
     response: network,
   }),

@@ -39,7 +39,12 @@ export async function openProxy(target: string, rule: (request: Passing, way: Wa
       body: Buffer.concat(chunks).toString(),
     };
     seen.push(passing);
-    await rule(passing, wayOf(target, passing, response));
+    try {
+      await rule(passing, wayOf(target, passing, response));
+    } catch (error) {
+      // Whoever asked has gone.
+      if (!response.destroyed) throw error;
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

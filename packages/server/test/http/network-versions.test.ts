@@ -180,7 +180,7 @@ test('an archived network is not published; brought back it is what it was', asy
   const back = { archived: false };
   expect(await done('POST', '/v1/networks/rests/archive', back)).toMatchObject({ status: 'draft' });
   await publish('rests');
-  await done('POST', '/v1/networks/rests/archive');
+  await done('POST', '/v1/networks/rests/archive', {});
   expect(await refused('POST', '/v1/networks/rests/rollback', { version: 1 })).toMatchObject({
     code: 'network_archived',
   });
