@@ -88,9 +88,9 @@ it('applies a folder, again and again, in every way of writing it', async () => 
 
 it('the examples of docs/tools.md are true: defined, tried, and called by the demo model', async () => {
   const document = readFileSync(new URL('../../../docs/tools.md', import.meta.url), 'utf8');
-  const [definition, trial, source] = [...document.matchAll(/```json\n([\s\S]+?)```/g)].map(
-    ([, text]) => text!,
-  );
+  const examples = [...document.matchAll(/```json\n([\s\S]+?)```/g)].map(([, text]) => text!);
+  const [definition, trial] = examples;
+  const source = examples.find((text) => text.includes('executionType'));
   const weather = createServer(({ headers }, response) => {
     const now = { temperature: -4, sky: `${headers.authorization?.slice('Bearer '.length)} is clear` };
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ now }));
