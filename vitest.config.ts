@@ -19,7 +19,8 @@ const together = [
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
-  'packages/server/test/spaces/!(company.crash).test.ts',
+  'packages/server/test/{spaces,networks}/!(company.crash|kill.crash).test.ts',
+  'packages/troupe/test/{agents,inbox,networks,nouns,runs,spaces,tools}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];
 /** What does not depend on Postgres need not be run on a second one: what is refused before a statement, the memory of a process. */
@@ -30,7 +31,7 @@ const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash|embedded|process|faults)\/|company\.crash/.test(moduleId);
+      /\/test\/(crash|embedded|process|faults)\/|(company|kill)\.crash/.test(moduleId);
     const sorted = await super.sort(files);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }

@@ -255,7 +255,7 @@ const versionNumber = wholeNumber.positive().max(2_147_483_647);
 const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
 /** A thousand agents with their prompts. */
-const DEFINITION_BYTES = 16_777_216;
+const DEFINITION_BYTES = 4_194_304;
 const edits = [
   'network_archived',
   'key_taken',
@@ -433,7 +433,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: networkParams,
     body: networkAgentDefinition,
-    bodyBytes: 4_194_304,
+    bodyBytes: 2_097_152,
     status: 201,
     response: networkAgent,
     problems: edits,
@@ -456,7 +456,7 @@ export const networkEndpoints = {
     scope: 'networks:write',
     params: agentParams,
     body: agentPatch,
-    bodyBytes: 4_194_304,
+    bodyBytes: 2_097_152,
     status: 200,
     response: networkAgent,
     problems: edits,
