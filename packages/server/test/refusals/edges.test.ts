@@ -67,7 +67,8 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
   let sent = 0;
   for (const endpoint of allEndpoints()) {
     if (!endpoint.body || endpoint.bodyTypes) continue;
-    for (let seed = 1; seed <= 2; seed++) {
+    // One document of a hundred fields is as good as two of ten.
+    for (let seed = 1; seed <= (endpoint.bodyBytes ? 1 : 2); seed++) {
       const sample = sampleOf(new Random(seed), endpoint.body);
       for (const edge of edges) {
         const takes = [...variants(sample, edge)].filter((body) => endpoint.body!.safeParse(body).success);
