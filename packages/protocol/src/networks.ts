@@ -16,7 +16,8 @@ import { endpoint } from './endpoint.ts';
 import { type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
-// Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run.
+// Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run. Long because it is one
+// noun: the document, then what is made of it, then its endpoints, one after the other.
 
 export const networkStatus = z.enum(['draft', 'published', 'archived']);
 export type NetworkStatus = z.infer<typeof networkStatus>;

@@ -5,7 +5,8 @@ import { buildSnapshot, openServer, type TestServer, violations } from '@troupe/
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
-// People, their programs, the spaces they are in and what they have read; with real keys and real tokens.
+// People, their programs, the spaces they are in and what they have read; with real keys and real tokens. Long because one server with its
+// keys and tokens serves all of it.
 
 type Headers = Record<string, string>;
 type Page<Item> = { data: Item[]; nextCursor: string | null };

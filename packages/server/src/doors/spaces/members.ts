@@ -2,7 +2,8 @@ import type { EntityType, NewMember } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { getSpace, noSuchMember, type Parts, refusalOf, type Who } from './spaces.ts';
+import type { Parts, Who } from './parts.ts';
+import { getSpace, noSuchMember, refusalOf } from './spaces.ts';
 
 export interface MembersAsked {
   type?: EntityType | undefined;

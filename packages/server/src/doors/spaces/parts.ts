@@ -8,10 +8,7 @@ export interface Parts {
 }
 
 /** Whoever acts: a project, and the person where it is one. */
-export interface Who {
-  project: string;
-  entityId: string | null;
-}
+export type Who = store.SpaceScope;
 
 /** A person reaches the spaces that they are a member of; for anybody else there is no such space. */
 export async function reach(db: store.Database, who: Who, space: string) {

@@ -287,7 +287,7 @@ function instructions({ context, mayWait }: PromptInput): string {
 
 // ---- pieces
 
-export function shortId(id: string): string {
+function shortId(id: string): string {
   // The front of an id is the time: messages of the same minute share it.
   return id.slice(-8);
 }

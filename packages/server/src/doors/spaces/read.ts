@@ -1,7 +1,8 @@
 import { notFound, Refusal } from '../../base/index.ts';
 import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { getSpace, type Parts, type Who } from './spaces.ts';
+import type { Parts, Who } from './parts.ts';
+import { getSpace } from './spaces.ts';
 
 // What people do in a space without saying anything.
 

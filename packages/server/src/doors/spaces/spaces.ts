@@ -1,15 +1,8 @@
 import type { NewSpace, SpacePatch } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
-import { type Kernel, patiently } from '../../kernel/index.ts';
+import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-
-/** Whoever acts: a project, and the person where it is one. A person reaches the spaces that they are in. */
-export type Who = store.SpaceScope;
-
-export interface Parts {
-  db: store.Database;
-  kernel: Kernel;
-}
+import type { Parts, Who } from './parts.ts';
 
 /** A run may begin while the others are stopped; then they are stopped again. */
 const DELETE_TRIES = 20;

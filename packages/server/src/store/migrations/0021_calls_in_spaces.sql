@@ -26,10 +26,12 @@ begin
     select r.space_id from troupe.runs r where r.id = any(p_runs)
     union select r.active_space_id from troupe.runs r where r.id = any(p_runs)
     union select (c.shown->>'spaceId')::uuid from troupe.tool_calls c where c.run_id = any(p_runs) and c.shown is not null and c.status in ('requested', 'running', 'in_doubt')
+    union select troupe.space_of_call(c.run_id, c.call_id) from troupe.tool_calls c where c.run_id = any(p_runs) and c.tool = 'send_message' and c.status in ('requested', 'running', 'in_doubt')
+    union select x.space_id from troupe.run_shown x where x.run_id = any(p_runs)
     union select unnest(p_spaces)) order by t.id for no key update;
 end $$;
 
--- As before (0005); a call that is not open is told apart, and spaces are locked before they are told.
+-- As before (0005); a call that is not open is told apart, and spaces are locked before they are told, also of what will not be said.
 create or replace function troupe.steps(
   p_worker uuid, p_count int[], p_order int[], p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[],
   p_messages int[], p_events int[], p_ends boolean[],
@@ -71,7 +73,11 @@ begin
     raise exception 'troupe.steps: somebody else has a run' using errcode = 'TR001';
   end if;
 
-  -- Where spaces are told of an end, they come before the threads of runs.
+  -- What was to be said and will not be is told as well. Any call that went wrong may be such a one: that is seldom, and asking costs little.
+  if x_item is not null and ('completed' <> any(x_status) or x_output @> '[{"success": false}]') then
+    told := p_run;
+  end if;
+  -- Where spaces are told of something, they come before the threads of runs.
   if told is not null then
     perform troupe.lock_spaces(told, null);
   end if;
@@ -178,7 +184,7 @@ declare
   v_run uuid; v_thread uuid; v_epoch int; v_version int; v_step int; v_now int; v_input bigint; v_output bigint; v_cost bigint; v_leaver uuid;
   v_mode text; v_when text; v_extra jsonb; v_id uuid; v_role troupe.message_role; v_json jsonb; v_error jsonb; v_text text; v_tool text;
   v_effect troupe.tool_effect; v_status troupe.call_status; v_number int; v_seq bigint; v_first float8; v_last float8; v_begin float8;
-  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}';
+  message_base bigint; event_base bigint; verdict jsonb; opened int[]; steered int[]; replies boolean; told uuid[] := '{}'; places uuid[] := '{}'; entered uuid[];
   r record;
 begin
   -- 1. Rows of runs that may change, in the order of their ids; what they show decides what becomes of the item.
@@ -225,13 +231,20 @@ begin
   -- Spaces that are told of runs or of calls, before anything fires what tells them.
   for i in 1 .. n loop
     for k in coalesce(change_upto[i - 1], 0) + 1 .. change_upto[i] loop
-      if change_extra[k] ? 'shown' then
+      if change_extra[k] ? 'shown' or change_status[k] in ('failed', 'canceled', 'expired', 'in_doubt') or change_output[k] @> '{"success": false}' then
         told := told || p_run[i];
       end if;
     end loop;
+    entered := '{}';
     for k in coalesce(call_upto[i - 1], 0) + 1 .. call_upto[i] loop
       if call_extra[k] ? 'shown' then
         places := places || (call_extra[k]->'shown'->>'spaceId')::uuid;
+      end if;
+      -- What will not be said is told where it would have been: see space_of_call.
+      if call_tool[k] = 'enter_space' and call_args[k]->>'spaceId' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        entered := entered || (call_args[k]->>'spaceId')::uuid;
+      elsif call_tool[k] = 'send_message' and call_status[k] = 'failed' then
+        told := told || p_run[i]; places := places || entered;
       end if;
     end loop;
   end loop;
