@@ -56,6 +56,28 @@ export const networkPolicy = z.strictObject({
     .max(30 * 86_400_000)
     .default(86_400_000),
   tokens: z.number().int().positive().nullable().describe('Of the whole run; null: no limit.').default(null),
+  maxTasks: z.number().int().min(1).max(200).describe('Tasks that one answer may give.').default(20),
+  taskSteps: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .describe('Model calls of a task that was delegated to an agent.')
+    .default(10),
+  taskDepth: z
+    .number()
+    .int()
+    .min(1)
+    .max(20)
+    .describe('How deep tasks may be nested: delegated ones, networks and agents that are called as tools.')
+    .default(3),
+  runTasks: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .describe('Such tasks in all that may follow from one run, those of its tasks included.')
+    .default(100),
 });
 export type NetworkPolicy = z.infer<typeof networkPolicy>;
 
@@ -132,6 +154,10 @@ export const networkAgentDefinition = z.strictObject({
   prompt: z.string().max(1_000_000).default(''),
   modelId: id.nullable().default(null),
   allowRespond: z.boolean().default(false),
+  allowTaskGroup: z
+    .boolean()
+    .describe('Whether it may give tasks to the agents that its routes lead to, and go on when all are done.')
+    .default(false),
   isDefault: z.boolean().describe('Where runs begin. At most one.').default(false),
   tools: z.array(networkKey).max(2000).describe('Keys of tools of the network.').default([]),
   routes: z.array(networkKey).max(2000).describe('Keys of the agents that it may hand over to.').default([]),
@@ -212,16 +238,34 @@ export const networkFile = z.strictObject({
 });
 export type NetworkFile = z.infer<typeof networkFile>;
 
+const useTool = z.strictObject({
+  type: z.literal('USE_TOOL'),
+  tool: z.string().max(200),
+  params: jsonObject.default({}),
+});
+
+/** A part of a group: a tool, or an agent that works on an assignment in a run of its own. */
+export const networkTask = z.discriminatedUnion('type', [
+  useTool,
+  z.strictObject({
+    type: z.literal('DELEGATE'),
+    agent: z.string().max(200),
+    assignment: z.string().max(1_000_000),
+    context: z.json().optional(),
+  }),
+]);
+export type NetworkTask = z.infer<typeof networkTask>;
+
 /** A decision of an agent, as the runtime judges it. */
 export const instruction = z.strictObject({
   reasoning: z.string().max(100_000).optional(),
   action: z.discriminatedUnion('type', [
     z.strictObject({ type: z.literal('RESPOND'), payload: z.json() }),
-    z.strictObject({
-      type: z.literal('USE_TOOL'),
-      tool: z.string().max(200),
-      params: jsonObject.default({}),
-    }),
+    z
+      .strictObject({ type: z.literal('TASK_RESPOND'), payload: z.json() })
+      .describe('What an agent answers that was given a task.'),
+    useTool,
+    z.strictObject({ type: z.literal('TASK_GROUP'), tasks: z.array(networkTask).min(1).max(1000) }),
     z.strictObject({
       type: z.literal('ROUTE_TO_AGENT'),
       agent: z.string().max(200),
@@ -231,7 +275,7 @@ export const instruction = z.strictObject({
 });
 export type Instruction = z.infer<typeof instruction>;
 
-export const verdict = z.object({
+const judged = z.object({
   status: z
     .enum(['ok', 'retry', 'error'])
     .describe(
@@ -244,6 +288,9 @@ export const verdict = z.object({
   params: jsonObject
     .describe('What the agent gave, as it would be called with; never what the system gives.')
     .optional(),
+});
+export const verdict = judged.extend({
+  tasks: z.array(judged).describe('Of a group: task by task. The group is as its worst.').optional(),
 });
 export type Verdict = z.infer<typeof verdict>;
 
@@ -287,6 +334,7 @@ const agentPatch = z.strictObject({
   prompt: z.string().max(1_000_000).optional(),
   modelId: id.nullable().optional(),
   allowRespond: z.boolean().optional(),
+  allowTaskGroup: z.boolean().optional(),
   isDefault: z.boolean().optional(),
   metadata: metadata.optional(),
 });
@@ -656,6 +704,7 @@ export const networkEndpoints = {
       version: versionNumber.optional(),
       agent: z.string().max(64),
       instruction,
+      delegated: z.boolean().describe('As in a task that the agent was given.').default(false),
       systemParams,
     }),
     status: 200,
@@ -672,6 +721,7 @@ export const networkEndpoints = {
     body: z.strictObject({
       version: versionNumber.optional(),
       agent: z.string().max(64).optional(),
+      delegated: z.boolean().describe('As in a task that the agent was given.').default(false),
       input: z.union([z.string().max(1_000_000), jsonObject]).default(''),
     }),
     status: 200,

@@ -18,7 +18,7 @@ export const runStatus = z.enum([
 ]);
 export type RunStatus = z.infer<typeof runStatus>;
 
-export const cancelReason = z.enum(['user', 'absorbed', 'timeout', 'budget', 'superseded']);
+export const cancelReason = z.enum(['user', 'absorbed', 'timeout', 'budget', 'superseded', 'parent']);
 export type CancelReason = z.infer<typeof cancelReason>;
 
 export const runError = z.object({
@@ -90,8 +90,12 @@ export const run = z.object({
   cancelReason: cancelReason
     .nullable()
     .describe(
-      '`user`: somebody canceled it. `absorbed`: another run answers its message too. `timeout`, `budget`: a limit. `superseded`: a message interrupted it.',
+      '`user`: somebody canceled it. `absorbed`: another run answers its message too. `timeout`, `budget`: a limit. `superseded`: a message interrupted it. `parent`: the call that waited for it was settled without it.',
     ),
+  parentRunId: id
+    .nullable()
+    .describe('The run whose call began it and waits for it; null where nobody’s call does.'),
+  parentCallId: z.string().nullable().describe('That call: it is settled when this run ends.'),
   absorbedBy: id.nullable().describe('The run that took it over.'),
   metadata: jsonObject.describe(
     '`waitState`, where it waits for a reply: for whom, since when, and what came.',
@@ -120,7 +124,7 @@ export const runStep = z.object({
   decision: z
     .json()
     .describe(
-      'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`.',
+      'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`; of tasks, one `{ type: "TASK_GROUP", tasks }` with a list of these.',
     ),
 });
 export type RunStep = z.infer<typeof runStep>;
@@ -138,6 +142,7 @@ export const runEndpoints = {
       status: runStatus.optional(),
       agentId: id.optional(),
       sessionId: id.optional(),
+      parentRunId: id.describe('Those that calls of this run began.').optional(),
     }),
     status: 200,
     response: page(run),

@@ -166,6 +166,8 @@ export const networkGraph = z.strictObject({
       prompt: z.string(),
       models: z.array(snapshotModel).min(1),
       allowRespond: z.boolean(),
+      /** Absent: no. */
+      allowTaskGroup: z.literal(true).optional(),
       equippedTools: z.array(z.string()),
       allowedRoutes: z.array(z.string()),
       metadata: jsonObject,

@@ -48,7 +48,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   };
   const kind = executionType ? KIND[executionType] : given.kind;
-  if (!kind) refuse('kind', 'is required: http, client, ui, static or echo');
+  if (!kind) refuse('kind', 'is required: http, client, ui, static, echo, network or agent');
   if (executionType && given.kind && given.kind !== kind)
     refuse('kind', `is not what executionType says, ${kind}`);
   if (visibility && given.visible !== undefined)
@@ -64,8 +64,9 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
   return Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined));
 }
 
-/** Reading again changes nothing, by what the methods mean; anything else may. */
-export function defaultEffect(kind: string, method: string): 'pure' | 'once' {
+/** Reading again changes nothing, by what the methods mean; a run is begun once however often it is asked for; anything else may. */
+export function defaultEffect(kind: string, method: string): 'pure' | 'idempotent' | 'once' {
+  if (kind === 'network' || kind === 'agent') return 'idempotent';
   return kind === 'static' || kind === 'echo' || (kind === 'http' && ['GET', 'HEAD'].includes(method))
     ? 'pure'
     : 'once';

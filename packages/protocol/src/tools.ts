@@ -3,12 +3,12 @@ import { toolName } from './agents.ts';
 import { id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
-import { toolParam } from './networks.ts';
+import { networkKey, toolParam } from './networks.ts';
 import { toolEffect } from './tool-calls.ts';
 import { fromSource, sourceFields } from './tool-source.ts';
 
-/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. */
-export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo']);
+/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. `network`, `agent`: a run of one. */
+export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'network', 'agent']);
 export type ToolKind = z.infer<typeof toolKind>;
 
 const oneLineText = z.string().max(8_000).regex(oneLine, 'must be one line');
@@ -43,6 +43,20 @@ export const toolResponse = z.strictObject({
   as: z.enum(['auto', 'json', 'text']).default('auto'),
 });
 export type ToolResponse = z.infer<typeof toolResponse>;
+
+/** The network that a call runs. Its input is what the model gives: `input` alone as it is, else all of it as an object. */
+export const toolNetwork = z.strictObject({
+  network: z.string().min(1).max(200).describe('Its id or its name.'),
+  version: z.number().int().positive().max(2_147_483_647).describe('Left out: the current one.').optional(),
+  agent: networkKey.describe('Where it begins; left out: its default agent.').optional(),
+});
+export type ToolNetwork = z.infer<typeof toolNetwork>;
+
+/** The agent that a call asks. */
+export const toolAgent = z.strictObject({
+  agent: z.string().min(1).max(200).describe('Its id or its name.'),
+});
+export type ToolAgent = z.infer<typeof toolAgent>;
 
 /** For whoever shows calls to people. */
 export const toolDisplay = z.strictObject(
@@ -97,6 +111,9 @@ export const toolDefinition = z.strictObject({
   /** What is sent (`http`), and what of the answer is given to the model. */
   request: toolRequest.nullable().default(null),
   response: toolResponse.nullable().default(null),
+  /** What is run (`network`), who is asked (`agent`). */
+  network: toolNetwork.nullable().default(null),
+  agent: toolAgent.nullable().default(null),
   display: toolDisplay.prefault({}),
   metadata: metadata.default({}),
 });
@@ -115,7 +132,7 @@ export const newTool = z
       /** Absent: made of those of `params` that the agent gives. */
       inputSchema: jsonObject.optional(),
       params: field.params,
-      /** Absent: `pure` for GET, HEAD, static and echo tools, otherwise `once`. */
+      /** Absent: `pure` for GET, HEAD, static and echo tools, `idempotent` for network and agent tools, otherwise `once`. */
       effect: toolEffect.optional(),
       approval: field.approval,
       /** Absent: true for `ui`. */
@@ -127,6 +144,8 @@ export const newTool = z
       output: json.optional(),
       request: toolRequest.optional(),
       response: field.response,
+      network: field.network,
+      agent: field.agent,
       display: field.display,
       metadata: field.metadata,
       ...sourceFields,
@@ -164,6 +183,8 @@ export const toolPatch = z.strictObject({
   output: json.optional(),
   request: toolRequest.optional(),
   response: toolResponse.nullable().optional(),
+  network: toolNetwork.optional(),
+  agent: toolAgent.optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
 });

@@ -55,6 +55,15 @@ const CHECKS: Record<string, string> = {
   'a wait for a reply has no call that waits for it': `
     select w.run_id, w.call_id from troupe.reply_waits w left join troupe.tool_calls c on c.run_id = w.run_id and c.call_id = w.call_id
     where c.waits_for is null or c.waits_for::text <> 'reply'`,
+  'a call waits for a run that has ended, and nobody will look': `
+    select c.run_id, c.call_id, r.id, r.status from troupe.tool_calls c join troupe.runs r on r.parent_run_id = c.run_id and r.parent_call_id = c.call_id
+    where c.waits_for = 'task' and r.status in ('completed', 'failed', 'canceled')
+      and not exists (select from troupe.joins j where j.run_id = c.run_id and j.call_id = c.call_id)`,
+  'a run works for a call that waits no longer, and nobody will look': `
+    select r.id, r.status from troupe.runs r left join troupe.tool_calls c on c.run_id = r.parent_run_id and c.call_id = r.parent_call_id
+    where r.parent_call_id is not null and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply') and c.waits_for is distinct from 'task'
+      and not exists (select from troupe.joins j where j.run_id = r.parent_run_id and j.call_id = r.parent_call_id) and not exists (
+      select from troupe.events x where x.thread_id = r.thread_id and x.run_id = r.id and x.type = 'run.queued' and x.data->>'retry' = 'true')`,
   // The head says how far a run has come; the row takes that over when the worker leaves it, or the next one takes it up.
   'steps are not counted one by one': `
     select r.id, r.status, r.step, h.step as head, count(s.step) from troupe.runs r left join troupe.run_heads h on h.run_id = r.id

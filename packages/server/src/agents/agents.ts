@@ -10,6 +10,7 @@ import {
   readAgent,
   setAgentStatus,
   type Transaction,
+  toolsThatName,
   usesOfAgent,
 } from '../store/index.ts';
 import { addAgent, changeAgent, changing, reread } from './change.ts';
@@ -84,7 +85,10 @@ export async function setStatus(
 ): Promise<AgentRow> {
   if (row.status === status) return row;
   if (status === 'archived') {
-    const uses = await usesOfAgent(transaction, row.id);
+    const uses = [
+      ...(await usesOfAgent(transaction, row.id)),
+      ...(await toolsThatName(transaction, author.project, 'agent', row)),
+    ];
     if (uses.length > 0) throw agentInUse(uses);
   }
   await setAgentStatus(transaction, row.id, status);

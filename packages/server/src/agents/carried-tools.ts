@@ -23,9 +23,18 @@ export async function toolsOf(
 
 /** As a run gets it. Secrets are named in it, never contained. */
 export function toSnapshotTool(row: ToolRow): SnapshotTool {
-  const { request, response, output, outputSchema, timeoutMs, deadlineMs } = row.config;
+  const { request, response, output, outputSchema, network, agent, timeoutMs, deadlineMs } = row.config;
   const outside = row.kind === 'client' || row.kind === 'ui';
-  const config = { toolId: row.id, version: row.version, request, response, output, outputSchema };
+  const config = {
+    toolId: row.id,
+    version: row.version,
+    request,
+    response,
+    output,
+    outputSchema,
+    network,
+    agent,
+  };
   return snapshotTool.parse({
     name: row.name,
     description: row.description,

@@ -1,6 +1,16 @@
 import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protocol';
 import { isId, notFound, Refusal } from '../base/index.ts';
-import { type Database, readAgent, type Standing, saveSnapshot, standingOf } from '../store/index.ts';
+import {
+  type AgentRow,
+  type Database,
+  readAgent,
+  type Standing,
+  saveSnapshot,
+  saveSnapshotWithin,
+  standingOf,
+  type Transaction,
+  usableModels,
+} from '../store/index.ts';
 import { findCapability } from './capabilities/index.ts';
 import { allOf } from './carried.ts';
 import { toolsOf } from './carried-tools.ts';
@@ -131,10 +141,40 @@ async function compileNow(
 ): Promise<{ snapshot: AgentSnapshot; version: number }> {
   const row = await readAgent(db.rows, project, agentId);
   if (!row) throw notFound('agent');
+  return { snapshot: await compileRow(db.rows, project, row, models), version: row.version };
+}
+
+async function compileRow(
+  rows: Transaction,
+  project: string,
+  row: AgentRow,
+  models: SnapshotModel[],
+): Promise<AgentSnapshot> {
   const definition = definitionOf(row);
-  const tools = await toolsOf(db.rows, project, definition.tools);
+  const tools = await toolsOf(rows, project, definition.tools);
   const capabilities = allOf(definition.capabilities, findCapability);
-  return { snapshot: compileAgent(definition, { capabilities, tools, models }), version: row.version };
+  return compileAgent(definition, { capabilities, tools, models });
+}
+
+/** What a message to the agent would run with now, stored within a transaction: for what is to stay with it. */
+export async function pinAgent(
+  rows: Transaction,
+  project: string,
+  agentId: string,
+): Promise<Pick<Current, 'snapshotId' | 'entityId' | 'name' | 'historyMessages' | 'wallMs'>> {
+  const row = await readAgent(rows, project, agentId);
+  if (!row) throw notFound('agent');
+  const { defaultModelId, fallbackModelIds } = definitionOf(row);
+  const ids = [defaultModelId, ...fallbackModelIds].filter((id) => id !== null);
+  const models = resolveModels(
+    [],
+    { defaultModelId, fallbackModelIds },
+    await usableModels(rows, project, ids),
+  );
+  const snapshot = await compileRow(rows, project, row, models);
+  const { historyMessages, wallMs } = snapshot.limits;
+  const snapshotId = await saveSnapshotWithin(rows, project, snapshot);
+  return { snapshotId, entityId: row.entity_id, name: row.name, historyMessages, wallMs };
 }
 
 function storedOf(db: Database): Map<string, Stored> {

@@ -12,7 +12,7 @@ export {
   listCapabilities,
 } from './capabilities/index.ts';
 export { compileAgent } from './compile.ts';
-export { type Current, previewAgent, snapshotAnyway, snapshotFor } from './current.ts';
+export { type Current, pinAgent, previewAgent, snapshotAnyway, snapshotFor } from './current.ts';
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent, readDocument } from './files/index.ts';

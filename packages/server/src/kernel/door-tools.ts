@@ -1,4 +1,4 @@
-import type { AgentSnapshot } from '@troupe/protocol';
+import type { AgentSnapshot, SnapshotTool } from '@troupe/protocol';
 import type { Door } from './door.ts';
 
 /**
@@ -17,11 +17,15 @@ export class DoorTools {
     }
     let merged = ofDoor.get(snapshot);
     if (!merged) {
-      const brought = door.tools(snapshot);
-      const names = new Set(brought.map(({ name }) => name));
-      merged = { ...snapshot, tools: [...brought, ...snapshot.tools.filter(({ name }) => !names.has(name))] };
+      merged = withBrought(snapshot, door.tools(snapshot));
       ofDoor.set(snapshot, merged);
     }
     return merged;
   }
+}
+
+function withBrought(snapshot: AgentSnapshot, brought: SnapshotTool[]): AgentSnapshot {
+  if (brought.length === 0) return snapshot;
+  const names = new Set(brought.map(({ name }) => name));
+  return { ...snapshot, tools: [...brought, ...snapshot.tools.filter(({ name }) => !names.has(name))] };
 }

@@ -3,6 +3,7 @@ import { type Logger, newId, TroupeError } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { type Commits, createCommits } from './commits.ts';
 import type { Door, LivePiece } from './door.ts';
+import { Joins } from './joins.ts';
 import type { Ended } from './loop.ts';
 import { runsStarted, toolCalls } from './meters.ts';
 import { patiently } from './patiently.ts';
@@ -44,6 +45,8 @@ export interface Onlooker {
 }
 
 const END_POLL_MS = 250;
+/** What begins a run that a call waits for. */
+const TASK = 'task';
 
 /**
  * What a process can do to runs. Every action is one statement; a process that also works (`work`) takes runs itself,
@@ -54,6 +57,7 @@ export class Kernel {
   readonly #logger: Logger;
   readonly #probe: Probe | undefined;
   readonly #commits: Commits;
+  readonly #joins: Joins;
   readonly #ends = new Map<string, Set<(ended: Ended) => void>>();
   #worker: Worker | null = null;
   #signals: Signals | null = null;
@@ -64,6 +68,18 @@ export class Kernel {
     this.#logger = options.logger;
     this.#probe = options.probe;
     this.#commits = createCommits(options.db, options);
+    this.#joins = new Joins(options.db, {
+      logger: options.logger,
+      onSettled: (thread, queued) => {
+        if (queued) this.#hintQueued();
+        this.#onlooker?.onTouched(thread);
+      },
+      onCanceled: (run, thread) => {
+        this.hint({ runs: [run] });
+        this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
+        this.#onlooker?.onTouched(thread);
+      },
+    });
   }
 
   /** Connects for hints without working: for a process that only serves. */
@@ -92,7 +108,12 @@ export class Kernel {
         this.#onlooker?.onTouched(run.threadId);
         for (const thread of threads) this.#onlooker?.onTouched(thread);
       },
-      onEnded: (run, ended) => this.#tellEnd(run, ended),
+      onEnded: (run, ended) => {
+        this.#tellEnd(run.id, ended);
+        // What ends well has nobody left that it waits for; only a child has somebody who waits for it.
+        if (ended.status !== 'completed' || run.triggerType === TASK) this.#joins.soon();
+      },
+      onSwept: () => this.#joins.soon(),
     });
     worker.signals.listen((hints) => this.#onlooker?.onHints(hints));
     await worker.start();
@@ -127,6 +148,7 @@ export class Kernel {
   }): void {
     if (started > 0) runsStarted.add(started);
     if (runs.length > 0) this.hint({ runs });
+    if (runs.length > 0) this.#joins.soon();
     if (queued) this.#hintQueued();
   }
 
@@ -155,6 +177,16 @@ export class Kernel {
     if (started.ok && run && !started.duplicate) runsStarted.add(1);
     if (started.ok) this.#onlooker?.onTouched(started.thread);
     return started;
+  }
+
+  /** Begins a run that a call of another one waits for; the call is settled when it ends. */
+  async beginChild(child: store.NewChild): Promise<store.BegunChild> {
+    const begun = await patiently(() => store.beginChild(this.#db, child));
+    if (!begun.ok) return begun;
+    if (!begun.duplicate) runsStarted.add(1);
+    this.#hintQueued();
+    for (const thread of [begun.parentThread, begun.thread]) this.#onlooker?.onTouched(thread);
+    return begun;
   }
 
   /** A message to a serial thread: starts a run, or does what the policy says where one is at work. */
@@ -211,6 +243,7 @@ export class Kernel {
   ): Promise<store.Canceled> {
     const canceled = await patiently(() => store.cancel(this.#db, run, reason, by));
     if (canceled.ok) {
+      this.#joins.soon();
       this.hint({ runs: [run], queued: true });
       this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
     }
@@ -222,6 +255,7 @@ export class Kernel {
   async absorb(target: string, by: { run: string; worker: string; epoch: number }): Promise<store.Absorbed> {
     const absorbed = await patiently(() => store.absorb(this.#db, target, by));
     if (absorbed.ok) this.hint({ runs: [target], queued: true });
+    if (absorbed.ok) this.#joins.soon();
     if (absorbed.ok) this.#onlooker?.onTouched(absorbed.thread);
     return absorbed;
   }
@@ -318,6 +352,7 @@ export class Kernel {
 
   async close(): Promise<void> {
     await this.#worker?.drain();
+    await this.#joins.close();
     await this.#signals?.close();
     this.#commits.close();
   }

@@ -5,14 +5,22 @@ import type { Probe } from './probe.ts';
 const EVERY_MS = 500;
 const MOST = 100;
 
+export interface SweeperOptions {
+  logger: Logger;
+  probe: Probe | undefined;
+  onQueued(): void;
+  /** After each time. */
+  onSwept(): void;
+}
+
 /** Ends what has waited too long. Every worker sweeps; rows under somebody's lock are skipped, so they do not get in each other's way. */
 export class Sweeper {
   readonly #db: Database;
-  readonly #options: { logger: Logger; probe: Probe | undefined; onQueued(): void };
+  readonly #options: SweeperOptions;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(db: Database, options: { logger: Logger; probe: Probe | undefined; onQueued(): void }) {
+  constructor(db: Database, options: SweeperOptions) {
     this.#db = db;
     this.#options = options;
   }
@@ -33,8 +41,9 @@ export class Sweeper {
     } catch (error) {
       logger.debug({ error: messageOf(error) }, 'sweep failed');
     }
-    if (!this.#stopped)
-      this.#timer = setTimeout(() => void this.#sweep(), full ? 1 : EVERY_MS * (0.8 + Math.random() * 0.4));
+    if (this.#stopped) return;
+    this.#options.onSwept();
+    this.#timer = setTimeout(() => void this.#sweep(), full ? 1 : EVERY_MS * (0.8 + Math.random() * 0.4));
   }
 
   stop(): void {

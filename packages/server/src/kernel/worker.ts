@@ -42,7 +42,9 @@ export interface WorkerOptions {
   onLive?: LoopDependencies['onLive'];
   onSaid?: LoopDependencies['onSaid'];
   /** A run left this worker for good. */
-  onEnded?: (run: string, ended: Ended) => void;
+  onEnded?: (run: ClaimedRun, ended: Ended) => void;
+  /** From time to time, after what waited too long was ended. */
+  onSwept?: () => void;
 }
 
 const POLL_MS = 250;
@@ -113,6 +115,7 @@ export class Worker {
       logger: this.#logger,
       probe: options.probe,
       onQueued: () => this.wake(),
+      onSwept: () => options.onSwept?.(),
     });
     this.#dependencies = {
       incarnation: this.incarnation,
@@ -273,7 +276,7 @@ export class Worker {
       door,
       this.#dependencies,
       (how, ended, promoted) => {
-        this.#gone(run.id, how, ended, promoted);
+        this.#gone(run, how, ended, promoted);
         if (door.live) this.#options.onSaid?.(run, null);
         this.#options.onTouched?.(run, loop.threads);
       },
@@ -298,8 +301,8 @@ export class Worker {
     }
   }
 
-  #gone(run: string, how: GoneHow, ended: Ended | null, promoted: boolean): void {
-    this.#loops.delete(run);
+  #gone(run: ClaimedRun, how: GoneHow, ended: Ended | null, promoted: boolean): void {
+    this.#loops.delete(run.id);
     if (ended) {
       runsEnded.add(1, ended.status);
       this.#options.onEnded?.(run, ended);

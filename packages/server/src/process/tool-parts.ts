@@ -2,7 +2,8 @@ import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
 import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
 import { fileType } from '../base/index.ts';
-import { sealedName } from '../doors/networks/index.ts';
+import { delegateTask, networkTask, sealedName } from '../doors/networks/index.ts';
+import { agentTask } from '../doors/sessions/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
@@ -30,7 +31,7 @@ export function toolParts(
     outgoing,
     findings: findingsIn(db),
     systemParams: systemParamsOf(db, encryption),
-    ...(kernel ? { ofDoors: spaceActs({ db, kernel }) } : {}),
+    ...(kernel ? { ofDoors: spaceActs({ db, kernel }), tasks: tasksOf({ db, kernel, encryption }) } : {}),
   };
 }
 
@@ -86,6 +87,10 @@ function systemParamsOf(db: store.Database, encryption: Encryption): SystemParam
       return sealed === null ? {} : JSON.parse(encryption.open(project, sealedName(run), sealed));
     },
   };
+}
+
+function tasksOf(parts: { db: store.Database; kernel: Kernel; encryption: Encryption }): ToolParts['tasks'] {
+  return { network: networkTask(parts), agent: agentTask(parts), delegate: delegateTask(parts) };
 }
 
 function todosOf(db: store.Database): Todos {

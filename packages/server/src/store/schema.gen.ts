@@ -193,6 +193,12 @@ export interface IdempotencyKeys {
   created_at: Timestamp<undefined>;
 }
 
+export interface Joins {
+  id: Generated<number>;
+  run_id: string;
+  call_id: string;
+}
+
 export interface LlmModels {
   id: string;
   project_id: string;
@@ -286,6 +292,7 @@ export interface NetworkAgents {
   allow_respond: Generated<boolean>;
   is_default: Generated<boolean>;
   metadata: JsonColumn<undefined>;
+  allow_task_group: Generated<boolean>;
 }
 
 export interface NetworkRoutes {
@@ -453,7 +460,7 @@ export interface Runs {
   budget_ids: string[] | null;
   outcome: JsonColumn<null | undefined>;
   error: JsonColumn<null | undefined>;
-  cancel_reason: 'user' | 'absorbed' | 'timeout' | 'budget' | 'superseded' | null;
+  cancel_reason: 'user' | 'absorbed' | 'timeout' | 'budget' | 'superseded' | 'parent' | null;
   absorbed_by: string | null;
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
@@ -469,6 +476,7 @@ export interface Runs {
   network_id: string | null;
   network_version: number | null;
   sealed: JsonColumn<null | undefined>;
+  parent_call_id: string | null;
 }
 
 export interface Secrets {
@@ -595,6 +603,7 @@ export interface DB {
   folded_messages: FoldedMessages;
   goals: Goals;
   idempotency_keys: IdempotencyKeys;
+  joins: Joins;
   llm_models: LlmModels;
   llm_providers: LlmProviders;
   memberships: Memberships;

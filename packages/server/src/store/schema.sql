@@ -3,7 +3,7 @@ set check_function_bodies = off;
 create schema troupe;
 
 create type troupe.call_status as enum ('requested', 'running', 'completed', 'failed', 'canceled', 'expired', 'in_doubt');
-create type troupe.cancel_reason as enum ('user', 'absorbed', 'timeout', 'budget', 'superseded');
+create type troupe.cancel_reason as enum ('user', 'absorbed', 'timeout', 'budget', 'superseded', 'parent');
 create type troupe.message_role as enum ('user', 'assistant', 'tool_call', 'tool_result', 'system');
 create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'waiting_reply', 'completed', 'failed', 'canceled');
 create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
@@ -254,6 +254,13 @@ create table troupe.idempotency_keys (
   constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
 );
 
+create table troupe.joins (
+  id bigint not null generated always as identity,
+  run_id uuid not null,
+  call_id text not null,
+  constraint joins_pkey PRIMARY KEY (id)
+);
+
 create table troupe.llm_models (
   id uuid not null,
   project_id uuid not null,
@@ -368,6 +375,7 @@ create table troupe.network_agents (
   allow_respond boolean not null default false,
   is_default boolean not null default false,
   metadata jsonb not null default '{}'::jsonb,
+  allow_task_group boolean not null default false,
   constraint network_agents_pkey PRIMARY KEY (id),
   constraint network_agents_network_id_id_key UNIQUE (network_id, id),
   constraint network_agents_key_check CHECK ((key ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$'::text))
@@ -576,6 +584,7 @@ create table troupe.runs (
   network_id uuid,
   network_version integer,
   sealed jsonb,
+  parent_call_id text,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -1085,6 +1094,58 @@ CREATE OR REPLACE FUNCTION troupe.audit_is_final()
 AS $function$
 begin
   raise exception 'the audit log is only added to' using errcode = 'insufficient_privilege';
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.begin_child(p_parent uuid, p_call text, p_epoch integer, p_worker uuid, p_deadline_ms bigint, p_most jsonb, p_item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; child uuid := (p_item->'run'->>'id')::uuid; depth int; started jsonb;
+begin
+  -- As `start` does; before the first row, so that it waits for nobody with a row in its hands.
+  lock table troupe.runs in row exclusive mode;
+  select * into r from troupe.runs x where x.id = p_parent for no key update;
+  if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_parent], null);
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
+  if exists (select from troupe.runs x where x.id = child) then
+    return jsonb_build_object('ok', true, 'duplicate', true, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id);
+  elsif c.status is distinct from 'running' then
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
+  end if;
+  with recursive line as (
+    select r.parent_run_id as above, r.parent_call_id as call, 1 as deep
+    union all
+    select x.parent_run_id, x.parent_call_id, l.deep + 1 from line l join troupe.runs x on x.id = l.above where l.call is not null and l.deep < 1000)
+  select max(l.deep) into depth from line l;
+  if depth > (p_most->>'depth')::int then
+    return jsonb_build_object('ok', false, 'code', 'task_depth', 'limit', p_most->'depth');
+  end if;
+  -- Two that begin the last one at the same time count one after the other. After calls, before threads, as everywhere.
+  perform pg_advisory_xact_lock(27, hashtext(r.root_run_id::text));
+  if (select count(*) from troupe.runs x where x.root_run_id = r.root_run_id and x.parent_call_id is not null) >= (p_most->>'runs')::int then
+    return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most->'runs');
+  end if;
+  started := troupe.start_networks(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
+    || jsonb_build_object('parent', p_parent, 'root', r.root_run_id, 'chainDepth', r.chain_depth + 1, 'triggerType', 'task')
+    || case when r.budget_ids is null then '{}' else jsonb_build_object('budgets', to_jsonb(r.budget_ids)) end)))->0;
+  if not (started->>'ok')::boolean then
+    raise exception 'a child was not started: %', started->>'code';
+  end if;
+  update troupe.runs x set parent_call_id = p_call where x.id = child;
+  update troupe.tool_calls x set status = 'requested', waits_for = 'task', deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
+    where x.run_id = p_parent and x.call_id = p_call;
+  update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_parent;
+  perform troupe.append(r.thread_id, p_parent, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
+    'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms, 'runId', child))));
+  return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.begin_wait(p_run uuid, p_call text, p_space uuid, p_message uuid, p_seq bigint, p_wait jsonb)
@@ -1784,6 +1845,39 @@ AS $function$
   select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; answer jsonb;
+begin
+  delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
+  if not found then
+    return null;
+  end if;
+  select * into child from troupe.runs x where x.parent_run_id = j.run_id and x.parent_call_id = j.call_id;
+  if not found then
+    return '{}';
+  end if;
+  open := exists (select from troupe.tool_calls x where x.run_id = j.run_id and x.call_id = j.call_id and x.waits_for = 'task');
+  if child.status in ('completed', 'failed', 'canceled') then
+    if not open then
+      return '{}';
+    end if;
+    if octet_length(child.outcome::text) > 1000 then
+      select coalesce((s.compiled->'limits'->>'toolOutputBytes')::bigint, most) into most
+        from troupe.runs p join troupe.compiled_snapshots s on s.id = p.snapshot_id where p.id = j.run_id;
+    end if;
+    answer := troupe.settle(j.run_id, j.call_id, troupe.task_outcome(child, most), 'run:' || child.id, troupe.new_id());
+    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id) else '{}' end;
+  elsif not open then
+    answer := troupe.cancel(child.id, 'parent', null);
+    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread') else '{}' end;
+  end if;
+  return '{}';
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.keep_used()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2021,6 +2115,21 @@ AS $function$
     select p_run, p_space, range_agg(int8range((m->>'seq')::bigint, (m->>'seq')::bigint, '[]')) from jsonb_array_elements(p_history) m having count(*) > 0
     on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.note_join()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_table_name = 'runs' then
+    insert into troupe.joins (run_id, call_id) values (new.parent_run_id, new.parent_call_id);
+  elsif tg_op = 'DELETE' then
+    insert into troupe.joins (run_id, call_id) values (old.run_id, old.call_id);
+  else
+    insert into troupe.joins (run_id, call_id) values (new.run_id, new.call_id);
+  end if;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.note_shown(p_run uuid, p_space uuid, p_from bigint, p_to bigint)
  RETURNS void
@@ -3369,6 +3478,32 @@ begin
   return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.task_outcome(child troupe.runs, p_most bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  given jsonb;
+begin
+  case child.status
+    when 'completed' then
+      given := case when child.outcome ? 'response' then child.outcome->'response' when child.outcome ? 'output' then child.outcome->'output'
+        else child.outcome->'text' end;
+      if octet_length(given::text) > p_most then
+        return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'output_too_large',
+          'message', format('The task ended with %s bytes; at most %s are taken. Ask for less.', octet_length(given::text), p_most)));
+      end if;
+      return jsonb_build_object('status', 'completed', 'output', coalesce(given, 'null'));
+    when 'failed' then
+      return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', coalesce(child.error->>'code', 'task_failed'),
+        'message', 'The task failed: ' || coalesce(child.error->>'message', 'it did not say why.')));
+    else
+      return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'task_canceled',
+        'message', format('The task was canceled (%s) before it ended.', child.cancel_reason)));
+  end case;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.tell_spaces()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3518,10 +3653,12 @@ CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
 CREATE INDEX runs_active_space ON troupe.runs USING btree (active_space_id) WHERE ((active_space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
+CREATE UNIQUE INDEX runs_children ON troupe.runs USING btree (parent_run_id, parent_call_id) WHERE (parent_call_id IS NOT NULL);
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
 CREATE INDEX runs_network ON troupe.runs USING btree (network_id, id DESC) WHERE (network_id IS NOT NULL);
 CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE (door = 'space'::text);
+CREATE INDEX runs_of_root ON troupe.runs USING btree (root_run_id) WHERE (parent_call_id IS NOT NULL);
 CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_id IS NOT NULL) AND (chain_depth > 0));
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
 CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
@@ -3554,7 +3691,13 @@ CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECU
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
+CREATE TRIGGER runs_join AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.parent_call_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.note_join();
+
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
+
+CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND ((new.settled_by IS NULL) OR (new.settled_by !~~ 'run:%'::text)))) EXECUTE FUNCTION troupe.note_join();
+
+CREATE TRIGGER tool_calls_join_gone AFTER DELETE ON troupe.tool_calls FOR EACH ROW WHEN ((old.waits_for = 'task'::troupe.waits_for)) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
 

@@ -158,6 +158,8 @@ export interface ToolParts {
   files: Files;
   todos: Todos;
   systemParams: SystemParams;
+  /** What begins runs for calls to wait for, by the provider that names it. */
+  tasks: Record<string, Provider>;
   /** What executes the tools that doors bring, by their names. */
   ofDoors: Record<string, ToolExecute>;
 }

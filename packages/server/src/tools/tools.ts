@@ -15,6 +15,7 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
     ...(secrets && outgoing ? { http: httpTool({ secrets, outgoing }) } : {}),
     static: staticTool,
     echo: () => echo,
+    ...parts.tasks,
   };
   return {
     resolve: (tool) => {

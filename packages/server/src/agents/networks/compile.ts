@@ -14,10 +14,13 @@ import {
 import type { ToolRow } from '../../store/index.ts';
 import { toSnapshotTool } from '../carried-tools.ts';
 import { parametersOf } from './params.ts';
+import type { Pin } from './pins.ts';
 
 /** What the keys and ids of a definition stand for. Keys are folded: see `fold`. */
 export interface NetworkFound {
   tools: ReadonlyMap<string, ToolRow>;
+  /** What tools that begin runs will run. */
+  pins?: ReadonlyMap<string, Pin>;
   /** The one to call, and then its fallbacks, for each agent. */
   models: ReadonlyMap<string, readonly SnapshotModel[]>;
   /** Of the agents of the project that agents of the network name, by id. */
@@ -40,7 +43,7 @@ export function defaultOf({ agents }: NetworkDefinition): NetworkAgentDefinition
  * not there: whoever publishes has validated.
  */
 export function compileNetwork(definition: NetworkDefinition, found: NetworkFound): NetworkSnapshot {
-  const tools = byKey(definition.tools).map((entry) => compileTool(entry, found));
+  const tools = byKey(definition.tools).map((entry) => compileTool(entry, found, definition.policy));
   const toolKeys = new Map(tools.map(({ key }) => [fold(key), key]));
   const ordered = byKey(definition.agents);
   const agentKeys = new Map(ordered.map(({ key }) => [fold(key), key]));
@@ -85,7 +88,11 @@ interface CompiledTool {
   tool: SnapshotTool;
 }
 
-function compileTool(entry: NetworkDefinition['tools'][number], found: NetworkFound): CompiledTool {
+function compileTool(
+  entry: NetworkDefinition['tools'][number],
+  found: NetworkFound,
+  policy: NetworkPolicy,
+): CompiledTool {
   const row = required(found.tools, fold(entry.key), 'tool');
   const { params, inputSchema } = parametersOf(row.input_schema, entry.params ?? row.params);
   const description = entry.description ?? row.description;
@@ -94,8 +101,21 @@ function compileTool(entry: NetworkDefinition['tools'][number], found: NetworkFo
     key: row.name,
     description,
     params,
-    tool: { ...tool, description, inputSchema, config: { ...tool.config, params: params as Json } },
+    tool: {
+      ...tool,
+      description,
+      inputSchema,
+      config: { ...tool.config, ...taskOf(row, found, policy), params: params as Json },
+    },
   };
+}
+
+/** Of a tool that begins runs: which, and how many of them there may be. */
+function taskOf({ kind, name }: ToolRow, { pins }: NetworkFound, policy: NetworkPolicy): JsonObject {
+  if (kind !== 'network' && kind !== 'agent') return {};
+  const pin = pins?.get(fold(name));
+  const most = { depth: policy.taskDepth, runs: policy.runTasks };
+  return { most, ...(pin && 'pinned' in pin ? { pinned: pin.pinned } : {}) };
 }
 
 function compileAgent(
@@ -111,14 +131,19 @@ function compileAgent(
     prompt: borrowed ? required(found.prompts, agent.agentId!.toLowerCase(), 'agent') : agent.prompt,
     models: [...required(found.models, fold(agent.key), 'model of')],
     allowRespond: agent.allowRespond,
+    ...(agent.allowTaskGroup ? { allowTaskGroup: true } : {}),
     equippedTools: named(agent.tools, keys.tools, 'tool'),
     allowedRoutes: named(agent.routes, keys.agents, 'agent'),
     metadata: agent.metadata,
   };
 }
 
+/** What answers may hold in any case. */
+const FAN_OUT = 32;
+
 function limitsOf(policy: NetworkPolicy): SnapshotLimits {
-  const { maxSteps, toolCalls, modelTries, retryBackoffMs, modelTimeoutMs, wallMs, tokens } = policy;
+  const { maxSteps, toolCalls, modelTries, retryBackoffMs, modelTimeoutMs, wallMs, tokens, maxTasks } =
+    policy;
   return snapshotLimits.parse({
     steps: maxSteps,
     toolCalls,
@@ -126,6 +151,8 @@ function limitsOf(policy: NetworkPolicy): SnapshotLimits {
     retryBackoffMs,
     modelTimeoutMs,
     wallMs,
+    // A whole group is one answer.
+    ...(maxTasks > FAN_OUT ? { fanOut: maxTasks } : {}),
     ...(tokens === null ? {} : { tokens }),
   });
 }

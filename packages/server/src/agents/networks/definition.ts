@@ -21,6 +21,7 @@ export function definitionOf({ network, tools, agents }: NetworkRows): NetworkDe
       prompt: agent.prompt,
       modelId: agent.model_id,
       allowRespond: agent.allow_respond,
+      allowTaskGroup: agent.allow_task_group,
       isDefault: agent.is_default,
       tools: agent.tools.map((id) => toolKeys.get(id)),
       routes: agent.routes.map((id) => agentKeys.get(id)),

@@ -13,6 +13,7 @@ import {
 } from '../../store/index.ts';
 import { resolveModels } from '../resolve.ts';
 import { fold, type NetworkFound } from './compile.ts';
+import { type Pin, pinsOf } from './pins.ts';
 
 /** All of the project that a network refers to, as it is now. */
 export interface Facts {
@@ -21,6 +22,8 @@ export interface Facts {
   /** Agents of the project, by id. */
   lenders: ReadonlyMap<string, LenderRow>;
   models: ProjectModels;
+  /** What its tools that begin runs will run. */
+  pins: ReadonlyMap<string, Pin>;
   /** Names of the secrets that its tools refer to and that there are. */
   secrets: ReadonlySet<string>;
 }
@@ -42,6 +45,7 @@ export async function factsOf(
     tools: new Map(tools.map((tool) => [fold(tool.name), tool])),
     lenders: new Map(lenders.map((lender) => [lender.id, lender])),
     models: await usableModels(rows, project, [...ids]),
+    pins: await pinsOf(rows, project, tools),
     secrets: new Set(await secretsNamed(rows, project, [...secrets])),
   };
 }
@@ -76,6 +80,7 @@ export function foundIn(definition: NetworkDefinition, facts: Facts): NetworkFou
   });
   return {
     tools: facts.tools,
+    pins: facts.pins,
     models: new Map(models),
     prompts: new Map([...facts.lenders].map(([id, { prompt }]) => [id, prompt])),
   };

@@ -1,5 +1,5 @@
 import type { Change, Network, NetworkDefinition, NetworkStatus } from '@troupe/protocol';
-import { isId, notFound } from '../../base/index.ts';
+import { isId, notFound, Refusal } from '../../base/index.ts';
 import {
   type Author,
   type Database,
@@ -11,6 +11,7 @@ import {
   type NetworkRows,
   noteChange,
   readNetwork,
+  toolsThatName,
 } from '../../store/index.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from '../paging.ts';
 import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork } from './change.ts';
@@ -66,6 +67,8 @@ export async function updateNetwork(
 export async function removeNetwork(db: Database, author: Author, idOrName: string): Promise<void> {
   await changingNetworks(db, async (transaction) => {
     const { network } = await lockedNetwork(transaction, author.project, idOrName);
+    const uses = await toolsThatName(transaction, author.project, 'network', network);
+    if (uses.length > 0) throw networkInUse(uses);
     await deleteNetwork(transaction, network.id);
     const data = { name: network.name };
     await noteChange(transaction, author, { action: 'network.deleted', target: network.id, data });
@@ -148,6 +151,12 @@ export async function wholeNetwork(db: Database, project: string, idOrName: stri
   const rows = await readNetwork(db.rows, project, idOrName);
   if (!rows) throw notFound('network');
   return rows;
+}
+
+function networkInUse(uses: string[]): Refusal {
+  return new Refusal('conflict', 'network_in_use', `The network is in use by ${uses.join(', ')}.`, {
+    hint: 'Delete these, or have them name another one.',
+  });
 }
 
 function folded(name: string): string {

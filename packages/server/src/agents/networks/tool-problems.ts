@@ -6,12 +6,12 @@ import { parametersOf } from './params.ts';
 import { misfit, problem } from './problem.ts';
 
 /** What the model calls to decide something itself. */
-const DECISIONS = new Set(['respond', 'route_to_agent']);
+const DECISIONS = new Set(['respond', 'route_to_agent', 'delegate_to_agent']);
 
 /** What is wrong with a tool of a network, as it is there. */
 export function toolProblems(
   { key, params: override }: NetworkToolDefinition,
-  { tools, secrets }: Facts,
+  { tools, secrets, pins }: Facts,
 ): NetworkProblem[] {
   const path = `tools.${key}`;
   const row = tools.get(fold(key));
@@ -23,6 +23,8 @@ export function toolProblems(
     );
   for (const name of secretsIn(row).filter((name) => !secrets.has(name)))
     problems.push(problem(path, 'secret_missing', `"${key}" needs the secret "${name}", which is not set.`));
+  const pin = pins.get(fold(key));
+  if (pin && 'code' in pin) problems.push(problem(`${path}.${row.kind}`, pin.code, pin.message));
   const broken =
     row.input_schema.type === 'object' ? writtenProblem(row.input_schema) : 'it describes no object';
   if (broken)

@@ -49,6 +49,15 @@ function agentProblems({ agents, tools }: NetworkDefinition, facts: Facts): Netw
             ),
           ]),
       ...modelProblem(agent, facts),
+      ...(agent.allowTaskGroup && agent.routes.length === 0
+        ? [
+            problem(
+              `${path}.allowTaskGroup`,
+              'no_routes_for_tasks',
+              `"${agent.key}" may give tasks to others, and no route leads from it to anybody.`,
+            ),
+          ]
+        : []),
       ...unknownTools,
       ...badRoutes,
     ];
@@ -88,7 +97,14 @@ function routeProblems(definition: NetworkDefinition): NetworkProblem[] {
     problems.push(problem('agents', 'no_default', 'No agent is the default: where would runs begin?'));
   const toEnd = distancesTo(agents, responders);
   if (responders.length > 0) {
-    for (const { key } of agents.filter(({ key }) => !toEnd.has(fold(key))))
+    // Whoever is given a task may answer that, and so may those that it is handed on to.
+    const given = new Set(agents.flatMap((agent) => (agent.allowTaskGroup ? agent.routes.map(fold) : [])));
+    const tasked = distancesFrom(
+      agents,
+      agents.filter(({ key }) => given.has(fold(key))),
+    );
+    const stuck = agents.filter(({ key }) => !toEnd.has(fold(key)) && !tasked.has(fold(key)));
+    for (const { key } of stuck)
       problems.push(
         problem(
           `agents.${key}`,

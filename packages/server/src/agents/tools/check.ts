@@ -57,7 +57,8 @@ function checkSchema(path: 'inputSchema' | 'outputSchema', schema: JsonObject): 
   });
 }
 
-function kindIssues({ kind, approval, request, response, output, outputSchema }: ToolDefinition): Issue[] {
+function kindIssues(definition: ToolDefinition): Issue[] {
+  const { kind, approval, request, response, output, outputSchema, network, agent } = definition;
   const outside = kind === 'client' || kind === 'ui';
   const issues: (Issue | false)[] = [
     kind === 'http' && !request && { path: 'request', message: 'is required for an http tool' },
@@ -65,6 +66,10 @@ function kindIssues({ kind, approval, request, response, output, outputSchema }:
     kind !== 'http' && response !== null && { path: 'response', message: 'is for http tools' },
     kind !== 'static' && output !== null && { path: 'output', message: 'is for static tools' },
     !outside && outputSchema !== null && { path: 'outputSchema', message: 'is for client and ui tools' },
+    kind === 'network' && !network && { path: 'network', message: 'is required for a network tool' },
+    kind !== 'network' && network !== null && { path: 'network', message: 'is for network tools' },
+    kind === 'agent' && !agent && { path: 'agent', message: 'is required for an agent tool' },
+    kind !== 'agent' && agent !== null && { path: 'agent', message: 'is for agent tools' },
     outside && approval && { path: 'approval', message: 'is not for tools that somebody answers anyway' },
   ];
   return issues.filter((issue) => issue !== false);

@@ -5,11 +5,14 @@ import type { ToolRow, ToolWrite } from '../../store/index.ts';
 export function toWrite(definition: ToolDefinition): ToolWrite {
   const { timeoutMs, deadlineMs, outputSchema, output, request, response, display, metadata, kind } =
     definition;
+  const { network, agent } = definition;
   const set = {
     ...(kind === 'static' ? { output } : {}),
     ...(request ? { request } : {}),
     ...(response ? { response } : {}),
     ...(outputSchema ? { outputSchema } : {}),
+    ...(network ? { network } : {}),
+    ...(agent ? { agent } : {}),
   };
   return {
     display_name: definition.displayName,

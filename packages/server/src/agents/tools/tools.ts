@@ -119,6 +119,16 @@ export async function toolToTry(db: Database, project: string, id: string): Prom
       },
     );
   }
+  if (row.kind === 'network' || row.kind === 'agent') {
+    throw new Refusal(
+      'conflict',
+      'tool_not_triable',
+      `"${row.name}" begins a run, which a call of another run must wait for.`,
+      {
+        hint: 'Invoke the network, or talk with the agent.',
+      },
+    );
+  }
   const { waitsFor: _, ...tool } = toSnapshotTool(row);
   return tool;
 }

@@ -12,6 +12,7 @@ import { type Network, networkOf } from './network.ts';
 interface Asked {
   version?: number | undefined;
   agent?: string | undefined;
+  delegated?: boolean;
 }
 
 /** What the runtime would say to a decision of this agent. */
@@ -22,7 +23,8 @@ export async function checkInstruction(
   asked: Asked & { instruction: Instruction; systemParams: JsonObject },
 ): Promise<Verdict> {
   const { network, agent } = await load(db, project, ref, asked);
-  return judge(network, agent, asked.instruction, new Set(Object.keys(asked.systemParams)));
+  const given = new Set(Object.keys(asked.systemParams));
+  return judge(network, agent, asked.instruction, given, { delegated: asked.delegated ?? false });
 }
 
 /** What this agent would be told, were the run to begin with it. */
@@ -46,7 +48,8 @@ export async function promptOf(
     step: null,
     metadata: null,
   };
-  const place = { network, agent, route: null, asked: message, earlier: [], own: [], refusals: 0 };
+  const { delegated = false } = asked;
+  const place = { network, agent, delegated, route: null, asked: message, earlier: [], own: [], refusals: 0 };
   const { system, messages, tools } = contextOf(place, {
     // Nothing was said yet, so nobody looks at the run.
     run: {} as Parameters<typeof contextOf>[1]['run'],

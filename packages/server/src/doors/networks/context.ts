@@ -9,14 +9,16 @@ import { summaries } from './summary.ts';
 /** The decisions that are no tools; a tool of the network with such a name cannot be called. */
 export const RESPOND = 'respond';
 export const ROUTE = 'route_to_agent';
+export const DELEGATE = 'delegate_to_agent';
 
+const DECISIONS: ReadonlySet<string> = new Set([RESPOND, ROUTE, DELEGATE]);
 const BETWEEN = '\n\n---\n\n';
 
 /** Everything that an agent is told: who it is, what it may decide, what is asked, and what happened since it was handed the run. */
 export function contextOf(place: Place, view: Pick<RunView, 'run' | 'model' | 'snapshot'>): Context {
-  const { network, agent, own } = place;
-  const system = systemOf(network, agent);
-  const tools = toolsOf(network, agent);
+  const { network, agent, own, delegated } = place;
+  const system = systemOf(network, agent, delegated);
+  const tools = toolsOf(network, agent, delegated);
   // Of a large network an agent sees little: only that takes room.
   const seen = { ...view.snapshot, prompt: system, tools: tools as typeof view.snapshot.tools };
   const room = roomFor({ model: view.model, snapshot: seen });
@@ -24,12 +26,12 @@ export function contextOf(place: Place, view: Pick<RunView, 'run' | 'model' | 's
   return { system, messages: shortened([{ role: 'user', text: askedOf(place) }, ...said], room), tools };
 }
 
-export function systemOf(network: Network, agent: NetworkAgentNode): string {
-  return [agent.prompt, constraintsOf(network, agent)].filter((part) => part !== '').join(BETWEEN);
+export function systemOf(network: Network, agent: NetworkAgentNode, delegated: boolean): string {
+  return [agent.prompt, constraintsOf(network, agent, delegated)].filter((part) => part !== '').join(BETWEEN);
 }
 
-function constraintsOf(network: Network, agent: NetworkAgentNode): string {
-  const { allowRespond, equippedTools, allowedRoutes } = agent;
+function constraintsOf(network: Network, agent: NetworkAgentNode, delegated: boolean): string {
+  const { allowRespond, allowTaskGroup, equippedTools, allowedRoutes } = agent;
   const lines = [
     `You are the agent \`${agent.key}\` of a network of agents. Decide what to do next by calling tools; nothing else has an effect.`,
   ];
@@ -40,17 +42,30 @@ function constraintsOf(network: Network, agent: NetworkAgentNode): string {
       `- Call \`${ROUTE}\` to hand over to another agent. It sees what you give it as \`context\`, and only one line of each step before. Call it alone.`,
     );
   }
+  if (allowTaskGroup && allowedRoutes.length > 0) {
+    lines.push(
+      `- Call \`${DELEGATE}\` to have another agent work on a task while you wait, up to ${network.policy.maxTasks} at once, beside your other tools if you like. Each agent sees its assignment and its context, and nothing else. You read all the results when the last one is there.`,
+    );
+  }
+  if (delegated) {
+    lines.push(
+      `- Call \`${RESPOND}\` to answer the task that you were given, which ends your part. Call it alone.`,
+    );
+    if (allowedRoutes.length > 0) lines.push(...agentLines(network, allowedRoutes));
+    return lines.join('\n');
+  }
   lines.push(
     allowRespond
       ? `- Call \`${RESPOND}\` to answer what was asked, which ends the work. Call it alone.`
       : '- You may not answer yourself.',
   );
-  if (allowedRoutes.length > 0) {
-    lines.push('', 'Agents that you may hand over to:');
-    for (const key of allowedRoutes) lines.push(routeLine(network.agent(key), key));
-  }
+  if (allowedRoutes.length > 0) lines.push(...agentLines(network, allowedRoutes));
   if (allowRespond) lines.push(...contractLines(network));
   return lines.join('\n');
+}
+
+function agentLines(network: Network, keys: string[]): string[] {
+  return ['', 'Agents that you may hand over to:', ...keys.map((key) => routeLine(network.agent(key), key))];
 }
 
 function routeLine(agent: NetworkAgentNode | undefined, key: string): string {
@@ -68,14 +83,16 @@ function contractLines({ graph: { response } }: Network): string[] {
 }
 
 /** What a model may call as this agent: so it can only name what there is. */
-export function toolsOf(network: Network, agent: NetworkAgentNode): ModelTool[] {
+export function toolsOf(network: Network, agent: NetworkAgentNode, delegated: boolean): ModelTool[] {
   const tools = agent.equippedTools.flatMap((key): ModelTool[] => {
     const tool = network.executed(key);
-    if (!tool || key === RESPOND || key === ROUTE) return [];
+    if (!tool || DECISIONS.has(key)) return [];
     return [{ name: tool.name, description: tool.description, inputSchema: tool.inputSchema }];
   });
-  if (agent.allowRespond) tools.push(respondTool(network.graph.response.schema));
+  if (delegated) tools.push(respondTool(null));
+  else if (agent.allowRespond) tools.push(respondTool(network.graph.response.schema));
   if (agent.allowedRoutes.length > 0) tools.push(routeTool(agent.allowedRoutes));
+  if (agent.allowTaskGroup && agent.allowedRoutes.length > 0) tools.push(delegateTool(agent.allowedRoutes));
   return tools;
 }
 
@@ -105,6 +122,24 @@ function routeTool(routes: string[]): ModelTool {
         context: { description: 'All that the agent needs to know.' },
       },
       required: ['agent'],
+      additionalProperties: false,
+    },
+  };
+}
+
+/** Without `agents`, as the kernel executes it: whom an agent may give tasks is judged before. */
+export function delegateTool(agents?: string[]): ModelTool {
+  return {
+    name: DELEGATE,
+    description: 'Have another agent work on a task. Its answer is the result of this call.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        agent: { type: 'string', ...(agents ? { enum: agents } : {}) },
+        assignment: { type: 'string', description: 'What is to be done, and what the answer must have.' },
+        context: { description: 'All that the agent needs to know beside it.' },
+      },
+      required: ['agent', 'assignment'],
       additionalProperties: false,
     },
   };

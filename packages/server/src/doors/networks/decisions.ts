@@ -1,10 +1,11 @@
-import type { Instruction, Json, JsonObject, Verdict } from '@troupe/protocol';
+import type { Instruction, Json, JsonObject, NetworkTask, Verdict } from '@troupe/protocol';
 import { asJson, DEEPEST, type ModelAnswer, type ModelCall } from '../../kernel/index.ts';
-import { RESPOND, ROUTE } from './context.ts';
+import { DELEGATE, RESPOND, ROUTE } from './context.ts';
 
 // What a model answered, as the decisions that are judged.
 
-type Action = Instruction['action'];
+/** One call, one decision; those that are tasks make a group together. */
+type Action = Exclude<Instruction['action'], { type: 'TASK_GROUP' }> | NetworkTask;
 
 export interface Decided {
   /** Null: the answer is a text without calls. */
@@ -14,18 +15,23 @@ export interface Decided {
   problem: Verdict | null;
 }
 
-export function decisionsOf({ text, calls, finishReason }: ModelAnswer, mostBytes: number): Decided[] {
+export function decisionsOf(
+  { text, calls, finishReason }: ModelAnswer,
+  mostBytes: number,
+  { delegated = false }: { delegated?: boolean } = {},
+): Decided[] {
+  const respond = delegated ? 'TASK_RESPOND' : 'RESPOND';
   if (calls.length === 0) {
     const problem =
       finishReason === 'length'
         ? refused('answer_cut', 'Your answer was cut off because it is too long. Answer with less.')
         : null;
-    return [{ call: null, action: { type: 'RESPOND', payload: text }, problem }];
+    return [{ call: null, action: { type: respond, payload: text }, problem }];
   }
-  const decided = calls.map((call) => decisionOf(call, mostBytes));
+  const decided = calls.map((call) => decisionOf(call, mostBytes, respond));
   if (calls.length === 1) return decided;
   return decided.map((one) =>
-    one.action.type === 'USE_TOOL' || one.problem
+    isTask(one.action) || one.problem
       ? one
       : {
           ...one,
@@ -37,7 +43,12 @@ export function decisionsOf({ text, calls, finishReason }: ModelAnswer, mostByte
   );
 }
 
-function decisionOf(call: ModelCall, mostBytes: number): Decided {
+/** What may be done beside others. */
+export function isTask(action: Action): action is NetworkTask {
+  return action.type === 'USE_TOOL' || action.type === 'DELEGATE';
+}
+
+function decisionOf(call: ModelCall, mostBytes: number, respond: 'RESPOND' | 'TASK_RESPOND'): Decided {
   const { args, problem: unreadable } = argumentsOf(call, mostBytes);
   if (call.name === RESPOND) {
     const problem = Object.hasOwn(args, 'payload')
@@ -45,7 +56,7 @@ function decisionOf(call: ModelCall, mostBytes: number): Decided {
       : refused('invalid_params', `\`${RESPOND}\` needs \`payload\`: what is answered.`);
     return {
       call,
-      action: { type: 'RESPOND', payload: args.payload ?? null },
+      action: { type: respond, payload: args.payload ?? null },
       problem: unreadable ?? problem,
     };
   }
@@ -63,6 +74,27 @@ function decisionOf(call: ModelCall, mostBytes: number): Decided {
         ...(context === undefined ? {} : { context }),
       },
       problem: unreadable ?? problem,
+    };
+  }
+  if (call.name === DELEGATE) {
+    const { agent, assignment, context } = args;
+    const isWhole = typeof agent === 'string' && typeof assignment === 'string';
+    return {
+      call,
+      action: {
+        type: 'DELEGATE',
+        agent: typeof agent === 'string' ? agent.slice(0, 200) : '',
+        assignment: typeof assignment === 'string' ? assignment : '',
+        ...(context === undefined ? {} : { context }),
+      },
+      problem:
+        unreadable ??
+        (isWhole
+          ? null
+          : refused(
+              'invalid_params',
+              `\`${DELEGATE}\` needs \`agent\`, the key of an agent, and \`assignment\`, a text: what is to be done.`,
+            )),
     };
   }
   return { call, action: { type: 'USE_TOOL', tool: name(call), params: args }, problem: unreadable };
@@ -96,12 +128,21 @@ function refused(code: string, message: string): Verdict {
   return { status: 'retry', code, message };
 }
 
+/** What a step keeps of its decisions. Tasks that were given stand together. */
+export function notesOf(judged: readonly (Decided & { verdict: Verdict })[]): Json[] {
+  const notes = judged.map((one) => noteOf(one, one.verdict));
+  if (!judged.some(({ action }) => action.type === 'DELEGATE')) return notes;
+  const isPart = judged.map(({ action }) => isTask(action));
+  const tasks = notes.filter((_, place) => isPart[place]);
+  return [{ type: 'TASK_GROUP', tasks }, ...notes.filter((_, place) => !isPart[place])];
+}
+
 /** What a step keeps of a decision; what was given with it is in the calls and messages of the step. */
-export function noteOf({ call, action }: Decided, { status, code }: Verdict): Json {
+function noteOf({ call, action }: Decided, { status, code }: Verdict): Json {
   const named =
     action.type === 'USE_TOOL'
       ? { tool: action.tool }
-      : action.type === 'ROUTE_TO_AGENT'
+      : action.type === 'ROUTE_TO_AGENT' || action.type === 'DELEGATE'
         ? { agent: action.agent }
         : {};
   return {

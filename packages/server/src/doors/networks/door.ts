@@ -1,10 +1,20 @@
-import type { JsonObject, RunError, SnapshotModel, Verdict } from '@troupe/protocol';
+import {
+  type AgentSnapshot,
+  type JsonObject,
+  type NetworkSnapshot,
+  type RunError,
+  type SnapshotModel,
+  type SnapshotTool,
+  snapshotTool,
+  type Verdict,
+} from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
-import { contextOf, plain } from './context.ts';
-import { type Decided, decisionsOf, noteOf } from './decisions.ts';
+import { contextOf, delegateTool, plain } from './context.ts';
+import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
-import { judge } from './judge.ts';
+import { judge, judgeTask } from './judge.ts';
+import { policyOf } from './network.ts';
 import { type Place, placeOf, type Refused, type Route } from './place.ts';
 import { secretsMissing } from './secrets.ts';
 
@@ -15,10 +25,28 @@ import { secretsMissing } from './secrets.ts';
 export function createNetworksDoor(db: Database): Door {
   return {
     name: DOOR,
+    tools,
     models: (view) => modelsOf(view),
     context: (view) => contextOf(placeOf(view), view),
     settle: (view, answer) => settle(db, view, answer),
   };
+}
+
+/** What carries out a delegation, where any agent of the network may decide so. */
+function tools(snapshot: AgentSnapshot): SnapshotTool[] {
+  const { agents, policy: given } = (snapshot as unknown as NetworkSnapshot).network;
+  if (!agents.some(({ allowTaskGroup }) => allowTaskGroup)) return [];
+  const policy = policyOf(given);
+  return [
+    snapshotTool.parse({
+      ...delegateTool(),
+      provider: 'delegate',
+      // However often it is begun, there is one run.
+      effect: 'idempotent',
+      deadlineMs: policy.wallMs,
+      config: { most: { depth: policy.taskDepth, runs: policy.runTasks } },
+    }),
+  ];
 }
 
 /** A run that stands nowhere fails when its context is made, with the reason. */
@@ -38,24 +66,24 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
     return { messages: [], refuse: finishReason === 'content_filter' ? FILTERED : EMPTY };
   }
   const place = placeOf(view);
-  const { network, agent } = place;
-  const given = namesGiven(view.run.trigger);
-  const judged = decisionsOf(answer, view.snapshot.limits.messageBytes).map((decided) => ({
-    ...decided,
-    verdict: decided.problem ?? judge(network, agent.key, { action: decided.action }, given),
-  }));
+  const { agent } = place;
+  const judged = judgedBy(view, place, answer);
+  const { network } = place;
   const unset = await secretsMissing(db, view.run.projectId, network, judged);
   const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
-  const step = { agentKey: agent.key, decision: judged.map((one) => noteOf(one, one.verdict)) };
+  const step = { agentKey: agent.key, decision: notesOf(judged) };
 
   const broken = unset ?? judged.find(({ verdict }) => verdict.status === 'error')?.verdict;
   if (broken) return { messages: said, calls: [], fail: failure(broken), step };
 
   const refused = judged.filter(({ verdict }) => verdict.status === 'retry');
+  const ends = refused.length === 0 && judged[0]!.action.type === 'TASK_RESPOND';
+  if (place.delegated && !ends && view.step >= network.policy.taskSteps)
+    return { messages: said, calls: [], fail: tooLong(view.step), step };
   if (refused.length > 0) return refuse(view, place, { judged, refused, said, step });
 
   const [{ action, verdict }] = judged as [Judged, ...Judged[]];
-  if (action.type === 'RESPOND') {
+  if (action.type === 'RESPOND' || action.type === 'TASK_RESPOND') {
     const response = verdict.response!;
     const asText = plain(response);
     return {
@@ -92,6 +120,24 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
     };
   }
   return { messages: said, calls: judged.map(asCall(place)), step };
+}
+
+function judgedBy(view: RunView, { network, agent, delegated }: Place, answer: ModelAnswer): Judged[] {
+  const given = namesGiven(view.run.trigger);
+  const decided = decisionsOf(answer, view.snapshot.limits.messageBytes, { delegated });
+  // Tools alone are no group: as many as the kernel lets through.
+  const isGroup = decided.some(({ action }) => action.type === 'DELEGATE');
+  const verdictOf = ({ action, problem }: Decided, place: number): Verdict => {
+    if (problem) return problem;
+    if (action.type === 'DELEGATE' || (isGroup && isTask(action)))
+      return judgeTask(network, agent, { task: action, place }, given);
+    return judge(network, agent.key, { action }, given, { delegated });
+  };
+  return decided.map((one, place) => ({ ...one, verdict: verdictOf(one, place) }));
+}
+
+function tooLong(steps: number): RunError {
+  return { code: 'step_limit', message: `The task took ${steps} steps, the most it may, without an answer.` };
 }
 
 /** The same agent decides again, with what was wrong as the results of its calls; too often in a row, and the run fails. */

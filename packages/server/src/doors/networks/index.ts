@@ -7,3 +7,4 @@
 export { checkInstruction, promptOf } from './ask.ts';
 export { createNetworksDoor } from './door.ts';
 export { invokeNetwork, listNetworkRuns, sealedName } from './invoke.ts';
+export { delegateTask, networkTask } from './tasks.ts';

@@ -1,4 +1,4 @@
-import type { Instruction, Json, JsonObject, SnapshotParam, Verdict } from '@troupe/protocol';
+import type { Instruction, Json, JsonObject, NetworkTask, SnapshotParam, Verdict } from '@troupe/protocol';
 import { argumentProblem, messageOf } from '../../base/index.ts';
 import type { Network, NetworkAgentNode } from './network.ts';
 
@@ -8,18 +8,27 @@ import type { Network, NetworkAgentNode } from './network.ts';
 /** As many as a refusal tells the model of. */
 const MOST_NAMES = 50;
 
-/** `given`: the names of the system parameters that there are values for. */
+/** `given`: the names of the system parameters that there are values for. `delegated`: the agent works on a task that it was given. */
 export function judge(
   network: Network,
   agentKey: string,
   { action }: Instruction,
   given: ReadonlySet<string>,
+  { delegated = false }: { delegated?: boolean } = {},
 ): Verdict {
   const agent = network.agent(agentKey);
   if (!agent) return error('unknown_agent', `The network has no agent "${agentKey}".`);
   switch (action.type) {
     case 'RESPOND':
-      return judgeRespond(network, agent, action.payload);
+      return delegated
+        ? retry('respond_in_task', 'This is a task, which is answered with TASK_RESPOND and nothing else.')
+        : judgeRespond(network, agent, action.payload);
+    case 'TASK_RESPOND':
+      return delegated
+        ? { ...OK, response: action.payload }
+        : retry('not_a_task', `This is no task that \`${agent.key}\` was given. ${allowed(agent)}`);
+    case 'TASK_GROUP':
+      return judgeGroup(network, agent, action.tasks, given);
     case 'USE_TOOL':
       return judgeTool(network, agent, action, given);
     case 'ROUTE_TO_AGENT':
@@ -50,15 +59,51 @@ function judgeRespond(network: Network, agent: NetworkAgentNode, payload: Json):
   }
 }
 
-function judgeRoute(network: Network, agent: NetworkAgentNode, key: string): Verdict {
+function judgeRoute(network: Network, agent: NetworkAgentNode, key: string, what = 'hand over to'): Verdict {
   const to = network.agent(key);
   if (!to) return retry('unknown_agent', `There is no agent \`${key}\`. ${allowed(agent)}`);
   if (!network.isRoute(agent, key))
-    return retry(
-      'route_not_allowed',
-      `\`${agent.key}\` may not hand over to \`${to.key}\`. ${allowed(agent)}`,
-    );
+    return retry('route_not_allowed', `\`${agent.key}\` may not ${what} \`${to.key}\`. ${allowed(agent)}`);
   return { ...OK, nextAgent: to.key };
+}
+
+/** The whole is as its worst part; what is let through of it is for whoever carries it out. */
+function judgeGroup(
+  network: Network,
+  agent: NetworkAgentNode,
+  tasks: readonly NetworkTask[],
+  given: ReadonlySet<string>,
+): Verdict {
+  if (!agent.allowTaskGroup) return noTasks(agent);
+  const verdicts = tasks.map((task, place) => judgeTask(network, agent, { task, place }, given));
+  const worst =
+    verdicts.find(({ status }) => status === 'error') ?? verdicts.find(({ status }) => status === 'retry');
+  const { status, code, message } = worst ?? OK;
+  return { status, code, message, tasks: verdicts };
+}
+
+/** One of several, by its place among them. */
+export function judgeTask(
+  network: Network,
+  agent: NetworkAgentNode,
+  { task, place }: { task: NetworkTask; place: number },
+  given: ReadonlySet<string>,
+): Verdict {
+  const { maxTasks } = network.policy;
+  if (place >= maxTasks)
+    return retry(
+      'too_many_tasks',
+      `Only ${maxTasks} tasks can be given at once; this one was not. Give it later.`,
+    );
+  if (task.type === 'USE_TOOL') return judgeTool(network, agent, task, given);
+  if (!agent.allowTaskGroup) return noTasks(agent);
+  const to = judgeRoute(network, agent, task.agent, 'give tasks to');
+  if (to.status !== 'ok' || task.assignment.trim() !== '') return to;
+  return retry('invalid_params', 'A task needs an assignment: what is to be done.');
+}
+
+function noTasks(agent: NetworkAgentNode): Verdict {
+  return retry('task_group_not_allowed', `\`${agent.key}\` may not give tasks to others. ${allowed(agent)}`);
 }
 
 function judgeTool(
@@ -137,12 +182,14 @@ function isMissing(param: SnapshotParam, has: (name: string) => boolean): boolea
 }
 
 /** What this agent may decide instead. */
-export function allowed({ allowRespond, equippedTools, allowedRoutes }: NetworkAgentNode): string {
+export function allowed(agent: NetworkAgentNode): string {
+  const { allowRespond, allowTaskGroup, equippedTools, allowedRoutes } = agent;
   return [
     equippedTools.length > 0 ? `Tools that it may call: ${names(equippedTools)}.` : 'It may call no tools.',
     allowedRoutes.length > 0
       ? `Agents that it may hand over to: ${names(allowedRoutes)}.`
       : 'It may hand over to nobody.',
+    ...(allowTaskGroup ? ['It may give these tasks.'] : []),
     allowRespond ? 'It may respond.' : 'It may not respond.',
   ].join(' ');
 }

@@ -1,9 +1,10 @@
-import type {
-  AgentSnapshot,
-  NetworkGraph,
-  NetworkPolicy,
-  NetworkSnapshot,
-  SnapshotTool,
+import {
+  type AgentSnapshot,
+  type NetworkGraph,
+  type NetworkPolicy,
+  type NetworkSnapshot,
+  networkPolicy,
+  type SnapshotTool,
 } from '@troupe/protocol';
 
 export type NetworkAgentNode = NetworkGraph['agents'][number];
@@ -37,6 +38,13 @@ export function networkOf(snapshot: AgentSnapshot | NetworkSnapshot): Network {
   return network;
 }
 
+const DEFAULTS = networkPolicy.parse({});
+
+/** A version may have been published before a limit was known. */
+export function policyOf(given: NetworkGraph['policy']): NetworkPolicy {
+  return { ...DEFAULTS, ...given } as NetworkPolicy;
+}
+
 /** Keys are the same whatever the case. */
 const fold = (key: string) => key.toLowerCase();
 
@@ -57,7 +65,7 @@ function indexed(snapshot: NetworkSnapshot): Network {
   return {
     snapshot,
     graph,
-    policy: graph.policy as NetworkPolicy,
+    policy: policyOf(graph.policy),
     agent: (key) => agents.get(fold(key)),
     tool: (key) => tools.get(fold(key)),
     executed: (key) => executed.get(fold(key)),

@@ -27,6 +27,8 @@ export interface Refused {
 export interface Place {
   network: Network;
   agent: NetworkAgentNode;
+  /** Somebody gave the run as a task: whoever is at it may answer that. */
+  delegated: boolean;
   /** The hand-over to it; null: it began. */
   route: Route | null;
   /** What the run was asked. */
@@ -60,7 +62,9 @@ export function placeOf({
   const agent = typeof key === 'string' ? network.agent(key) : undefined;
   if (!agent) throw new Error(`run ${run.id} stands at an agent that its network does not have`);
   const own = said.slice(at + 1);
-  return { network, agent, route, asked, earlier: said.slice(0, at + 1), own, refusals: refusalsAtEnd(own) };
+  const delegated = (run.trigger as JsonObject).delegated === true;
+  const earlier = said.slice(0, at + 1);
+  return { network, agent, delegated, route, asked, earlier, own, refusals: refusalsAtEnd(own) };
 }
 
 /** Every step leaves something in the thread. */

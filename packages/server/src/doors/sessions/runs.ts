@@ -32,7 +32,7 @@ const IN_SPACES: readonly string[] = ['space_message', 'plan', 'service'];
 /** The same, where it can be gone on from elsewhere. */
 export async function getRunToCopy(parts: Pick<Parts, 'db'>, who: Who, id: string): Promise<store.RunRecord> {
   const run = await getRun(parts, who, id);
-  if (run.triggerType === 'network') throw runOfNetwork();
+  if (run.triggerType === 'network' || run.trigger.network !== undefined) throw runOfNetwork();
   if (!IN_SPACES.includes(run.triggerType)) return run;
   throw new Refusal(
     'conflict',

@@ -113,7 +113,7 @@ export async function keepAgents(
   return rows.map(({ id }) => id);
 }
 
-/** Where in networks it is, in words; at most ten. */
+/** Where in networks it is, in words; at most ten. Tools that name it: `toolsThatName`. */
 export async function usesOfAgent(transaction: Transaction, agent: string): Promise<string[]> {
   const rows = await transaction
     .selectFrom('network_agents')

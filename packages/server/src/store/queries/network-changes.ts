@@ -48,6 +48,7 @@ export function changesOf(
     prompt: agent.prompt,
     model_id: agent.modelId,
     allow_respond: agent.allowRespond,
+    allow_task_group: agent.allowTaskGroup,
     is_default: agent.isDefault,
     metadata: agent.metadata,
     position,

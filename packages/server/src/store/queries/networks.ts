@@ -48,6 +48,7 @@ export interface NetworkAgentRow {
   prompt: string;
   model_id: string | null;
   allow_respond: boolean;
+  allow_task_group: boolean;
   is_default: boolean;
   metadata: JsonObject;
   position: number;
@@ -123,7 +124,7 @@ export async function readNetwork(
         where x.network_id = networks.id)`.as('tools'),
       sql<Omit<NetworkAgentRow, 'tools' | 'routes'>[]>`(select coalesce(json_agg(json_build_object('id', a.id,
           'key', a.key, 'agent_id', a.agent_id, 'display_name', a.display_name, 'description', a.description,
-          'prompt', a.prompt, 'model_id', a.model_id, 'allow_respond', a.allow_respond,
+          'prompt', a.prompt, 'model_id', a.model_id, 'allow_respond', a.allow_respond, 'allow_task_group', a.allow_task_group,
           'is_default', a.is_default, 'metadata', a.metadata, 'position', a.position) order by a.position, a.key), '[]')
         from troupe.network_agents a where a.network_id = networks.id)`.as('agents'),
       // Flat, and put together by the program: a search per agent would be a thousand.
@@ -301,15 +302,17 @@ async function writeChanges(
   }
   if (agents.put.length > 0) {
     await run(sql`insert into troupe.network_agents as a (id, network_id, position, key, agent_id, display_name,
-        description, prompt, model_id, allow_respond, is_default, metadata)
+        description, prompt, model_id, allow_respond, allow_task_group, is_default, metadata)
       select x.id, ${network}, x.position, x.key, x.agent_id, x.display_name, x.description, x.prompt, x.model_id,
-        x.allow_respond, x.is_default, x.metadata
+        x.allow_respond, x.allow_task_group, x.is_default, x.metadata
       from jsonb_to_recordset(${toJsonText(agents.put)}::jsonb) as x(id uuid, position int, key text, agent_id uuid,
-        display_name text, description text, prompt text, model_id uuid, allow_respond boolean, is_default boolean,
+        display_name text, description text, prompt text, model_id uuid, allow_respond boolean,
+        allow_task_group boolean, is_default boolean,
         metadata jsonb)
       on conflict (id) do update set position = excluded.position, key = excluded.key, agent_id = excluded.agent_id,
         display_name = excluded.display_name, description = excluded.description, prompt = excluded.prompt,
-        model_id = excluded.model_id, allow_respond = excluded.allow_respond, is_default = excluded.is_default,
+        model_id = excluded.model_id, allow_respond = excluded.allow_respond,
+        allow_task_group = excluded.allow_task_group, is_default = excluded.is_default,
         metadata = excluded.metadata`);
   }
   if (carried.put.length > 0) {

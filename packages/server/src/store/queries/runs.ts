@@ -55,6 +55,8 @@ export interface RunRecord {
   error: RunError | null;
   cancelReason: CancelReason | null;
   absorbedBy: string | null;
+  parentRunId: string | null;
+  parentCallId: string | null;
   metadata: JsonObject;
   createdAt: Date;
   startedAt: Date | null;
@@ -154,6 +156,8 @@ export interface RunFilter {
   agentId?: string | undefined;
   sessionId?: string | undefined;
   spaceId?: string | undefined;
+  /** Those that calls of this run began. */
+  parentRunId?: string | undefined;
   entityId?: string | undefined;
   before?: string | undefined;
   limit: number;
@@ -171,6 +175,7 @@ export async function listRuns(
       text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
           and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
           and ($7::uuid is null or r.space_id = $7) and ($8::uuid is null or r.entity_id = $8)
+          and ($10::uuid is null or r.parent_run_id = $10 and r.parent_call_id is not null)
         order by r.id desc limit $9`,
       values: [
         scope.project,
@@ -182,6 +187,7 @@ export async function listRuns(
         filter.spaceId ?? null,
         filter.entityId ?? null,
         filter.limit,
+        filter.parentRunId ?? null,
       ],
     },
     db.pool,

@@ -309,26 +309,29 @@ export async function ownerOfRun(db: Database, run: string): Promise<string | nu
 // Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
 // the thread and then finds none.
 const LOCKS: string[] = [
-  `select 1 from troupe.runs r where r.thread_id = $1 order by r.id for update`,
-  `select 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1) order by h.run_id for update`,
-  `select 1 from troupe.threads t where t.id = $1 for update`,
+  `select 1 from troupe.runs r where r.thread_id = any($1) order by r.id for update`,
+  `select 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = any($1)) order by h.run_id for update`,
+  `select 1 from troupe.threads t where t.id = any($1) order by t.id for update`,
 ];
+// What calls of its runs began, and calls of those: each has a thread of its own.
+const THREADS = `select $1::uuid as id union select c.thread_id from troupe.runs r
+  join troupe.runs c on c.root_run_id = r.id and c.parent_call_id is not null where r.thread_id = $1`;
 // The session and the note of who deleted it. Of several at once one finds it there, and one note is written.
 const DELETE = `with gone as (delete from troupe.sessions s where s.thread_id = $1 returning s.*)
   insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
     select gone.project_id, $2, $3, 'session.deleted', gone.id::text, jsonb_build_object('agentId', gone.agent_id, 'entityId', gone.entity_id) from gone`;
 const DELETE_REST: string[] = [
-  `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
-  `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
-  `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = $1)`,
-  `delete from troupe.runs r where r.thread_id = $1`,
-  `delete from troupe.messages m where m.thread_id = $1`,
-  `delete from troupe.events e where e.thread_id = $1`,
-  `delete from troupe.files f where f.thread_id = $1`,
-  `delete from troupe.file_totals f where f.thread_id = $1`,
-  `delete from troupe.todo_lists l where l.thread_id = $1`,
-  `delete from troupe.findings f where f.thread_id = $1`,
-  `delete from troupe.threads t where t.id = $1`,
+  `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
+  `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
+  `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
+  `delete from troupe.runs r where r.thread_id = any($1)`,
+  `delete from troupe.messages m where m.thread_id = any($1)`,
+  `delete from troupe.events e where e.thread_id = any($1)`,
+  `delete from troupe.files f where f.thread_id = any($1)`,
+  `delete from troupe.file_totals f where f.thread_id = any($1)`,
+  `delete from troupe.todo_lists l where l.thread_id = any($1)`,
+  `delete from troupe.findings f where f.thread_id = any($1)`,
+  `delete from troupe.threads t where t.id = any($1)`,
 ];
 
 /** The session with everything that hangs on it, as one. A worker that still has one of its runs is refused its next commit. */
@@ -337,9 +340,11 @@ export async function deleteSession(db: Database, author: Author, thread: string
   let broken = true;
   try {
     await client.query('begin');
-    for (const text of LOCKS) await client.query(text, [thread]);
+    const { rows } = await client.query<{ id: string }>(THREADS, [thread]);
+    const threads = rows.map(({ id }) => id);
+    for (const text of LOCKS) await client.query(text, [threads]);
     await client.query(DELETE, [thread, author.kind, author.id]);
-    for (const text of DELETE_REST) await client.query(text, [thread]);
+    for (const text of DELETE_REST) await client.query(text, [threads]);
     await client.query('commit');
     broken = false;
   } catch (error) {

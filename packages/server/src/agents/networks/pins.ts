@@ -1,0 +1,67 @@
+import { type JsonObject, toolAgent, toolNetwork } from '@troupe/protocol';
+import { Refusal } from '../../base/index.ts';
+import {
+  agentNamed,
+  type NamedNetwork,
+  networksNamed,
+  type ToolRow,
+  type Transaction,
+} from '../../store/index.ts';
+import { pinAgent } from '../current.ts';
+
+/** What a tool that begins runs will run, whatever becomes of the network or the agent that it names; or why it cannot. */
+export type Pin = { pinned: JsonObject } | { code: string; message: string };
+
+/** By the names of the tools in lower case. A version of a network keeps them: see `taskOf` in doors for who reads them. */
+export async function pinsOf(
+  rows: Transaction,
+  project: string,
+  tools: readonly ToolRow[],
+): Promise<Map<string, Pin>> {
+  const pins = new Map<string, Pin>();
+  const asked = tools
+    .filter(({ kind }) => kind === 'network')
+    .map(({ name, config }) => {
+      const { network, version = null, agent = null } = toolNetwork.parse(config.network);
+      return { tool: name.toLowerCase(), network, version, agent };
+    });
+  const found = new Map((await networksNamed(rows, project, asked)).map((one) => [one.tool, one]));
+  for (const one of asked) pins.set(one.tool, networkPin(one, found.get(one.tool)));
+  for (const { name, kind, config } of tools) {
+    if (kind !== 'agent') continue;
+    pins.set(name.toLowerCase(), await agentPin(rows, project, toolAgent.parse(config.agent).agent));
+  }
+  return pins;
+}
+
+function networkPin(
+  asked: { network: string; version: number | null; agent: string | null },
+  found: NamedNetwork | undefined,
+): Pin {
+  const problem = (code: string, message: string): Pin => ({ code, message });
+  if (!found) return problem('network_not_found', `There is no network "${asked.network}" in the project.`);
+  if (found.status === 'archived')
+    return problem('network_archived', `The network "${found.name}" is archived.`);
+  if (found.snapshotId === null)
+    return asked.version === null
+      ? problem('network_not_published', `The network "${found.name}" was never published.`)
+      : problem('version_not_found', `The network "${found.name}" has no version ${asked.version}.`);
+  if (found.agent === null)
+    return problem('unknown_key', `The network "${found.name}" has no agent "${asked.agent}".`);
+  const { id, name, version, snapshotId, agent, wallMs } = found;
+  return { pinned: { snapshot: snapshotId, network: { id, name, version }, agent, wallMs } };
+}
+
+async function agentPin(rows: Transaction, project: string, ref: string): Promise<Pin> {
+  const id = await agentNamed(rows, project, ref);
+  if (!id) return { code: 'agent_not_found', message: `There is no active agent "${ref}" in the project.` };
+  try {
+    const { snapshotId, entityId, historyMessages, wallMs } = await pinAgent(rows, project, id);
+    return {
+      pinned: { snapshot: snapshotId, agent: id, entity: entityId, history: historyMessages, wallMs },
+    };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { code: error.code, message: error.message };
+  }
+}

@@ -1,0 +1,110 @@
+import { type Json, type JsonObject, type SnapshotTool, toolNetwork } from '@troupe/protocol';
+import { Refusal, TroupeError } from '../../base/index.ts';
+import type { Kernel, ToolContext, ToolExecute } from '../../kernel/index.ts';
+import * as store from '../../store/index.ts';
+import { beginChild, childIdOf, inputOf } from '../shared/index.ts';
+import { plain } from './context.ts';
+import { DOOR, HISTORY } from './door-name.ts';
+import { networkToRun, sealedName } from './invoke.ts';
+
+// Calls that begin runs of networks: another network as a tool, and another agent of the same one.
+
+export interface TaskParts {
+  db: store.Database;
+  kernel: Kernel;
+  /** What the system gives is sealed for one run: it is opened for the one that calls and sealed for the one that it begins. */
+  encryption: {
+    seal(project: string, name: string, value: string): object;
+    open(project: string, name: string, sealed: unknown): string;
+  };
+}
+
+interface Pinned {
+  snapshot: string;
+  network: { id: string; name: string; version: number };
+  agent: string;
+  wallMs: number;
+}
+
+/** Another network: what the agent gives is its input, what the system gives are its system parameters, its response is the result. */
+export function networkTask({ db, kernel, encryption }: TaskParts) {
+  return (tool: SnapshotTool): ToolExecute =>
+    async (args, context) => {
+      const pinned =
+        (tool.config.pinned as unknown as Pinned) ?? (await current(db, context.projectId, tool));
+      const { system, input } = apart(tool, args as JsonObject);
+      const { snapshot, network, agent, wallMs } = pinned;
+      return beginChild(kernel, tool, context, {
+        text: inputOf(input),
+        run: {
+          door: DOOR,
+          snapshot,
+          trigger: { network, agent, systemParams: Object.keys(system) },
+          wallMs,
+          historyLimit: HISTORY,
+          network: { id: network.id, version: network.version, sealed: sealed(encryption, context, system) },
+        },
+      });
+    };
+}
+
+/** By now the call has all its parameters (tools/given.ts); who gives which is kept with the tool. */
+function apart({ config }: SnapshotTool, args: JsonObject): { system: JsonObject; input: JsonObject } {
+  const params = Array.isArray(config.params) ? (config.params as { name: string; source: string }[]) : [];
+  const ofSystem = new Set(params.filter(({ source }) => source === 'system').map(({ name }) => name));
+  const entries = Object.entries(args);
+  return {
+    system: Object.fromEntries(entries.filter(([name]) => ofSystem.has(name))),
+    input: Object.fromEntries(entries.filter(([name]) => !ofSystem.has(name))),
+  };
+}
+
+/** Outside of networks nothing is pinned: whoever calls gets the version that is current then. */
+async function current(db: store.Database, project: string, { config }: SnapshotTool): Promise<Pinned> {
+  const { network: ref, version, agent: key } = toolNetwork.parse(config.network);
+  const found = await networkToRun(db, project, ref, { version, agent: key });
+  if (found.status === 'archived')
+    throw new Refusal('conflict', 'network_archived', `The network "${found.name}" is archived.`);
+  const { id, name, snapshotId: snapshot, agent, wallMs } = found;
+  return { snapshot, network: { id, name, version: found.version }, agent, wallMs };
+}
+
+/** Another agent of the same network in the same version, with the same system parameters. */
+export function delegateTask({ db, kernel, encryption }: TaskParts) {
+  return (tool: SnapshotTool): ToolExecute =>
+    async (args, context) => {
+      const {
+        agent,
+        assignment,
+        context: told,
+      } = args as { agent: string; assignment: string; context?: Json };
+      const parent = await store.taskParent(db, context.projectId, context.runId);
+      if (!parent?.network) throw new TroupeError('run_lost', 'There is no such run of a network any more.');
+      const { projectId, runId } = context;
+      const system = parent.sealed
+        ? (JSON.parse(encryption.open(projectId, sealedName(runId), parent.sealed)) as JsonObject)
+        : {};
+      const { network, systemParams = [] } = parent.trigger as { network: Json; systemParams?: Json };
+      return beginChild(kernel, tool, context, {
+        text: told == null ? assignment : `${assignment}\n\n# Context\n\n${plain(told)}`,
+        run: {
+          door: DOOR,
+          snapshot: parent.snapshotId,
+          trigger: { network, agent, systemParams, delegated: true },
+          wallMs: tool.deadlineMs,
+          historyLimit: HISTORY,
+          network: { ...parent.network, sealed: sealed(encryption, context, system) },
+        },
+      });
+    };
+}
+
+function sealed(
+  encryption: TaskParts['encryption'],
+  context: ToolContext,
+  params: JsonObject,
+): JsonObject | null {
+  if (Object.keys(params).length === 0) return null;
+  const name = sealedName(childIdOf(context));
+  return encryption.seal(context.projectId, name, JSON.stringify(params)) as JsonObject;
+}

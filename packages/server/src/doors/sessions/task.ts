@@ -1,0 +1,45 @@
+import { type JsonObject, type SnapshotTool, toolAgent } from '@troupe/protocol';
+import { snapshotFor } from '../../agents/index.ts';
+import { TroupeError } from '../../base/index.ts';
+import type { Kernel, ToolExecute } from '../../kernel/index.ts';
+import * as store from '../../store/index.ts';
+import { beginChild, inputOf } from '../shared/index.ts';
+
+interface Pinned {
+  snapshot: string;
+  agent: string;
+  entity: string;
+  history: number;
+  wallMs: number;
+}
+
+/** A call that asks an agent: a run of it in a thread of its own, whose answer is the result. */
+export function agentTask({ db, kernel }: { db: store.Database; kernel: Kernel }) {
+  return (tool: SnapshotTool): ToolExecute =>
+    async (args, context) => {
+      const pinned =
+        (tool.config.pinned as unknown as Pinned) ?? (await current(db, context.projectId, tool));
+      return beginChild(kernel, tool, context, {
+        text: inputOf(args as JsonObject),
+        run: {
+          door: 'session',
+          agent: pinned.agent,
+          entity: pinned.entity,
+          snapshot: pinned.snapshot,
+          trigger: { agent: pinned.agent },
+          wallMs: pinned.wallMs,
+          historyLimit: pinned.history,
+        },
+      });
+    };
+}
+
+/** Outside of networks nothing is pinned: whoever calls gets the agent as it is then. */
+async function current(db: store.Database, project: string, { config }: SnapshotTool): Promise<Pinned> {
+  const { agent: ref } = toolAgent.parse(config.agent);
+  const agent = await store.agentNamed(db.rows, project, ref);
+  if (!agent) throw new TroupeError('agent_not_found', `There is no active agent "${ref}" in the project.`);
+  const found = await snapshotFor(db, { project, agentId: agent, modelIds: [] });
+  const { snapshotId, entityId, historyMessages, wallMs } = found;
+  return { snapshot: snapshotId, agent, entity: entityId, history: historyMessages, wallMs };
+}

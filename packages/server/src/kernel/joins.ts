@@ -1,0 +1,81 @@
+import { type Logger, messageOf } from '../base/index.ts';
+import { type Database, joinChild, openJoins } from '../store/index.ts';
+import { patiently } from './patiently.ts';
+
+const MOST = 100;
+
+export interface JoinsOptions {
+  logger: Logger;
+  /** The call of a run was settled by the end of its child. */
+  onSettled(thread: string, queued: boolean): void;
+  /** A child that nobody waits for any more was canceled. */
+  onCanceled(run: string, thread: string): void;
+}
+
+/**
+ * Brings children and the calls that wait for them together (`troupe.joins`). Whoever ends leaves a row in its own commit; any process
+ * may take it, one transaction each. Called where a process knows of an end, and by every sweep: a process that dies in between costs
+ * half a second.
+ */
+export class Joins {
+  readonly #db: Database;
+  readonly #options: JoinsOptions;
+  #joining: Promise<void> | null = null;
+  #again = false;
+  #closed = false;
+
+  constructor(db: Database, options: JoinsOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  /** There may be something to join. */
+  soon(): void {
+    this.#again = true;
+    if (!this.#closed) this.#joining ??= this.#join();
+  }
+
+  async #join(): Promise<void> {
+    try {
+      while (this.#again && !this.#closed) {
+        this.#again = false;
+        await this.#all();
+      }
+    } catch (error) {
+      // The next sweep looks again.
+      this.#options.logger.debug({ error: messageOf(error) }, 'children were not looked for');
+    } finally {
+      this.#joining = null;
+    }
+  }
+
+  /** What is left is for others to join. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#joining;
+  }
+
+  /** Until none is left that this process can take: a child that is canceled leaves rows of its own children. */
+  async #all(): Promise<void> {
+    for (let done = 1; done > 0; ) {
+      done = 0;
+      for (const join of await openJoins(this.#db, MOST)) {
+        if (this.#closed) return;
+        if (await this.#one(join)) done++;
+      }
+    }
+  }
+
+  /** One that fails is left for the next sweep, and does not keep the others. */
+  async #one(join: string): Promise<boolean> {
+    try {
+      const joined = await patiently(() => joinChild(this.#db, join));
+      if (joined?.settled) this.#options.onSettled(joined.thread, joined.queued);
+      if (joined?.canceled) this.#options.onCanceled(joined.canceled, joined.thread);
+      return joined !== null;
+    } catch (error) {
+      this.#options.logger.error({ join, error: messageOf(error) }, 'a child was not joined');
+      return false;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { Database } from '../database.ts';
+import { toJsonText } from '../json.ts';
+import type { StartItem } from './start.ts';
+
+// Runs that calls begin and wait for: 0027_children.sql.
+
+export interface NewChild {
+  /** The call that will wait, and who has its run. */
+  by: { run: string; worker: string; epoch: number; call: string };
+  /** How long the call waits. */
+  deadlineMs: number;
+  /** How deep children may be nested, and how many one root may have begun. */
+  most: { depth: number; runs: number };
+  /** The run with the message that it begins with, in a thread of its own. Parent, root and depth are known where it begins. */
+  item: StartItem;
+}
+
+export type BegunChild =
+  | { ok: true; duplicate: boolean; run: string; thread: string; parentThread: string }
+  | { ok: false; code: 'run_lost' | 'call_not_open' }
+  | { ok: false; code: 'task_depth' | 'too_many_runs'; limit: number };
+
+export async function beginChild(
+  db: Database,
+  { by, deadlineMs, most, item }: NewChild,
+): Promise<BegunChild> {
+  const rows = await db.run<{ answer: BegunChild }>({
+    name: 'begin_child',
+    text: 'select troupe.begin_child($1, $2, $3, $4, $5, $6::jsonb, $7::jsonb) as answer',
+    values: [by.run, by.call, by.epoch, by.worker, deadlineMs, toJsonText(most), toJsonText(item)],
+  });
+  return rows[0]!.answer;
+}
+
+/** What a child, or whoever waited for it, left to be looked at; the oldest first. */
+export async function openJoins(db: Database, limit: number): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'open_joins',
+      text: 'select id::text from troupe.joins order by id limit $1',
+      values: [limit],
+    },
+    db.pool,
+  );
+  return rows.map(({ id }) => id);
+}
+
+export type Joined =
+  /** The call of this run was settled. */
+  | { settled: string; thread: string; queued: boolean; canceled?: undefined }
+  /** This child was canceled. */
+  | { canceled: string; thread: string; settled?: undefined }
+  | { settled?: undefined; canceled?: undefined };
+
+/** Null: somebody else has it, or did it. */
+export async function joinChild(db: Database, join: string): Promise<Joined | null> {
+  const rows = await db.run<{ answer: Joined | null }>({
+    name: 'join_child',
+    text: 'select troupe.join_child($1) as answer',
+    values: [join],
+  });
+  return rows[0]!.answer;
+}
+
+export interface TaskParent {
+  snapshotId: string;
+  trigger: JsonObject;
+  network: { id: string; version: number } | null;
+  sealed: JsonObject | null;
+}
+
+/** What a run hands on to those that it begins. */
+export async function taskParent(db: Database, project: string, run: string): Promise<TaskParent | null> {
+  const rows = await db.run<TaskParent>(
+    {
+      name: 'task_parent',
+      text: `select snapshot_id as "snapshotId", trigger, sealed,
+          case when network_id is not null then jsonb_build_object('id', network_id, 'version', network_version) end as network
+        from troupe.runs where project_id = $1 and id = $2`,
+      values: [project, run],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
