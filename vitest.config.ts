@@ -19,7 +19,7 @@ const together = [
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
-  'packages/server/test/{spaces,networks}/!(company.crash|kill.crash).test.ts',
+  'packages/server/test/{spaces,networks}/!(company.crash|kill.crash|tasks-kill.crash).test.ts',
   'packages/troupe/test/{agents,inbox,networks,nouns,runs,spaces,tools}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];

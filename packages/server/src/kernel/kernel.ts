@@ -113,7 +113,7 @@ export class Kernel {
         // What ends well has nobody left that it waits for; only a child has somebody who waits for it.
         if (ended.status !== 'completed' || run.triggerType === TASK) this.#joins.soon();
       },
-      onSwept: () => this.#joins.soon(),
+      onJoins: () => this.#joins.soon(),
     });
     worker.signals.listen((hints) => this.#onlooker?.onHints(hints));
     await worker.start();

@@ -1,5 +1,5 @@
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, expire } from '../store/index.ts';
+import { type Database, sweep } from '../store/index.ts';
 import type { Probe } from './probe.ts';
 
 const EVERY_MS = 500;
@@ -9,8 +9,8 @@ export interface SweeperOptions {
   logger: Logger;
   probe: Probe | undefined;
   onQueued(): void;
-  /** After each time. */
-  onSwept(): void;
+  /** Children, or calls that waited for them, have ended. */
+  onJoins(): void;
 }
 
 /** Ends what has waited too long. Every worker sweeps; rows under somebody's lock are skipped, so they do not get in each other's way. */
@@ -34,15 +34,16 @@ export class Sweeper {
     let full = false;
     try {
       if (probe) await probe('expire', 'before', []);
-      const swept = await expire(this.#db, MOST);
+      const swept = await sweep(this.#db, MOST);
       if (probe && swept.runs > 0) await probe('expire', 'after', []);
       if (swept.queued) this.#options.onQueued();
+      // What it ended itself was not there yet when it looked.
+      if (swept.joins || swept.runs > 0) this.#options.onJoins();
       full = swept.runs === MOST;
     } catch (error) {
       logger.debug({ error: messageOf(error) }, 'sweep failed');
     }
     if (this.#stopped) return;
-    this.#options.onSwept();
     this.#timer = setTimeout(() => void this.#sweep(), full ? 1 : EVERY_MS * (0.8 + Math.random() * 0.4));
   }
 

@@ -43,8 +43,8 @@ export interface WorkerOptions {
   onSaid?: LoopDependencies['onSaid'];
   /** A run left this worker for good. */
   onEnded?: (run: ClaimedRun, ended: Ended) => void;
-  /** From time to time, after what waited too long was ended. */
-  onSwept?: () => void;
+  /** Children, or calls that waited for them, have ended. */
+  onJoins?: () => void;
 }
 
 const POLL_MS = 250;
@@ -115,7 +115,7 @@ export class Worker {
       logger: this.#logger,
       probe: options.probe,
       onQueued: () => this.wake(),
-      onSwept: () => options.onSwept?.(),
+      onJoins: () => options.onJoins?.(),
     });
     this.#dependencies = {
       incarnation: this.incarnation,

@@ -28,7 +28,7 @@ const BACKGROUND = new Set([
   'held_by',
   'rowless_holders',
   'lock_holders',
-  'expire',
+  'sweep',
   'uptime',
   'last_events',
   'jobs',
