@@ -7,7 +7,7 @@ const MOST = 100;
 export interface JoinsOptions {
   logger: Logger;
   /** The call of a run was settled by the end of its child. */
-  onSettled(thread: string, queued: boolean): void;
+  onSettled(joined: { thread: string; queued: boolean; how: 'completed' | 'failed' }): void;
   /** A child that nobody waits for any more was canceled. */
   onCanceled(run: string, thread: string): void;
 }
@@ -70,7 +70,7 @@ export class Joins {
   async #one(join: string): Promise<boolean> {
     try {
       const joined = await patiently(() => joinChild(this.#db, join));
-      if (joined?.settled) this.#options.onSettled(joined.thread, joined.queued);
+      if (joined?.settled) this.#options.onSettled(joined);
       if (joined?.canceled) this.#options.onCanceled(joined.canceled, joined.thread);
       return joined !== null;
     } catch (error) {

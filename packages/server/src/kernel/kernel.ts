@@ -70,7 +70,8 @@ export class Kernel {
     this.#commits = createCommits(options.db, options);
     this.#joins = new Joins(options.db, {
       logger: options.logger,
-      onSettled: (thread, queued) => {
+      onSettled: ({ thread, queued, how }) => {
+        toolCalls.add(1, how);
         if (queued) this.#hintQueued();
         this.#onlooker?.onTouched(thread);
       },
@@ -197,6 +198,7 @@ export class Kernel {
       ? [posted.canceled, posted.outcome === 'steered' ? posted.run : null].filter((id) => id != null)
       : [];
     if (told.length > 0) this.hint({ runs: told });
+    if (posted.ok && posted.canceled) this.#joins.soon();
     if (posted.ok && (posted.outcome === 'started' || posted.outcome === 'interrupted')) runsStarted.add(1);
     if (posted.ok) this.#onlooker?.onTouched(posted.thread);
     return posted;

@@ -1850,7 +1850,7 @@ CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
  LANGUAGE plpgsql
 AS $function$
 declare
-  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; answer jsonb;
+  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then
@@ -1869,8 +1869,9 @@ begin
       select coalesce((s.compiled->'limits'->>'toolOutputBytes')::bigint, most) into most
         from troupe.runs p join troupe.compiled_snapshots s on s.id = p.snapshot_id where p.id = j.run_id;
     end if;
-    answer := troupe.settle(j.run_id, j.call_id, troupe.task_outcome(child, most), 'run:' || child.id, troupe.new_id());
-    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id) else '{}' end;
+    outcome := troupe.task_outcome(child, most);
+    answer := troupe.settle(j.run_id, j.call_id, outcome, 'run:' || child.id, troupe.new_id());
+    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id, 'how', outcome->'status') else '{}' end;
   elsif not open then
     answer := troupe.cancel(child.id, 'parent', null);
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread') else '{}' end;
@@ -3053,7 +3054,7 @@ CREATE OR REPLACE FUNCTION troupe.shown_state(p_status troupe.call_status, p_wai
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select case when p_status = 'completed' then 'complete' when p_waits_for is not null then 'requires_action'
+  select case when p_status = 'completed' then 'complete' when p_waits_for is not null and p_waits_for <> 'task' then 'requires_action'
     when p_status in ('requested', 'running') then 'running' else 'error' end
 $function$;
 

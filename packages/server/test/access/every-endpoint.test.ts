@@ -381,6 +381,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   for (const query of [
     `/v1/runs?agentId=${ours.agentId}`,
     `/v1/runs?sessionId=${ours.sessionId}`,
+    `/v1/runs?parentRunId=${ours.runId}`,
     `/v1/models?providerId=${ours.providerId}`,
     `/v1/inbox?agentId=${ours.agentId}`,
     `/v1/inbox?sessionId=${ours.sessionId}`,
@@ -429,6 +430,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'GET /v1/inbox sessionId',
     'GET /v1/models providerId',
     'GET /v1/runs agentId',
+    'GET /v1/runs parentRunId',
     'GET /v1/runs sessionId',
     'GET /v1/spaces entityId',
     'GET /v1/spaces/{spaceId}/runs entityId',

@@ -14,6 +14,7 @@ import { newId, type Turn } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
+import { compiled, publish } from './fixture.ts';
 
 // Runs that calls begin and wait for: tasks of a network's agents, networks and agents as tools. One server; every test brings the
 // script of all runs of its tree, which is found by a word that what is asked hands on.
@@ -32,8 +33,7 @@ beforeAll(async () => {
     logger: { debug: write, info: write, warn: write, error: write },
     script: (request) => {
       told.push(JSON.stringify(request));
-      const { text } = request.messages.find(({ role }) => role === 'user') as { text: string };
-      const word = /ask-[0-9a-f-]{36}/.exec(text)![0];
+      const word = wordIn(request);
       return scripts.get(word)!(request, /I am (\w+)\./.exec(request.system)![1]!);
     },
   });
@@ -59,7 +59,7 @@ afterAll(async () => {
     await server.db.pool.query(`select (select json_agg(m.content || coalesce(m.metadata, '{}')) from troupe.messages m)::text as messages,
     (select json_agg(e.data) from troupe.events e)::text as events, (select json_agg(c.*) from troupe.tool_calls c)::text as calls,
     (select json_agg(to_jsonb(r) - 'sealed') from troupe.runs r)::text as runs, (select json_agg(s.*) from troupe.run_steps s)::text as steps`);
-  told.push(...(Object.values(rows[0]) as string[]));
+  told.push(...Object.values(rows[0]).map(String));
   for (const secret of [planted.tenant, '8321777123'])
     expect(told.filter((one) => one.includes(secret)).map((one) => one.slice(0, 2_000))).toEqual([]);
   await until(
@@ -159,7 +159,8 @@ async function begin(say: Say, more: JsonObject = {}, network = 'outer') {
   return { word, run };
 }
 const play = (say: Say, more: JsonObject = {}) => begin(say, { mode: 'wait', ...more });
-const wordIn = (request: ModelRequest) => /ask-[0-9a-f-]{36}/.exec(JSON.stringify(request.messages))![0];
+const wordIn = (request: ModelRequest) =>
+  /ask-[0-9a-f-]{36}/.exec(JSON.stringify([request.messages, request.system]))![0];
 
 describe('tasks', () => {
   test('ten agents and three tools at once, ended in any order, make exactly one next step', async () => {
@@ -355,7 +356,7 @@ describe('tasks', () => {
       const word = wordIn(request);
       const [result] = results(request);
       if (agent === 'boss')
-        return result ? respond({ answer: result as Json }) : calls(delegate('lead', `${word} 1`));
+        return result ? respond({ answer: result as Json }) : calls(delegate('LEAD', `${word} 1`));
       const depth = Number(/ (\d)/.exec((request.messages[0] as { text: string }).text)![1]);
       if (!result && agent === 'lead')
         return calls(
@@ -372,6 +373,7 @@ describe('tasks', () => {
     expect(seen.map(({ code }) => code).filter(Boolean)).toEqual(['task_depth']);
     expect(JSON.stringify(seen)).toContain('[secret tenant]');
     const [lead] = await children(run.id);
+    expect(lead!.trigger).toMatchObject({ agent: 'lead', delegated: true });
     const [worker] = await children(lead!.id);
     expect(await children(worker!.id)).toMatchObject([{ status: 'completed', outcome: { agent: 'lead' } }]);
     const many = await play((request, agent) => {
@@ -559,9 +561,73 @@ describe('networks and agents as tools', () => {
     const run = posted.runId ?? (await get<{ data: Run[] }>(`/v1/runs?sessionId=${session.id}`)).data[0]!.id;
     await server.kernel.ended(run);
     expect((await details(run)).outcome).toEqual({ text: '[{"by":"second"},"from ada"]' });
-    const [one] = (await children(run)).filter(({ agentId }) => agentId !== null);
+    const begun = await children(run);
+    const [one] = begun.filter(({ agentId }) => agentId !== null);
     const { data } = await get<{ data: Message[] }>(`/v1/runs/${one!.id}/messages`);
     expect(data.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    // With the session goes all that it began.
+    expect((await ask('DELETE', `/v1/agents/${agent.id}/sessions/${session.id}`)).status).toBe(204);
+    const threads = begun.map(({ threadId }) => threadId);
+    const left =
+      'select id from troupe.threads where id = any($1) union all select id from troupe.runs where thread_id = any($1)';
+    expect([threads.length, (await server.db.pool.query(left, [threads])).rowCount]).toEqual([2, 0]);
+  });
+
+  test('so does an agent in a space, where the call is seen at work until it has a result', async () => {
+    await made('/v1/tools', {
+      name: 'ask_seen',
+      kind: 'agent',
+      agent: { agent: 'Ada' },
+      visible: true,
+      params: [{ name: 'input', required: true }],
+    });
+    const agent = await made<{ id: string }>('/v1/agents', {
+      name: 'Sam',
+      systemPrompt: 'I am sam.',
+      tools: ['ask_seen'],
+    });
+    const space = await made<{ id: string }>('/v1/spaces', {
+      name: 'Room',
+      members: [{ user: 'ann' }, { agentId: agent.id }],
+    });
+    const word = `ask-${newId()}`;
+    let seen: unknown;
+    scripts.set(word, async (request, who) => {
+      const got = results(request);
+      if (who !== 'sam') {
+        seen = (await get<{ data: Message[] }>(`/v1/spaces/${space.id}/messages`)).data.at(-1)!.content;
+        return { text: 'from ada' };
+      }
+      if (got.length === 0) return calls(call('ask_seen', { input: word }));
+      return got.length === 1 ? calls(call('send_message', { text: `it says ${got[0]}` })) : { text: '' };
+    });
+    await made(`/v1/spaces/${space.id}/messages`, { content: { text: word }, user: 'ann' });
+    const said = async () =>
+      (await get<{ data: Message[] }>(`/v1/spaces/${space.id}/messages`)).data.map(
+        ({ content }) => (content as { text: string }).text,
+      );
+    await until('it has spoken', async () => (await said()).includes('it says from ada'));
+    expect(seen).toMatchObject({ text: expect.stringMatching(/^ask_seen.* …$/) });
+    expect((await said())[1]).toContain('→ "from ada"');
+    await until(
+      'it has ended',
+      async () =>
+        (await server.db.pool.query(`select from troupe.runs where door = 'space' and status <> 'completed'`))
+          .rowCount === 0,
+    );
+  });
+
+  test('a version from before there were tasks runs as it did', async () => {
+    const project = (await server.db.pool.query('select id from troupe.projects')).rows[0].id;
+    const snapshot = compiled({
+      name: 'Old',
+      agents: [{ key: 'one', isDefault: true, prompt: 'I am one.', allowRespond: true, tools: [] }],
+    });
+    for (const field of ['maxTasks', 'taskSteps', 'taskDepth', 'runTasks'])
+      delete snapshot.network.policy[field];
+    await publish(server.db, project, snapshot);
+    const { run } = await begin(() => respond('as before'), { mode: 'wait' }, 'old');
+    expect(run).toMatchObject({ status: 'completed', response: { message: 'as before' } });
   });
 
   test('what cannot be is told when it is defined or published', async () => {

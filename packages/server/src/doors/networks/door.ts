@@ -189,8 +189,13 @@ function asCall({ network }: Place) {
     const name =
       action.type === 'USE_TOOL' ? (network.executed(action.tool)?.name ?? call!.name) : call!.name;
     const { status, code, message } = verdict;
+    // Whoever is given a task is known by the key that it really has.
+    const given =
+      action.type === 'DELEGATE' && status === 'ok'
+        ? { arguments: { ...(call!.arguments as JsonObject), agent: verdict.nextAgent! } }
+        : {};
     return status === 'ok'
-      ? { ...call!, name }
+      ? { ...call!, name, ...given }
       : { ...call!, name, refuse: { code: code!, message: message! } };
   };
 }

@@ -90,6 +90,12 @@ begin
   return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id);
 end $$;
 
+-- As before (0021); for who sees a call in a space, one that waits for a run is at work: nobody has to act.
+create or replace function troupe.shown_state(p_status troupe.call_status, p_waits_for troupe.waits_for) returns text language sql immutable as $$
+  select case when p_status = 'completed' then 'complete' when p_waits_for is not null and p_waits_for <> 'task' then 'requires_action'
+    when p_status in ('requested', 'running') then 'running' else 'error' end
+$$;
+
 -- What a call gets of the run that it waited for.
 create function troupe.task_outcome(child troupe.runs, p_most bigint) returns jsonb language plpgsql stable as $$
 declare
@@ -118,7 +124,7 @@ end $$;
 -- is written by whichever ends, so whoever ends later is seen by the second look. Null: somebody else has the row, or did it.
 create function troupe.join_child(p_join bigint) returns jsonb language plpgsql as $$
 declare
-  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; answer jsonb;
+  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then
@@ -137,8 +143,9 @@ begin
       select coalesce((s.compiled->'limits'->>'toolOutputBytes')::bigint, most) into most
         from troupe.runs p join troupe.compiled_snapshots s on s.id = p.snapshot_id where p.id = j.run_id;
     end if;
-    answer := troupe.settle(j.run_id, j.call_id, troupe.task_outcome(child, most), 'run:' || child.id, troupe.new_id());
-    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id) else '{}' end;
+    outcome := troupe.task_outcome(child, most);
+    answer := troupe.settle(j.run_id, j.call_id, outcome, 'run:' || child.id, troupe.new_id());
+    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id, 'how', outcome->'status') else '{}' end;
   elsif not open then
     answer := troupe.cancel(child.id, 'parent', null);
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread') else '{}' end;

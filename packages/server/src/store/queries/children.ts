@@ -48,7 +48,7 @@ export async function openJoins(db: Database, limit: number): Promise<string[]> 
 
 export type Joined =
   /** The call of this run was settled. */
-  | { settled: string; thread: string; queued: boolean; canceled?: undefined }
+  | { settled: string; thread: string; queued: boolean; how: 'completed' | 'failed'; canceled?: undefined }
   /** This child was canceled. */
   | { canceled: string; thread: string; settled?: undefined }
   | { settled?: undefined; canceled?: undefined };

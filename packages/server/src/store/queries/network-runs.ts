@@ -68,7 +68,7 @@ export async function findNetworkRun(
   return rows[0] ?? null;
 }
 
-/** The newest first. */
+/** The newest first. What agents of the network delegate to one another stands with the run that it is of. */
 export async function listNetworkRuns(
   db: Database,
   project: string,
@@ -78,7 +78,7 @@ export async function listNetworkRuns(
   return db.run<NetworkRunRecord>(
     {
       name: 'list_network_runs',
-      text: `${NETWORK_RUN('r.network_id = $2 and ($3::uuid is null or r.id < $3) order by r.id desc limit $4')} order by x.id desc`,
+      text: `${NETWORK_RUN(`r.network_id = $2 and not r.trigger ? 'delegated' and ($3::uuid is null or r.id < $3) order by r.id desc limit $4`)} order by x.id desc`,
       values: [project, network, before ?? null, limit],
     },
     db.pool,

@@ -169,14 +169,15 @@ export async function listRuns(
   scope: { project: string; entityId: string | null },
   filter: RunFilter,
 ): Promise<RunRecord[]> {
+  // By its own index: a statement for either would be planned for none.
+  const ofParent = filter.parentRunId !== undefined;
   return db.run<RunRecord>(
     {
-      name: 'list_runs',
+      name: ofParent ? 'list_child_runs' : 'list_runs',
       text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
           and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
           and ($7::uuid is null or r.space_id = $7) and ($8::uuid is null or r.entity_id = $8)
-          and ($10::uuid is null or r.parent_run_id = $10 and r.parent_call_id is not null)
-        order by r.id desc limit $9`,
+        ${ofParent ? 'and r.parent_run_id = $10 and r.parent_call_id is not null' : ''} order by r.id desc limit $9`,
       values: [
         scope.project,
         scope.entityId,
@@ -187,7 +188,7 @@ export async function listRuns(
         filter.spaceId ?? null,
         filter.entityId ?? null,
         filter.limit,
-        filter.parentRunId ?? null,
+        ...(ofParent ? [filter.parentRunId] : []),
       ],
     },
     db.pool,
