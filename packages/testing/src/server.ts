@@ -44,6 +44,8 @@ export interface ServerOptions {
   allow?: string[];
   /** Programs that may be started as MCP servers. */
   mcpCommands?: string[];
+  /** How long these may take to be connected to. */
+  mcpPatienceMs?: number;
   /** Jobs too are carried out: plans that are due. */
   jobs?: boolean;
   /** Beside sessions; default: spaces and networks. */
@@ -67,6 +69,7 @@ export async function openServer({
   metricsToken,
   allow = [],
   mcpCommands = [],
+  mcpPatienceMs: patienceMs = 10_000,
   jobs: withJobs = false,
   doors,
   logger = silentLogger,
@@ -86,7 +89,12 @@ export async function openServer({
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const { PATH = '', HOME = '' } = process.env;
-  const mcp = new McpConnections({ outgoing, commands: mcpCommands, environment: { PATH, HOME } });
+  const mcp = new McpConnections({
+    outgoing,
+    commands: mcpCommands,
+    environment: { PATH, HOME },
+    patienceMs,
+  });
   const tools = createTools(toolParts(db, encryption, { kernel, outgoing, mcp }));
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });

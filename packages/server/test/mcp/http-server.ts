@@ -11,10 +11,10 @@ export async function openMcpServer(told: Told = {}) {
   const seen: { method: string; headers: IncomingMessage['headers'] }[] = [];
   const known = () => seen.at(-1)?.headers;
   const inFlight = new Set<IncomingMessage>();
-  const crash = () => {
+  const misbehave = () => {
     for (const request of inFlight) request.socket.destroy();
   };
-  const make = () => serverWith({ known, crash, ...told });
+  const make = () => serverWith({ known, misbehave, ...told });
   const modern = toNodeHandler(createMcpHandler(make));
   const http = createServer(async (request, response) => {
     seen.push({ method: request.method!, headers: request.headers });

@@ -6,8 +6,8 @@ import { z } from 'zod';
 export interface Told {
   /** What the server would rather keep to itself. */
   known?: () => unknown;
-  /** Ends the server in the middle of a call. */
-  crash?: () => void;
+  /** In the middle of a call. */
+  misbehave?: (how: string) => void;
   canceled?: () => void;
   began?: () => void;
   /** The description of `changing`. */
@@ -65,8 +65,8 @@ export function serverWith(told: Told = {}): McpServer {
     told.canceled?.();
     return text('never read');
   });
-  server.registerTool('crash', {}, async () => {
-    told.crash?.();
+  server.registerTool('misbehave', { inputSchema: z.object({ how: z.string() }) }, async ({ how }) => {
+    told.misbehave?.(how);
     await new Promise(() => {});
     return text('never said');
   });

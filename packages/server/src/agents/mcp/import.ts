@@ -143,7 +143,11 @@ async function importTool(
 
 /** `<server>_<tool>` in the letters that names of tools have; one that is too long ends with a hash instead. */
 export function nameOf(server: string, tool: string): string {
-  const text = `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]+/g, '_').replace(/^(?=[^A-Za-z_])/, '_');
+  const written = (text: string) => text.replaceAll(/[^A-Za-z0-9_-]+/g, '_');
+  const text = `${written(server).replaceAll(/^_+|_+$/g, '')}_${written(tool)}`.replace(
+    /^(?=[^A-Za-z_])/,
+    '_',
+  );
   if (text.length <= LONGEST_NAME) return text;
   const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, 8);
   return `${text.slice(0, LONGEST_NAME - 9)}_${hash}`;

@@ -12,9 +12,7 @@ import { type Definition, definitionOf } from './definition.ts';
 import { ProgramTransport } from './program.ts';
 import type { Target } from './target.ts';
 
-const CONNECT_MS = 15_000;
-const LIST_MS = 15_000;
-const PING_MS = 5_000;
+const PING_MS = 3_000;
 const GOODBYE_MS = 1_000;
 const MOST_PAGES = 20;
 const MOST_TOOLS = 1_000;
@@ -34,6 +32,7 @@ export interface Opening {
   fetch: typeof globalThis.fetch;
   /** What programs are given beside what their row says. */
   environment: Record<string, string>;
+  patienceMs: number;
   onClose(): void;
 }
 
@@ -45,7 +44,10 @@ export class Connection {
   #closed = false;
   #known: { at: number; tools: Promise<Map<string, Definition>> } | null = null;
 
-  private constructor(onClose: () => void) {
+  readonly #patienceMs: number;
+
+  private constructor(patienceMs: number, onClose: () => void) {
+    this.#patienceMs = patienceMs;
     this.#client = new Client(
       { name: 'troupe', version: '1' },
       {
@@ -65,8 +67,8 @@ export class Connection {
     this.#client.onerror = () => {};
   }
 
-  static async open({ target, fetch, environment, onClose }: Opening): Promise<Connection> {
-    const connection = new Connection(onClose);
+  static async open({ target, fetch, environment, patienceMs, onClose }: Opening): Promise<Connection> {
+    const connection = new Connection(patienceMs, onClose);
     const client = connection.#client;
     const onBroken = (why: TroupeError) => connection.#break(why);
     if (target.transport === 'http') {
@@ -89,7 +91,7 @@ export class Connection {
       );
     }
     try {
-      await client.connect(connection.#transport, { timeout: CONNECT_MS, maxTotalTimeout: CONNECT_MS });
+      await client.connect(connection.#transport, { timeout: patienceMs, maxTotalTimeout: patienceMs });
       return connection;
     } catch (error) {
       await connection.close();
@@ -130,8 +132,8 @@ export class Connection {
   async #list(): Promise<Map<string, Definition>> {
     const { tools } = await this.#client.listTools(undefined, {
       cacheMode: 'bypass',
-      timeout: LIST_MS,
-      maxTotalTimeout: LIST_MS,
+      timeout: this.#patienceMs,
+      maxTotalTimeout: this.#patienceMs,
     });
     if (tools.length > MOST_TOOLS || JSON.stringify(tools).length > MOST_DEFINED)
       throw new TroupeError('mcp_too_much', 'The server has more tools than can be looked at.');
@@ -157,7 +159,7 @@ export class Connection {
   /** A server that left a call unanswered may be gone for all others too. */
   async #look(): Promise<void> {
     try {
-      await this.#client.ping({ timeout: PING_MS });
+      await this.#client.ping({ timeout: Math.min(PING_MS, this.#patienceMs) });
     } catch {
       this.#break(new TroupeError('mcp_connection_lost', 'The server no longer answers.'));
     }

@@ -11,9 +11,12 @@ export interface McpSettings {
   environment?: Record<string, string>;
   /** For how long a connection is kept that nobody uses. */
   idleMs?: number;
+  /** How long connecting, and listing the tools, may take. */
+  patienceMs?: number;
 }
 
 const IDLE_MS = 60_000;
+const PATIENCE_MS = 12_000;
 const MOST_OPEN = 100;
 
 interface Entry {
@@ -98,12 +101,13 @@ export class McpConnections {
 
   async #connect(project: string, target: Target, onClose: () => void): Promise<Connection> {
     if (this.#closed) throw new TroupeError('mcp_connection_lost', 'The process is stopping.');
-    const { outgoing, environment = {} } = this.#settings;
+    const { outgoing, environment = {}, patienceMs = PATIENCE_MS } = this.#settings;
     if (target.transport === 'stdio' && !this.allows(target.command)) throw notAllowed(target.command);
     const connection = await Connection.open({
       target,
       fetch: outgoing.fetchFor(project),
       environment,
+      patienceMs,
       onClose,
     });
     if (!this.#closed) return connection;
