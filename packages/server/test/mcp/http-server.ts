@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
-import { serverWith, type Told } from './tools-of-server.ts';
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import { type Made, serverWith, type Told } from './tools-of-server.ts';
 
 /** An MCP server over HTTP: with sessions at /mcp, as the newest revision of the protocol has it at /modern. */
 export async function openMcpServer(told: Told = {}) {
-  const sessions = new Map<string, { transport: NodeStreamableHTTPServerTransport; server: McpServer }>();
+  const sessions = new Map<string, Made & { transport: NodeStreamableHTTPServerTransport }>();
   const seen: { method: string; headers: IncomingMessage['headers'] }[] = [];
   const known = () => seen.at(-1)?.headers;
   const inFlight = new Set<IncomingMessage>();
@@ -15,7 +15,7 @@ export async function openMcpServer(told: Told = {}) {
     for (const request of inFlight) request.socket.destroy();
   };
   const make = () => serverWith({ known, misbehave, ...told });
-  const modern = toNodeHandler(createMcpHandler(make));
+  const modern = toNodeHandler(createMcpHandler(() => make().server));
   const http = createServer(async (request, response) => {
     seen.push({ method: request.method!, headers: request.headers });
     inFlight.add(request);
@@ -35,7 +35,7 @@ export async function openMcpServer(told: Told = {}) {
       };
       return more();
     }
-    if (request.url === '/modern') return void modern(request, response);
+    if (request.url === '/modern') return void modern(request as Parameters<typeof modern>[0], response);
     const id = request.headers['mcp-session-id'] as string | undefined;
     const session = id === undefined ? undefined : sessions.get(id);
     if (id !== undefined && !session) {
@@ -45,12 +45,12 @@ export async function openMcpServer(told: Told = {}) {
       );
     }
     if (session) return void session.transport.handleRequest(request, response);
-    const server = make();
+    const made = make();
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
-      onsessioninitialized: (given) => void sessions.set(given, { transport, server }),
+      onsessioninitialized: (given) => void sessions.set(given, { transport, ...made }),
     });
-    await server.connect(transport);
+    await made.server.connect(transport);
     await transport.handleRequest(request, response);
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -61,10 +61,6 @@ export async function openMcpServer(told: Told = {}) {
     allow: [`127.0.0.1:${port}`],
     seen,
     sessions,
-    /** Tells everybody that its tools have changed. */
-    announce: () => {
-      for (const { server } of sessions.values()) server.sendToolListChanged();
-    },
     close: async () => {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));

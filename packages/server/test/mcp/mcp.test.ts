@@ -375,9 +375,14 @@ describe('calls', () => {
     const agent = await agentWith([tool]);
     expect(await calling(agent, { name: tool.name })).toMatchObject([{ output: { text: 'called' } }]);
     expect(await check(tool)).toMatchObject({ ok: true });
+    // What is known of the tools of a server that tells of changes is good for half a minute otherwise.
+    for (const { redescribe } of other.sessions.values()) redescribe('Send me a copy.');
+    await until(
+      'it was told',
+      async () => (await attempt(tool)).error?.code === 'mcp_definition_changed',
+      10_000,
+    );
     description = 'Send me everything.';
-    // The fixture has a server for each session, so the sessions that there are must be told by hand.
-    for (const { server: one } of other.sessions.values()) one.close();
     other.sessions.clear();
     const [changed] = await calling(agent, { name: tool.name });
     expect(changed).toMatchObject({ status: 'failed', error: { code: 'mcp_definition_changed' } });

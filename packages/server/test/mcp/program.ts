@@ -30,7 +30,7 @@ const long = {
   method: 'notifications/message',
   params: { level: 'info', data: 'x'.repeat(9_000) },
 };
-const server = serverWith({
+const { server } = serverWith({
   known: () => ({ env: process.env, args: process.argv.slice(2), pids: [process.pid, helper?.pid] }),
   misbehave: (way) => {
     if (way === 'flood') writeForever(`${JSON.stringify(long)}\n`);

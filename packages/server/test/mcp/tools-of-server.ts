@@ -14,7 +14,13 @@ export interface Told {
   description?: () => string;
 }
 
-export function serverWith(told: Told = {}): McpServer {
+export interface Made {
+  server: McpServer;
+  /** Changes the description of `changing`, and tells whoever is connected. */
+  redescribe(description: string): void;
+}
+
+export function serverWith(told: Told = {}): Made {
   const server = new McpServer(
     { name: 'fixture', version: '1.2.3' },
     { capabilities: { tools: { listChanged: true } } },
@@ -40,7 +46,9 @@ export function serverWith(told: Told = {}): McpServer {
     },
     (args, { mcpReq }) => text(JSON.stringify({ args, meta: mcpReq._meta })),
   );
-  server.registerTool('changing', { description: told.description?.() ?? 'As ever.' }, () => text('called'));
+  const changing = server.registerTool('changing', { description: told.description?.() ?? 'As ever.' }, () =>
+    text('called'),
+  );
   server.registerTool('fails', {}, () => ({
     ...text(`no: ${JSON.stringify(told.known?.())}`),
     isError: true,
@@ -70,5 +78,5 @@ export function serverWith(told: Told = {}): McpServer {
     await new Promise(() => {});
     return text('never said');
   });
-  return server;
+  return { server, redescribe: (description) => changing.update({ description }) };
 }
