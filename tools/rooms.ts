@@ -108,6 +108,7 @@ export const reserved: Record<string, string[]> = {
   ai: ['models'],
   '@ai-sdk/*': ['models'],
   undici: ['outgoing'],
+  '@modelcontextprotocol/*': ['tools'],
   'ipaddr.js': ['outgoing'],
   croner: ['agents'],
 };

@@ -8,6 +8,7 @@ import { fileEndpoints } from './files.ts';
 import { findingEndpoints } from './findings.ts';
 import { goalEndpoints } from './goals.ts';
 import { inboxEndpoints } from './inbox.ts';
+import { mcpServerEndpoints } from './mcp-servers.ts';
 import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
 import { networkEndpoints } from './networks.ts';
@@ -29,6 +30,7 @@ export const endpoints = {
   findings: findingEndpoints,
   goals: goalEndpoints,
   inbox: inboxEndpoints,
+  mcpServers: mcpServerEndpoints,
   memories: memoryEndpoints,
   models: modelEndpoints,
   networks: networkEndpoints,

@@ -18,6 +18,7 @@ export * from './findings.ts';
 export * from './goals.ts';
 export * from './inbox.ts';
 export * from './json.ts';
+export * from './mcp-servers.ts';
 export * from './memories.ts';
 export * from './messages.ts';
 export * from './models.ts';

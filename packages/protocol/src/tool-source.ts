@@ -48,7 +48,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   };
   const kind = executionType ? KIND[executionType] : given.kind;
-  if (!kind) refuse('kind', 'is required: http, client, ui, static, echo, network or agent');
+  if (!kind) refuse('kind', 'is required: http, client, ui, static, echo, mcp, code, network or agent');
   if (executionType && given.kind && given.kind !== kind)
     refuse('kind', `is not what executionType says, ${kind}`);
   if (visibility && given.visible !== undefined)

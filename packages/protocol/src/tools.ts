@@ -3,12 +3,16 @@ import { toolName } from './agents.ts';
 import { id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
+import { toolMcp } from './mcp-servers.ts';
 import { networkKey, toolParam } from './networks.ts';
 import { toolEffect } from './tool-calls.ts';
 import { fromSource, sourceFields } from './tool-source.ts';
 
-/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. `network`, `agent`: a run of one. */
-export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'network', 'agent']);
+/**
+ * `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments.
+ * `mcp`: a tool of an MCP server. `network`, `agent`: a run of one.
+ */
+export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'mcp', 'network', 'agent']);
 export type ToolKind = z.infer<typeof toolKind>;
 
 const oneLineText = z.string().max(8_000).regex(oneLine, 'must be one line');
@@ -114,6 +118,8 @@ export const toolDefinition = z.strictObject({
   /** What is run (`network`), who is asked (`agent`). */
   network: toolNetwork.nullable().default(null),
   agent: toolAgent.nullable().default(null),
+  /** What is called (`mcp`). `POST /v1/mcp-servers/{mcpServerId}/import` fills it in. */
+  mcp: toolMcp.nullable().default(null),
   display: toolDisplay.prefault({}),
   metadata: metadata.default({}),
 });
@@ -146,6 +152,7 @@ export const newTool = z
       response: field.response,
       network: field.network,
       agent: field.agent,
+      mcp: field.mcp,
       display: field.display,
       metadata: field.metadata,
       ...sourceFields,
@@ -185,6 +192,7 @@ export const toolPatch = z.strictObject({
   response: toolResponse.nullable().optional(),
   network: toolNetwork.optional(),
   agent: toolAgent.optional(),
+  mcp: toolMcp.optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
 });
@@ -219,8 +227,20 @@ export const toolTrial = z.object({
 export type ToolTrial = z.infer<typeof toolTrial>;
 export type ToolTrialRequest = NonNullable<ToolTrial['request']>;
 
+/** Whether calls of a tool would reach what executes them. */
+export const toolTest = z.object({
+  ok: z.boolean(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+  durationMs: z.number().int(),
+  /** What was looked at, in a sentence. */
+  checked: z.string(),
+  /** The call, where arguments were given. */
+  trial: toolTrial.optional(),
+});
+export type ToolTest = z.infer<typeof toolTest>;
+
 const toolParams = z.object({ toolId: id });
-const refusals = ['tool_schema_invalid', 'tool_invalid'] as const;
+const refusals = ['tool_schema_invalid', 'tool_invalid', 'mcp_server_not_found'] as const;
 
 export const toolEndpoints = {
   create: endpoint({
@@ -296,6 +316,20 @@ export const toolEndpoints = {
     body: z.strictObject({ arguments: jsonObject.default({}) }),
     status: 200,
     response: toolTrial,
+    problems: ['tool_not_triable'],
+  }),
+  test: endpoint({
+    method: 'POST',
+    path: '/v1/tools/{toolId}/test',
+    tag: 'tools',
+    summary: 'See whether calls of a tool would reach what executes them',
+    description:
+      'Without `arguments` nothing is called: an http tool has its secrets looked up and its server asked for HEAD /, an mcp tool is connected to and its definition compared with the one that is pinned. With `arguments` it is executed too, as with `try`.',
+    scope: 'agents:write',
+    params: toolParams,
+    body: z.strictObject({ arguments: jsonObject.optional() }),
+    status: 200,
+    response: toolTest,
     problems: ['tool_not_triable'],
   }),
 } as const;

@@ -41,6 +41,7 @@ export class Troupe {
   readonly findings: Group<typeof endpoints.findings>;
   readonly goals: Group<typeof endpoints.goals>;
   readonly inbox: Group<typeof endpoints.inbox> & ReturnType<typeof decisions>;
+  readonly mcpServers: Group<typeof endpoints.mcpServers>;
   readonly memories: Group<typeof endpoints.memories>;
   readonly models: Group<typeof endpoints.models>;
   readonly networks: Group<typeof endpoints.networks>;
@@ -65,6 +66,7 @@ export class Troupe {
     this.findings = groupOf(transport, endpoints.findings);
     this.goals = groupOf(transport, endpoints.goals);
     this.inbox = { ...groupOf(transport, endpoints.inbox), ...decisions(transport) };
+    this.mcpServers = groupOf(transport, endpoints.mcpServers);
     this.memories = groupOf(transport, endpoints.memories);
     this.models = groupOf(transport, endpoints.models);
     this.networks = groupOf(transport, endpoints.networks);

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createModels, type Logger, openOutgoing } from '@troupe/server';
+import {
+  createModels,
+  type Logger,
+  McpConnections,
+  mcpServers,
+  openOutgoing,
+  secretsOf,
+} from '@troupe/server';
 import type { Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { silentLogger } from '../src/base/index.ts';
@@ -14,6 +21,8 @@ export async function openHttpSide(
   { db, kernel }: Stage,
   logger: Logger = silentLogger,
 ): Promise<{ services: Services; app: Hono }> {
+  const outgoing = openOutgoing(() => db);
+  const mcp = new McpConnections({ outgoing });
   const program: Program = {
     name: 'serve',
     version: '0',
@@ -23,9 +32,10 @@ export async function openHttpSide(
     doors: () => [],
     models: createModels({}),
     providers: new ProviderRows(),
-    outgoing: openOutgoing(() => db),
+    outgoing,
     place: { origins: [], database: db },
     tools: () => ({ resolve: () => undefined }),
+    mcp: (on, encryption) => mcpServers({ secrets: secretsOf(on, encryption), mcp }),
     tasks: {},
     crontab: [],
   };

@@ -8,6 +8,7 @@ export * from './door.ts';
 export * from './factories.ts';
 export * from './homes.ts';
 export * from './invariants.ts';
+export * from './no-mcp.ts';
 export * from './server.ts';
 export * from './stage.ts';
 export * from './until.ts';

@@ -16,12 +16,15 @@ import {
   Kernel,
   type Logger,
   listen,
+  McpConnections,
   type Models,
+  mcpServers,
   openOutgoing,
   ProviderRows,
   planTasks,
   type Script,
   Stream,
+  secretsOf,
   silentLogger,
   toolParts,
 } from '@troupe/server';
@@ -39,6 +42,10 @@ export interface ServerOptions {
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
+  /** Programs that may be started as MCP servers. */
+  mcpCommands?: string[];
+  /** How long these may take to be connected to. */
+  mcpPatienceMs?: number;
   /** Jobs too are carried out: plans that are due. */
   jobs?: boolean;
   /** Beside sessions; default: spaces and networks. */
@@ -61,6 +68,8 @@ export async function openServer({
   heartbeatMs,
   metricsToken,
   allow = [],
+  mcpCommands = [],
+  mcpPatienceMs: patienceMs = 10_000,
   jobs: withJobs = false,
   doors,
   logger = silentLogger,
@@ -79,7 +88,14 @@ export async function openServer({
   providers.open(db, encryption);
   const named = { demo: script ? scripted.provider : () => demo };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
-  const tools = createTools(toolParts(db, encryption, { kernel, outgoing }));
+  const { PATH = '', HOME = '' } = process.env;
+  const mcp = new McpConnections({
+    outgoing,
+    commands: mcpCommands,
+    environment: { PATH, HOME },
+    patienceMs,
+  });
+  const tools = createTools(toolParts(db, encryption, { kernel, outgoing, mcp }));
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
   else await kernel.listen();
@@ -92,7 +108,16 @@ export async function openServer({
     line: kernel,
     ...(heartbeatMs ? { heartbeatMs } : {}),
   });
-  const services = { db, kernel, access, stream, sealer: access.encryption, environmentKeys: {}, tools };
+  const services = {
+    db,
+    kernel,
+    access,
+    stream,
+    sealer: access.encryption,
+    environmentKeys: {},
+    tools,
+    mcp: mcpServers({ secrets: secretsOf(db, encryption), mcp }),
+  };
   const app = createApp({
     logger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
@@ -105,6 +130,7 @@ export async function openServer({
     await server.close(500);
     await jobs?.close(1_000);
     await kernel.close();
+    await mcp.close();
     await db.close();
     await database.drop();
   };

@@ -6,6 +6,7 @@ import type { Command } from './commands/command.ts';
 import { entities } from './commands/entities.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
+import { mcp } from './commands/mcp.ts';
 import { models } from './commands/models.ts';
 import { networkVersions } from './commands/network-versions.ts';
 import { networks } from './commands/networks.ts';
@@ -40,6 +41,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   keys,
   secrets,
   tools,
+  mcp,
 };
 
 /** Does what the words ask for, and answers with the exit code. */

@@ -75,15 +75,21 @@ export const USAGE = `Usage: troupe <command>
   tools  list               get <tool>                   create <file>
          apply <file or folder>            makes tools, or makes them what the files say
          try <tool> [json]                 executes it alone; it takes effect
+         test <tool> [json]                whether calls would reach what executes them; with JSON, it is called
          delete <tool>
+  mcp    list               get <server>                 delete <server>        MCP servers
+         add <name> <address> [--header "<name>: <value>"]… [--allow <a,b>]     values: {{secrets.NAME}}
+         add <name> [--env <NAME>=<value>]… [--allow <a,b>] -- <program> [arguments]
+         test <server>                     connects, and shows what it offers
+         import <server> [--tools <a,b>]   makes tools of it, or makes them what the server says now
 
   --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON; errors too, on stderr
   --url, --key  where the server is and the key for it; default TROUPE_URL (http://localhost:4700) and TROUPE_KEY
   --help, --version
 
-Agents, spaces, people, plans, tools, models, providers and keys are named by id or name. Options may stand anywhere;
-what follows -- is no option.`;
+Agents, spaces, people, plans, tools, servers, models, providers and keys are named by id or name. Options may stand
+anywhere; what follows -- is no option.`;
 
 interface Shape {
   words: string;
@@ -213,7 +219,14 @@ const SHAPES: Record<string, Shape> = {
   'tools create': { words: '<file>', options: ASKING },
   'tools apply': { words: '<path>', options: ASKING },
   'tools try': { words: '<tool> [json]', options: ASKING },
+  'tools test': { words: '<tool> [json]', options: ASKING },
   'tools delete': { words: '<tool>', options: ASKING },
+  'mcp list': { words: '', options: ['limit', ...ASKING] },
+  'mcp get': { words: '<server>', options: ASKING },
+  'mcp add': { words: '<name> <where> [arguments]', options: ['header', 'env', 'allow', ...ASKING] },
+  'mcp test': { words: '<server>', options: ASKING },
+  'mcp import': { words: '<server>', options: ['tools', ...ASKING] },
+  'mcp delete': { words: '<server>', options: ASKING },
 };
 
 /** The command that the words begin with, in the words of the table; `agents` alone is `agents list`. */

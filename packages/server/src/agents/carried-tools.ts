@@ -1,4 +1,10 @@
-import { type SnapshotTool, snapshotTool, toolDisplay } from '@troupe/protocol';
+import {
+  type SnapshotMcpServer,
+  type SnapshotTool,
+  snapshotTool,
+  toolDisplay,
+  toolMcp,
+} from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
 import { type ToolRow, type Transaction, toolsNamed } from '../store/index.ts';
 
@@ -25,6 +31,7 @@ export async function toolsOf(
 export function toSnapshotTool(row: ToolRow): SnapshotTool {
   const { request, response, output, outputSchema, network, agent, timeoutMs, deadlineMs } = row.config;
   const outside = row.kind === 'client' || row.kind === 'ui';
+  const mcp = row.mcp_server && mcpOf(row, row.mcp_server);
   const config = {
     toolId: row.id,
     version: row.version,
@@ -34,6 +41,7 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
     outputSchema,
     network,
     agent,
+    ...mcp,
   };
   return snapshotTool.parse({
     name: row.name,
@@ -47,6 +55,12 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
     ...shownOf(row),
     config: Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
   });
+}
+
+/** With the server as it is now, so that changing it changes no run that has begun. */
+function mcpOf({ config }: ToolRow, server: SnapshotMcpServer) {
+  const { tool, definitionHash } = toolMcp.parse(config.mcp);
+  return { server, tool, definitionHash };
 }
 
 /** What a space sees of its calls. Whoever is to answer one must see it before there is a result. */

@@ -17,6 +17,16 @@ export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent, readDocument } from './files/index.ts';
 export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
+export {
+  createMcpServer,
+  deleteMcpServer,
+  getMcpServer,
+  importFromMcpServer,
+  listMcpServers,
+  type McpPort,
+  testMcpServer,
+  updateMcpServer,
+} from './mcp/index.ts';
 export { deleteMemory, getMemory, listMemories, setMemories, setMemory } from './memories.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
 export { archiveNetwork } from './networks/archive.ts';

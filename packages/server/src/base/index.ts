@@ -3,6 +3,7 @@
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
+export { canonicalJson } from './canonical-json.ts';
 export { fromCursor, toCursor, toPage } from './cursor.ts';
 export {
   messageOf,

@@ -15,6 +15,10 @@ export interface Config {
   origins: string[];
   /** Hosts, addresses and ranges beyond the internet that the requests of the first project may reach. */
   outgoingAllow: string[];
+  /** Programs that may be started as MCP servers, as these name them. */
+  mcpCommands: string[];
+  /** All that such a program is given of this process's environment. */
+  programEnvironment: Record<string, string>;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -64,6 +68,8 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
     origins: data.TROUPE_ORIGINS,
     outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
+    mcpCommands: data.TROUPE_MCP_COMMANDS,
+    programEnvironment: programEnvironment(variables),
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
@@ -73,6 +79,11 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     metricsToken: data.TROUPE_METRICS_TOKEN ?? null,
     metricsPort: data.TROUPE_METRICS_PORT ?? null,
   };
+}
+
+function programEnvironment(variables: Record<string, string | undefined>): Record<string, string> {
+  const given = ['PATH', 'HOME', 'LANG'].map((name) => [name, variables[name]] as const);
+  return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 /** An address may hold a password, and a key is one: these values are not shown. */

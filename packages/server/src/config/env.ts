@@ -77,6 +77,15 @@ const origins = z
 
 const hosts = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
 
+const isCommand = (text: string) => /^(\/[^\0\n]+|[A-Za-z0-9._+-]+)$/.test(text);
+const commands = z
+  .string()
+  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+  .refine(
+    (list) => list.every(isCommand),
+    'must be names or absolute paths of programs, without arguments, separated by commas',
+  );
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -97,6 +106,7 @@ export const environment = z.object({
   TROUPE_METRICS_TOKEN: variable(metricsToken.optional()),
   TROUPE_METRICS_PORT: variable(wholeNumber(0, 65_535).optional()),
   TROUPE_OUTGOING_ALLOW: variable(hosts.default([])),
+  TROUPE_MCP_COMMANDS: variable(commands.default([])),
   TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

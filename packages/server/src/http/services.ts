@@ -1,5 +1,5 @@
 import type { Access } from '../access/index.ts';
-import type { Keys } from '../agents/index.ts';
+import type { Keys, McpPort } from '../agents/index.ts';
 import type { Kernel, Tools } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 import type { Stream } from '../stream/index.ts';
@@ -12,4 +12,6 @@ export interface Services extends Keys {
   stream: Stream;
   /** For trying one alone. */
   tools: Tools;
+  /** For looking what a server offers. */
+  mcp: McpPort;
 }

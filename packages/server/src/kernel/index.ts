@@ -20,5 +20,5 @@ export type { Hints } from './signals.ts';
 export type * from './state.ts';
 export { mostOutput } from './think.ts';
 export { toModelMessages } from './transcript.ts';
-export { tryTool } from './try.ts';
+export { testTool, tryTool } from './try.ts';
 export { Worker, type WorkerOptions } from './worker.ts';

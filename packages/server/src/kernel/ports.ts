@@ -149,4 +149,9 @@ export type ToolExecute = (args: Json, context: ToolContext) => Promise<ToolAnsw
 export interface Tools {
   /** Undefined where this process cannot execute it. */
   resolve(tool: SnapshotTool): ToolExecute | undefined;
+  /**
+   * Looks whether calls would reach what executes them, without one; answers with a sentence that says what was looked at. Throws what is
+   * wrong.
+   */
+  check?(tool: SnapshotTool, context: Pick<ToolContext, 'projectId' | 'signal'>): Promise<string>;
 }

@@ -2,20 +2,57 @@ import {
   agentSnapshot,
   type Json,
   type SnapshotTool,
+  type ToolTest,
   type ToolTrial,
   type ToolTrialRequest,
 } from '@troupe/protocol';
-import { newId } from '../base/index.ts';
+import { messageOf, newId, TroupeError } from '../base/index.ts';
 import { act } from './act.ts';
 import type { Tools } from './ports.ts';
 import { problemOf } from './resolve.ts';
+
+interface Trying {
+  project: string;
+  entityId: string | null;
+  signal: AbortSignal;
+}
+
+/** Whether calls of a tool would reach what executes them; with arguments, one is made. */
+export async function testTool(
+  tools: Tools,
+  tool: SnapshotTool,
+  args: Json | undefined,
+  trying: Trying,
+): Promise<ToolTest> {
+  const began = performance.now();
+  const took = () => Math.round(performance.now() - began);
+  const failed = (code: string, message: string, checked: string): ToolTest => ({
+    ok: false,
+    error: { code, message },
+    durationMs: took(),
+    checked,
+  });
+  let checked = 'Whether this process can execute it.';
+  try {
+    if (!tools.resolve(tool))
+      return failed('tool_unavailable', `\`${tool.name}\` cannot be executed here.`, checked);
+    checked = (await tools.check?.(tool, { projectId: trying.project, signal: trying.signal })) ?? checked;
+  } catch (error) {
+    const code = error instanceof TroupeError ? error.code : 'tool_error';
+    return failed(code, messageOf(error), 'Whether it can be reached.');
+  }
+  if (args === undefined) return { ok: true, durationMs: took(), checked };
+  const trial = await tryTool(tools, tool, args, trying);
+  const { ok, error } = trial;
+  return { ok, ...(error ? { error } : {}), durationMs: took(), checked, trial };
+}
 
 /** One call of one tool without a run: checked, executed and bounded as a worker would do it, and kept by nobody. */
 export async function tryTool(
   tools: Tools,
   tool: SnapshotTool,
   args: Json,
-  { project, entityId, signal }: { project: string; entityId: string | null; signal: AbortSignal },
+  { project, entityId, signal }: Trying,
 ): Promise<ToolTrial> {
   const began = performance.now();
   let request: ToolTrialRequest | null = null;

@@ -6,7 +6,7 @@ import { createSpacesDoor } from '../doors/spaces/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createProviders } from '../models/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
-import { createTools } from '../tools/index.ts';
+import { createTools, McpConnections, mcpServers } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
@@ -17,7 +17,7 @@ import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
 import { terminal } from './terminal.ts';
-import { toolParts } from './tool-parts.ts';
+import { secretsOf, toolParts } from './tool-parts.ts';
 import { version } from './version.ts';
 import { work } from './work.ts';
 
@@ -68,6 +68,16 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     allow: config.outgoingAllow,
     own: () => place.origins,
   });
+  const mcp = await life.open(
+    'stream',
+    async () =>
+      new McpConnections({
+        outgoing,
+        commands: config.mcpCommands,
+        environment: config.programEnvironment,
+      }),
+    (opened) => opened.close(),
+  );
   const program: Program = {
     name: command,
     version,
@@ -85,7 +95,8 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     providers,
     outgoing,
     place,
-    tools: (db, encryption, kernel) => createTools(toolParts(db, encryption, { kernel, outgoing })),
+    tools: (db, encryption, kernel) => createTools(toolParts(db, encryption, { kernel, outgoing, mcp })),
+    mcp: (db, encryption) => mcpServers({ secrets: secretsOf(db, encryption), mcp }),
     tasks: houseTasks,
     crontab: housekeeping,
   };

@@ -8,5 +8,5 @@ export { type OutgoingSettings, openOutgoing } from './allow-lists.ts';
 export { type Command, compose, isCommand } from './compose.ts';
 export { planTasks } from './plan-tasks.ts';
 export { ProviderRows } from './provider-rows.ts';
-export { toolParts } from './tool-parts.ts';
+export { secretsOf, toolParts } from './tool-parts.ts';
 export { version } from './version.ts';

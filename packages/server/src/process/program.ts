@@ -1,4 +1,5 @@
 import type { Encryption } from '../access/index.ts';
+import type { McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
 import {
@@ -39,6 +40,7 @@ export interface Program {
   place: Place;
   /** Made once there is a database. */
   tools(db: Database, encryption: Encryption, kernel: Kernel): Tools;
+  mcp(db: Database, encryption: Encryption): McpPort;
   tasks: Record<string, Task>;
   crontab: CronEntry[];
 }
@@ -180,6 +182,7 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
     access,
     stream: await openStream(program, db, kernel),
     tools: program.tools(db, access.encryption, kernel),
+    mcp: program.mcp(db, access.encryption),
     sealer: access.encryption,
     environmentKeys: { openai: openai !== null, anthropic: anthropic !== null },
     environmentProject: await openEnvironmentModels(program, db),

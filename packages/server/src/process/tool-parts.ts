@@ -8,7 +8,16 @@ import { spaceActs } from '../doors/spaces/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
-import type { Files, MemoryPart, PlansPart, SystemParams, Todos, ToolParts } from '../tools/index.ts';
+import type {
+  Files,
+  McpConnections,
+  MemoryPart,
+  PlansPart,
+  SecretValues,
+  SystemParams,
+  Todos,
+  ToolParts,
+} from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
 import { findingsIn } from './findings.ts';
 
@@ -19,20 +28,29 @@ const LONGEST_MS = 10_000;
 export function toolParts(
   db: store.Database,
   encryption: Encryption,
-  { kernel, outgoing = openOutgoing(() => db) }: { kernel?: Kernel | undefined; outgoing?: Outgoing } = {},
+  {
+    kernel,
+    outgoing = openOutgoing(() => db),
+    mcp,
+  }: { kernel?: Kernel | undefined; outgoing?: Outgoing; mcp?: McpConnections } = {},
 ): Partial<ToolParts> {
   return {
     now: () => new Date(),
-    secrets: { reveal: (project, name) => secretToSend(db, encryption, project, name) },
+    secrets: secretsOf(db, encryption),
     files: filesOf(db),
     todos: todosOf(db),
     memory: memoryPart(db),
     plans: plansPart(db),
     outgoing,
+    ...(mcp ? { mcp } : {}),
     findings: findingsIn(db),
     systemParams: systemParamsOf(db, encryption),
     ...(kernel ? { ofDoors: spaceActs({ db, kernel }), tasks: tasksOf({ db, kernel, encryption }) } : {}),
   };
+}
+
+export function secretsOf(db: store.Database, encryption: Encryption): SecretValues {
+  return { reveal: (project, name) => secretToSend(db, encryption, project, name) };
 }
 
 /** What may be done twice is done again where the answer was lost: told as failed, a model would do it once more. */

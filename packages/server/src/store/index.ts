@@ -31,6 +31,7 @@ export * from './queries/inbox.ts';
 export * from './queries/jobs.ts';
 export * from './queries/keys.ts';
 export * from './queries/load.ts';
+export * from './queries/mcp-servers.ts';
 export * from './queries/memberships.ts';
 export * from './queries/memories.ts';
 export * from './queries/messages.ts';

@@ -227,6 +227,21 @@ export interface LlmProviders {
   updated_at: Timestamp<undefined>;
 }
 
+export interface McpServers {
+  id: string;
+  project_id: string;
+  name: string;
+  transport: 'http' | 'stdio';
+  url: string | null;
+  headers: JsonColumn<undefined>;
+  command: string | null;
+  args: JsonColumn<undefined>;
+  env: JsonColumn<undefined>;
+  allow: JsonColumn<null | undefined>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Memberships {
   space_id: string;
   entity_id: string;
@@ -570,6 +585,7 @@ export interface Tools {
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
   params: JsonColumn<null | undefined>;
+  mcp_server_id: Generated<string | null>;
 }
 
 export interface Workers {
@@ -606,6 +622,7 @@ export interface DB {
   joins: Joins;
   llm_models: LlmModels;
   llm_providers: LlmProviders;
+  mcp_servers: McpServers;
   memberships: Memberships;
   memories: Memories;
   messages: Messages;

@@ -301,6 +301,27 @@ create table troupe.llm_providers (
   constraint llm_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])))
 );
 
+create table troupe.mcp_servers (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  transport text not null,
+  url text,
+  headers jsonb not null default '{}'::jsonb,
+  command text,
+  args jsonb not null default '[]'::jsonb,
+  env jsonb not null default '{}'::jsonb,
+  allow jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint mcp_servers_pkey PRIMARY KEY (id),
+  constraint mcp_servers_project_id_id_key UNIQUE (project_id, id),
+  constraint mcp_servers_check CHECK (((transport = 'http'::text) = (url IS NOT NULL))),
+  constraint mcp_servers_check1 CHECK (((transport = 'stdio'::text) = (command IS NOT NULL))),
+  constraint mcp_servers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  constraint mcp_servers_transport_check CHECK ((transport = ANY (ARRAY['http'::text, 'stdio'::text])))
+);
+
 create table troupe.memberships (
   space_id uuid not null,
   entity_id uuid not null,
@@ -694,8 +715,10 @@ create table troupe.tools (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   params jsonb,
+  mcp_server_id uuid generated always as ((((config -> 'mcp'::text) ->> 'server'::text))::uuid) stored,
   constraint tools_pkey PRIMARY KEY (id),
   constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text, 'echo'::text, 'mcp'::text, 'code'::text, 'network'::text, 'agent'::text]))),
+  constraint tools_mcp CHECK (((kind <> 'mcp'::text) OR (mcp_server_id IS NOT NULL))),
   constraint tools_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'::text))
 );
 
@@ -736,6 +759,7 @@ alter table troupe.idempotency_keys add constraint idempotency_keys_project_id_f
 alter table troupe.llm_models add constraint llm_models_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.llm_models add constraint llm_models_provider_id_fkey FOREIGN KEY (provider_id) REFERENCES troupe.llm_providers(id);
 alter table troupe.llm_providers add constraint llm_providers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.mcp_servers add constraint mcp_servers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 alter table troupe.memberships add constraint memberships_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id) ON DELETE CASCADE;
 alter table troupe.memberships add constraint memberships_space_id_fkey FOREIGN KEY (space_id) REFERENCES troupe.spaces(id) ON DELETE CASCADE;
 alter table troupe.memories add constraint memories_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
@@ -762,6 +786,7 @@ alter table troupe.sessions add constraint sessions_agent_id_fkey FOREIGN KEY (a
 alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.tools add constraint tools_mcp_server FOREIGN KEY (project_id, mcp_server_id) REFERENCES troupe.mcp_servers(project_id, id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
@@ -3635,6 +3660,8 @@ CREATE INDEX goals_owner ON troupe.goals USING btree (entity_id, owner_id, prior
 CREATE INDEX idempotency_keys_age ON troupe.idempotency_keys USING btree (created_at);
 CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project_id) WHERE is_default;
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
+CREATE UNIQUE INDEX mcp_servers_name ON troupe.mcp_servers USING btree (project_id, troupe.folded(name));
+CREATE INDEX mcp_servers_newest ON troupe.mcp_servers USING btree (project_id, id DESC);
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
 CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
@@ -3673,6 +3700,7 @@ CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
 CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
+CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
 

@@ -3,6 +3,7 @@
  * Imports: types of kernel/ports.ts, outgoing, base, protocol; what it needs of the rest is given to it (ports.ts).
  * Start reading: tools.ts.
  */
+export { McpConnections, type McpSettings, mcpServers } from './mcp/index.ts';
 export type {
   FileInfo,
   Files,

@@ -1,6 +1,13 @@
 import type { GoalStatus, JsonObject, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
 import type { ToolContext, ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
+import type { McpConnections } from './mcp/index.ts';
+
+/** Looks whether calls would reach what executes them, and calls nothing; answers with what was looked at. Throws what is wrong. */
+export type Check = (
+  tool: SnapshotTool,
+  context: { projectId: string; signal: AbortSignal },
+) => Promise<string> | string;
 
 /** From a tool as a snapshot has it, with what is set for it, to what executes it. */
 export type Provider = (tool: SnapshotTool) => ToolExecute | undefined;
@@ -152,6 +159,8 @@ export interface ToolParts {
   now(): Date;
   secrets: SecretValues;
   outgoing: Outgoing;
+  /** The process's connections to MCP servers. */
+  mcp: McpConnections;
   memory: MemoryPart;
   plans: PlansPart;
   findings: Findings;

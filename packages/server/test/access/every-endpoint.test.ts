@@ -89,6 +89,11 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
     [toolId, project],
   );
+  const mcpServerId = newId();
+  await db.pool.query(
+    `insert into troupe.mcp_servers (id, project_id, name, transport, url) values ($1, $2, 'private', 'http', 'http://127.0.0.1:9/')`,
+    [mcpServerId, project],
+  );
   const network = newId();
   await db.pool.query(
     `insert into troupe.networks (id, project_id, name, policy, response, log_policy) values ($1, $2, 'private', '{}', '{}', '{}')`,
@@ -122,6 +127,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     spaceId,
     clientId,
     toolId,
+    mcpServerId,
     network,
     planId,
     sessionId,

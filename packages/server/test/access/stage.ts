@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@troupe/protocol';
 import { createOutgoing, newId } from '@troupe/server';
-import { Stage } from '@troupe/testing';
+import { noMcp, Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterEach, inject } from 'vitest';
@@ -73,6 +73,7 @@ export async function openDoor({
       sealer: access.encryption,
       environmentKeys: {},
       tools: { resolve: () => undefined },
+      mcp: noMcp,
     }),
   });
   const ask = async (method: string, path: string, request: Request = {}): Promise<Answer> => {

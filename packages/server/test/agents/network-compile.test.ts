@@ -19,6 +19,7 @@ function row(name: string, more: Partial<ToolRow> = {}): ToolRow {
     approval: false,
     visible: false,
     config: {},
+    mcp_server: null,
     version: 1,
     created_at: new Date(0),
     updated_at: new Date(0),

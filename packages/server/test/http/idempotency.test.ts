@@ -1,6 +1,6 @@
 import { endpoint } from '@troupe/protocol';
 import { purgeIdempotencyKeys } from '@troupe/server';
-import { until } from '@troupe/testing';
+import { noMcp, until } from '@troupe/testing';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -44,6 +44,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     sealer: null,
     environmentKeys: {},
     tools: { resolve: () => undefined },
+    mcp: noMcp,
   }));
   let count = 0;
   for (const each of [order, put]) {

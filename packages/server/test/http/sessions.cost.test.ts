@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDemo, createProviders, newId, openOutgoing } from '@troupe/server';
-import { createDatabase, until } from '@troupe/testing';
+import { createDatabase, noMcp, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { silentLogger } from '../../src/base/index.ts';
@@ -123,6 +123,7 @@ beforeAll(async () => {
       outgoing: openOutgoing(() => place.database!),
       place,
       tools: () => createTools(),
+      mcp: () => noMcp,
       tasks: {},
       crontab: [],
     };

@@ -79,6 +79,11 @@ export class Scene {
       runAfter: '1 day',
     });
     const { id: toolId } = await this.done('POST', '/v1/tools', { name: 't', kind: 'static' });
+    const { id: mcpServerId } = await this.done('POST', '/v1/mcp-servers', {
+      name: 'm',
+      transport: 'http',
+      url: 'http://127.0.0.1:9/mcp',
+    });
     const agents = [{ key: 'KEY', isDefault: true, allowRespond: true }];
     const { id: network } = await this.done('POST', '/v1/networks', { name: 'n', agents });
     await this.done('POST', `/v1/networks/${network}/publish`, {});
@@ -97,6 +102,7 @@ export class Scene {
       goalId,
       planId,
       toolId,
+      mcpServerId,
       network,
       key: 'KEY',
       keyId,

@@ -40,6 +40,13 @@ export const tools: Record<string, Command> = {
     show(given, trial);
     return trial.ok ? 0 : 1;
   },
+  async test(given) {
+    const body = given.words[1] === undefined ? {} : { arguments: argumentsIn(given.words[1]) };
+    const tool = await find(given);
+    const found = await given.troupe.tools.test({ params: { toolId: tool.id }, body });
+    show(given, found);
+    return found.ok ? 0 : 1;
+  },
   async delete(given) {
     const tool = await find(given);
     await given.troupe.tools.remove({ params: { toolId: tool.id } });
@@ -57,12 +64,17 @@ async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done
     const [issue] = read.error.issues;
     throw new TroupeClientError(`"${issue!.path.join('.')}" ${issue!.message}`);
   }
-  const { name: _, kind, request, output, ...rest } = read.data;
+  const { name: _, kind, request, output, mcp, ...rest } = read.data;
   if (kind !== known.kind)
     throw new TroupeClientError(
       `"${known.name}" is a tool of the kind ${known.kind}, and stays one. Delete it first.`,
     );
-  const body = { ...rest, ...(request ? { request } : {}), ...(kind === 'static' ? { output } : {}) };
+  const body = {
+    ...rest,
+    ...(request ? { request } : {}),
+    ...(mcp ? { mcp } : {}),
+    ...(kind === 'static' ? { output } : {}),
+  };
   const tool = await troupe.tools.update({ params: { toolId: known.id }, body: body as ToolPatch });
   return { ...tool, done: tool.version === known.version ? 'unchanged' : 'changed' };
 }

@@ -51,9 +51,10 @@ export async function factsOf(
 }
 
 /** The secrets that a tool refers to. A template that means nothing names none; the tool says so when it is defined. */
-export function secretsIn({ config }: Pick<ToolRow, 'config'>): string[] {
+export function secretsIn({ config, mcp_server }: Pick<ToolRow, 'config' | 'mcp_server'>): string[] {
   const names = new Set<string>();
-  mapTexts((config.request ?? null) as Json, (text) => {
+  const { url, headers, args, env } = mcp_server ?? {};
+  mapTexts([config.request ?? null, url ?? null, headers ?? {}, args ?? [], env ?? {}] as Json, (text) => {
     for (const part of partsOf(text)) if (part.from === 'secrets') names.add(part.name);
     return text;
   });

@@ -15,7 +15,7 @@ interface Issue {
 }
 
 /** These are the client's own, or say how the message is framed. */
-const TAKEN_HEADERS = new Set([
+export const TAKEN_HEADERS = new Set([
   'connection',
   'content-length',
   'expect',
@@ -58,12 +58,14 @@ function checkSchema(path: 'inputSchema' | 'outputSchema', schema: JsonObject): 
 }
 
 function kindIssues(definition: ToolDefinition): Issue[] {
-  const { kind, approval, request, response, output, outputSchema, network, agent } = definition;
+  const { kind, approval, request, response, output, outputSchema, mcp, network, agent } = definition;
   const outside = kind === 'client' || kind === 'ui';
   const issues: (Issue | false)[] = [
     kind === 'http' && !request && { path: 'request', message: 'is required for an http tool' },
     kind !== 'http' && request !== null && { path: 'request', message: 'is for http tools' },
     kind !== 'http' && response !== null && { path: 'response', message: 'is for http tools' },
+    kind === 'mcp' && !mcp && { path: 'mcp', message: 'is required for an mcp tool' },
+    kind !== 'mcp' && mcp !== null && { path: 'mcp', message: 'is for mcp tools' },
     kind !== 'static' && output !== null && { path: 'output', message: 'is for static tools' },
     !outside && outputSchema !== null && { path: 'outputSchema', message: 'is for client and ui tools' },
     kind === 'network' && !network && { path: 'network', message: 'is required for a network tool' },
@@ -105,7 +107,7 @@ function requestIssues({ url, method, headers, query, body }: ToolRequest): Issu
 }
 
 /** Whom the tool talks to is decided by whoever defines it, never by what a model gives it. */
-function addressProblem(url: string): string | null {
+export function addressProblem(url: string): string | null {
   const [, authority] = /^https?:\/\/([^/\\?#]+)/i.exec(url) ?? [];
   if (authority === undefined) return 'must begin with http:// or https:// and a host';
   if (authority.includes('{{')) return 'must have a fixed scheme, host and port; templates come after them';

@@ -3,13 +3,14 @@ import type { ToolRow, ToolWrite } from '../../store/index.ts';
 
 /** What has no column of its own; what is not set is not there. */
 export function toWrite(definition: ToolDefinition): ToolWrite {
-  const { timeoutMs, deadlineMs, outputSchema, output, request, response, display, metadata, kind } =
+  const { timeoutMs, deadlineMs, outputSchema, output, request, response, mcp, display, metadata, kind } =
     definition;
   const { network, agent } = definition;
   const set = {
     ...(kind === 'static' ? { output } : {}),
     ...(request ? { request } : {}),
     ...(response ? { response } : {}),
+    ...(mcp ? { mcp } : {}),
     ...(outputSchema ? { outputSchema } : {}),
     ...(network ? { network } : {}),
     ...(agent ? { agent } : {}),

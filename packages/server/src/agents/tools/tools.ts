@@ -22,6 +22,7 @@ import {
   listTools as listRows,
   networksWithTool,
   noteChange,
+  readMcpServer,
   readTool,
   type ToolRow,
   type Transaction,
@@ -40,6 +41,7 @@ export async function createTool(db: Database, author: Author, given: ToolDefini
   const id = newId();
   try {
     const row = await inTransaction(db, async (transaction) => {
+      await keepServer(transaction, project, definition);
       await insertTool(transaction, { id, project, name, kind, write: toWrite(definition) });
       const data = { name, kind, version: 1 };
       await noteChange(transaction, author, { action: 'tool.created', target: id, data });
@@ -79,6 +81,7 @@ export async function updateTool(db: Database, author: Author, id: string, patch
     const fields = Object.keys(definition) as (keyof ToolDefinition)[];
     const changed = fields.filter((field) => textOf(before[field]) !== textOf(definition[field]));
     if (changed.length === 0) return found;
+    await keepServer(transaction, author.project, definition);
     await updateRow(transaction, found.id, toWrite(definition));
     const data = { name: found.name, version: found.version + 1, changed };
     await noteChange(transaction, author, { action: 'tool.changed', target: found.id, data });
@@ -131,6 +134,24 @@ export async function toolToTry(db: Database, project: string, id: string): Prom
   }
   const { waitsFor: _, ...tool } = toSnapshotTool(row);
   return tool;
+}
+
+/** The server of an mcp tool must be there, and stays until the transaction ends. */
+async function keepServer(
+  transaction: Transaction,
+  project: string,
+  { mcp }: Pick<ToolDefinition, 'mcp'>,
+): Promise<void> {
+  if (!mcp || (await readMcpServer(transaction, project, mcp.server, { keep: true }))) return;
+  throw new Refusal(
+    'invalid',
+    'mcp_server_not_found',
+    `There is no MCP server ${mcp.server} in the project.`,
+    {
+      hint: 'GET /v1/mcp-servers lists those that there are.',
+      issues: [{ path: 'mcp.server', message: 'is no MCP server of the project' }],
+    },
+  );
 }
 
 async function required(

@@ -9,6 +9,7 @@ import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
 import { inboxRoutes } from './inbox.ts';
 import { keyRoutes } from './keys.ts';
+import { mcpServerRoutes } from './mcp-servers.ts';
 import { memoryRoutes } from './memories.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
@@ -37,6 +38,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   goalRoutes,
   inboxRoutes,
   keyRoutes,
+  mcpServerRoutes,
   memoryRoutes,
   messageRoutes,
   modelRoutes,

@@ -1,6 +1,6 @@
 import { toolEndpoints } from '@troupe/protocol';
 import { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from '../../agents/index.ts';
-import { tryTool } from '../../kernel/index.ts';
+import { testTool, tryTool } from '../../kernel/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 
@@ -20,6 +20,12 @@ export function toolRoutes(endpoints: Endpoints): void {
   endpoints.serve(toolEndpoints.remove, async ({ services, caller, params }) => {
     await deleteTool(services.db, authorOf(caller), params.toolId);
     return undefined;
+  });
+  endpoints.serve(toolEndpoints.test, async ({ services, caller, params, body, context }) => {
+    const tool = await toolToTry(services.db, caller.project, params.toolId);
+    const { project, entityId } = caller;
+    const { signal } = context.req.raw;
+    return testTool(services.tools, tool, body.arguments, { project, entityId, signal });
   });
   endpoints.serve(toolEndpoints.try, async ({ services, caller, params, body, context }) => {
     const tool = await toolToTry(services.db, caller.project, params.toolId);

@@ -1,20 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { AgentSnapshot, Json, NetworkSnapshot } from '@troupe/protocol';
-import { newId } from '../../base/index.ts';
+import { canonicalJson, newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 import type { Transaction } from '../transaction.ts';
 
-/** JSON with sorted keys: equal content, equal text, equal checksum. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (value !== null && typeof value === 'object') {
-    const entries = Object.keys(value)
-      .sort()
-      .filter((key) => value[key] !== undefined);
-    return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
-}
+export { canonicalJson };
 
 /** A snapshot as it is stored. */
 export interface Compiled {

@@ -1,4 +1,4 @@
-import type { JsonObject, ToolEffect, ToolKind, ToolParam } from '@troupe/protocol';
+import type { JsonObject, SnapshotMcpServer, ToolEffect, ToolKind, ToolParam } from '@troupe/protocol';
 import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
@@ -17,6 +17,8 @@ export interface ToolRow {
   visible: boolean;
   /** What the kind needs, and the rest: see `toolDefinition` of the contract. */
   config: JsonObject;
+  /** The server that an mcp tool is of, as it is now. */
+  mcp_server: SnapshotMcpServer | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -41,6 +43,9 @@ export function selectTools(rows: Transaction, project: string) {
       sql<JsonObject>`input_schema`.as('input_schema'),
       sql<ToolParam[] | null>`params`.as('params'),
       sql<JsonObject>`config`.as('config'),
+      sql<SnapshotMcpServer | null>`(select jsonb_build_object('id', s.id, 'name', s.name, 'transport', s.transport, 'url', s.url,
+        'headers', s.headers, 'command', s.command, 'args', s.args, 'env', s.env, 'allow', s.allow)
+        from troupe.mcp_servers s where s.id = tools.mcp_server_id)`.as('mcp_server'),
     ]);
 }
 
@@ -87,7 +92,10 @@ export async function listTools(
     .execute();
 }
 
-export type ToolWrite = Omit<ToolRow, 'id' | 'name' | 'kind' | 'version' | 'created_at' | 'updated_at'>;
+export type ToolWrite = Omit<
+  ToolRow,
+  'id' | 'name' | 'kind' | 'mcp_server' | 'version' | 'created_at' | 'updated_at'
+>;
 
 /** Another tool may have the name: see `isTaken` with `tools_name`. */
 export async function insertTool(

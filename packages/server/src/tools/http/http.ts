@@ -51,7 +51,7 @@ export function idempotencyKey({ runId, callId }: Pick<ToolContext, 'runId' | 'c
   return `${runId}-${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`;
 }
 
-async function valuesOf(
+export async function valuesOf(
   secrets: SecretValues,
   project: string,
   names: string[],
@@ -71,7 +71,7 @@ async function valuesOf(
 }
 
 /** Anew and without its cause: what was thrown may have been made from what we sent. */
-function failureOf(error: unknown, hidden: Hidden): TroupeError {
+export function failureOf(error: unknown, hidden: Hidden): TroupeError {
   const code = error instanceof TroupeError ? error.code : 'tool_error';
   // It quotes the beginning of an address, in which a value may be cut in two.
   if (code === 'address_invalid')
