@@ -48,7 +48,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   };
   const kind = executionType ? KIND[executionType] : given.kind;
-  if (!kind) refuse('kind', 'is required: http, client, ui, static or echo');
+  if (!kind) refuse('kind', 'is required: http, client, ui, static, echo or code');
   if (executionType && given.kind && given.kind !== kind)
     refuse('kind', `is not what executionType says, ${kind}`);
   if (visibility && given.visible !== undefined)
@@ -56,6 +56,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
   const made = { ...given, kind } as Given;
   if (execution) execute(made, execution, refuse);
   if (kind === 'static' && made.output === undefined) made.output = { status: 'ok' };
+  if (kind === 'code' && typeof made.name === 'string') made.function ??= made.name;
   const { method = 'GET' } = made.request ?? {};
   made.inputSchema ??= made.params ? inputSchemaOf(made.params) : { type: 'object' };
   made.effect ??= defaultEffect(String(kind), method);

@@ -7,8 +7,8 @@ import { toolParam } from './networks.ts';
 import { toolEffect } from './tool-calls.ts';
 import { fromSource, sourceFields } from './tool-source.ts';
 
-/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. */
-export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo']);
+/** `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments. `code`: a function of a worker. */
+export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'code']);
 export type ToolKind = z.infer<typeof toolKind>;
 
 const oneLineText = z.string().max(8_000).regex(oneLine, 'must be one line');
@@ -97,6 +97,8 @@ export const toolDefinition = z.strictObject({
   /** What is sent (`http`), and what of the answer is given to the model. */
   request: toolRequest.nullable().default(null),
   response: toolResponse.nullable().default(null),
+  /** The function that workers have under this name (`code`). */
+  function: toolName.nullable().default(null),
   display: toolDisplay.prefault({}),
   metadata: metadata.default({}),
 });
@@ -127,6 +129,8 @@ export const newTool = z
       output: json.optional(),
       request: toolRequest.optional(),
       response: field.response,
+      /** Absent: the one of the tool's own name. */
+      function: toolName.optional(),
       display: field.display,
       metadata: field.metadata,
       ...sourceFields,
@@ -164,6 +168,7 @@ export const toolPatch = z.strictObject({
   output: json.optional(),
   request: toolRequest.optional(),
   response: toolResponse.nullable().optional(),
+  function: toolName.optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
 });

@@ -26,6 +26,7 @@ export async function openHttpSide(
     outgoing: openOutgoing(() => db),
     place: { origins: [], database: db },
     tools: () => ({ resolve: () => undefined }),
+    functions: new Map(),
     tasks: {},
     crontab: [],
   };

@@ -23,9 +23,10 @@ export async function toolsOf(
 
 /** As a run gets it. Secrets are named in it, never contained. */
 export function toSnapshotTool(row: ToolRow): SnapshotTool {
-  const { request, response, output, outputSchema, timeoutMs, deadlineMs } = row.config;
+  const { request, response, output, outputSchema, timeoutMs, deadlineMs, function: named } = row.config;
   const outside = row.kind === 'client' || row.kind === 'ui';
-  const config = { toolId: row.id, version: row.version, request, response, output, outputSchema };
+  const set = { request, response, output, outputSchema, function: named };
+  const config = { toolId: row.id, version: row.version, ...set };
   return snapshotTool.parse({
     name: row.name,
     description: row.description,

@@ -15,6 +15,8 @@ export interface Config {
   origins: string[];
   /** Hosts, addresses and ranges beyond the internet that the requests of the first project may reach. */
   outgoingAllow: string[];
+  /** Modules with functions that agents can have as tools. */
+  tools: string[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -64,6 +66,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
     origins: data.TROUPE_ORIGINS,
     outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
+    tools: data.TROUPE_TOOLS,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },

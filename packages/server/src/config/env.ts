@@ -77,6 +77,8 @@ const origins = z
 
 const hosts = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
 
+const paths = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
+
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Every variable that Troupe reads. README.md has the same list for people. */
@@ -97,6 +99,7 @@ export const environment = z.object({
   TROUPE_METRICS_TOKEN: variable(metricsToken.optional()),
   TROUPE_METRICS_PORT: variable(wholeNumber(0, 65_535).optional()),
   TROUPE_OUTGOING_ALLOW: variable(hosts.default([])),
+  TROUPE_TOOLS: variable(paths.default([])),
   TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

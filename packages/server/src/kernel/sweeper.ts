@@ -1,18 +1,29 @@
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, expire } from '../store/index.ts';
+import { type Database, expire, expireUnclaimed } from '../store/index.ts';
 import type { Probe } from './probe.ts';
 
 const EVERY_MS = 500;
 const MOST = 100;
+/** So many sweeps go by between looks for runs that no worker can take. */
+const UNCLAIMED_EVERY = 10;
+
+interface SweeperOptions {
+  logger: Logger;
+  probe: Probe | undefined;
+  /** The code tools that this worker has. */
+  codeTools: readonly string[];
+  onQueued(): void;
+}
 
 /** Ends what has waited too long. Every worker sweeps; rows under somebody's lock are skipped, so they do not get in each other's way. */
 export class Sweeper {
   readonly #db: Database;
-  readonly #options: { logger: Logger; probe: Probe | undefined; onQueued(): void };
+  readonly #options: SweeperOptions;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  #count = 0;
 
-  constructor(db: Database, options: { logger: Logger; probe: Probe | undefined; onQueued(): void }) {
+  constructor(db: Database, options: SweeperOptions) {
     this.#db = db;
     this.#options = options;
   }
@@ -29,6 +40,9 @@ export class Sweeper {
       const swept = await expire(this.#db, MOST);
       if (probe && swept.runs > 0) await probe('expire', 'after', []);
       if (swept.queued) this.#options.onQueued();
+      // From the first sweep on, so that a worker that has just come is known to have been there.
+      if (this.#count++ % UNCLAIMED_EVERY === 0)
+        await expireUnclaimed(this.#db, this.#options.codeTools, MOST);
       full = swept.runs === MOST;
     } catch (error) {
       logger.debug({ error: messageOf(error) }, 'sweep failed');

@@ -17,6 +17,7 @@ export * from './queries/author.ts';
 export * from './queries/budgets.ts';
 export * from './queries/claim.ts';
 export * from './queries/clients.ts';
+export * from './queries/code-tools.ts';
 export * from './queries/entities.ts';
 export * from './queries/envelopes.ts';
 export * from './queries/events.ts';

@@ -105,12 +105,18 @@ export interface Clients {
   updated_at: Timestamp<undefined>;
 }
 
+export interface CodeTools {
+  names: string[];
+  seen_at: Timestamp<undefined>;
+}
+
 export interface CompiledSnapshots {
   id: string;
   project_id: string;
   checksum: string;
   compiled: JsonColumn;
   created_at: Timestamp<undefined>;
+  code_tools: Generated<string[] | null>;
 }
 
 export interface Entities {
@@ -469,6 +475,7 @@ export interface Runs {
   network_id: string | null;
   network_version: number | null;
   sealed: JsonColumn<null | undefined>;
+  code_tools: string[] | null;
 }
 
 export interface Secrets {
@@ -586,6 +593,7 @@ export interface DB {
   budget_leases: BudgetLeases;
   budgets: Budgets;
   clients: Clients;
+  code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;

@@ -1,6 +1,7 @@
 import type { GoalStatus, JsonObject, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
 import type { ToolContext, ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
+import type { CodeFunctions } from './code/index.ts';
 
 /** From a tool as a snapshot has it, with what is set for it, to what executes it. */
 export type Provider = (tool: SnapshotTool) => ToolExecute | undefined;
@@ -158,6 +159,8 @@ export interface ToolParts {
   files: Files;
   todos: Todos;
   systemParams: SystemParams;
+  /** Functions of the user that this process has. */
+  code: CodeFunctions;
   /** What executes the tools that doors bring, by their names. */
   ofDoors: Record<string, ToolExecute>;
 }

@@ -123,6 +123,7 @@ beforeAll(async () => {
       outgoing: openOutgoing(() => place.database!),
       place,
       tools: () => createTools(),
+      functions: new Map(),
       tasks: {},
       crontab: [],
     };

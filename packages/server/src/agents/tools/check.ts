@@ -57,13 +57,16 @@ function checkSchema(path: 'inputSchema' | 'outputSchema', schema: JsonObject): 
   });
 }
 
-function kindIssues({ kind, approval, request, response, output, outputSchema }: ToolDefinition): Issue[] {
+function kindIssues(definition: ToolDefinition): Issue[] {
+  const { kind, approval, request, response, output, outputSchema, function: named } = definition;
   const outside = kind === 'client' || kind === 'ui';
   const issues: (Issue | false)[] = [
     kind === 'http' && !request && { path: 'request', message: 'is required for an http tool' },
     kind !== 'http' && request !== null && { path: 'request', message: 'is for http tools' },
     kind !== 'http' && response !== null && { path: 'response', message: 'is for http tools' },
     kind !== 'static' && output !== null && { path: 'output', message: 'is for static tools' },
+    kind === 'code' && named === null && { path: 'function', message: 'is required for a code tool' },
+    kind !== 'code' && named !== null && { path: 'function', message: 'is for code tools' },
     !outside && outputSchema !== null && { path: 'outputSchema', message: 'is for client and ui tools' },
     outside && approval && { path: 'approval', message: 'is not for tools that somebody answers anyway' },
   ];

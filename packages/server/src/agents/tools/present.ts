@@ -10,6 +10,7 @@ export function toWrite(definition: ToolDefinition): ToolWrite {
     ...(request ? { request } : {}),
     ...(response ? { response } : {}),
     ...(outputSchema ? { outputSchema } : {}),
+    ...(definition.function === null ? {} : { function: definition.function }),
   };
   return {
     display_name: definition.displayName,

@@ -56,6 +56,7 @@ export interface RunRecord {
   cancelReason: CancelReason | null;
   absorbedBy: string | null;
   metadata: JsonObject;
+  waitsForCode: string[] | null;
   createdAt: Date;
   startedAt: Date | null;
   completedAt: Date | null;
