@@ -100,6 +100,10 @@ export const run = z.object({
   metadata: jsonObject.describe(
     '`waitState`, where it waits for a reply: for whom, since when, and what came.',
   ),
+  waitsForCode: z
+    .array(z.string())
+    .nullable()
+    .describe('Of a run in the queue that no worker can take: the functions that one must have.'),
   createdAt: timestamp,
   startedAt: timestamp.nullable(),
   completedAt: timestamp.nullable(),

@@ -56,6 +56,7 @@ export function fromSource<Source extends object>(source: Source, context: z.Ref
   const made = { ...given, kind } as Given;
   if (execution) execute(made, execution, refuse);
   if (kind === 'static' && made.output === undefined) made.output = { status: 'ok' };
+  if (kind === 'code' && typeof made.name === 'string') made.function ??= made.name;
   const { method = 'GET' } = made.request ?? {};
   made.inputSchema ??= made.params ? inputSchemaOf(made.params) : { type: 'object' };
   made.effect ??= defaultEffect(String(kind), method);

@@ -10,9 +10,9 @@ import { fromSource, sourceFields } from './tool-source.ts';
 
 /**
  * `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments.
- * `mcp`: a tool of an MCP server. `network`, `agent`: a run of one.
+ * `mcp`: a tool of an MCP server. `code`: a function of a worker. `network`, `agent`: a run of one.
  */
-export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'mcp', 'network', 'agent']);
+export const toolKind = z.enum(['http', 'client', 'ui', 'static', 'echo', 'mcp', 'code', 'network', 'agent']);
 export type ToolKind = z.infer<typeof toolKind>;
 
 const oneLineText = z.string().max(8_000).regex(oneLine, 'must be one line');
@@ -120,6 +120,8 @@ export const toolDefinition = z.strictObject({
   agent: toolAgent.nullable().default(null),
   /** What is called (`mcp`). `POST /v1/mcp-servers/{mcpServerId}/import` fills it in. */
   mcp: toolMcp.nullable().default(null),
+  /** The function that workers have under this name (`code`). */
+  function: toolName.nullable().default(null),
   display: toolDisplay.prefault({}),
   metadata: metadata.default({}),
 });
@@ -153,6 +155,8 @@ export const newTool = z
       network: field.network,
       agent: field.agent,
       mcp: field.mcp,
+      /** Absent: the one of the tool's own name. */
+      function: toolName.optional(),
       display: field.display,
       metadata: field.metadata,
       ...sourceFields,
@@ -193,6 +197,7 @@ export const toolPatch = z.strictObject({
   network: toolNetwork.optional(),
   agent: toolAgent.optional(),
   mcp: toolMcp.optional(),
+  function: toolName.optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
 });

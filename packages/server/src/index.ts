@@ -16,6 +16,7 @@ export * from './outgoing/index.ts';
 export {
   compose,
   isCommand,
+  loadCodeTools,
   openOutgoing,
   ProviderRows,
   planTasks,

@@ -9,6 +9,7 @@ const USAGE = `Usage: node main.ts <command>
   migrate    brings the database to the current schema and ends
   reencrypt  puts all secrets under the current encryption key and ends
 
+  --tools <module,…>   dev, serve, work: functions of yours for agents to use (TROUPE_TOOLS)
   --help, --version
 
 Settings are environment variables; README.md lists them.`;
@@ -19,7 +20,9 @@ async function main([name = '', ...rest]: string[]): Promise<void> {
   enableCompileCache();
   const { compose, isCommand, version } = await import('./process/index.ts');
   if (name === '--version' || name === '-v') return console.log(version);
-  if (isCommand(name) && rest.length === 0) return compose(name);
+  const [option, tools, ...more] = rest;
+  const given = option === '--tools' && tools && more.length === 0 ? tools.split(',') : undefined;
+  if (isCommand(name) && (rest.length === 0 || given)) return compose(name, { tools: given });
   const problem = isCommand(name)
     ? `${name} takes no arguments`
     : name

@@ -36,6 +36,7 @@ export async function openHttpSide(
     place: { origins: [], database: db },
     tools: () => ({ resolve: () => undefined }),
     mcp: (on, encryption) => mcpServers({ secrets: secretsOf(on, encryption), mcp }),
+    functions: new Map(),
     tasks: {},
     crontab: [],
   };

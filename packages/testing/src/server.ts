@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import {
   Access,
+  type CodeTool,
+  codeFunctions,
   createApp,
   createDemo,
   createNetworksDoor,
@@ -55,6 +57,8 @@ export interface ServerOptions {
   works?: boolean;
   /** For workers elsewhere that open what is sealed here. */
   encryptionKey?: Buffer;
+  /** Functions that the worker has, as a module declares them. */
+  code?: CodeTool[];
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -75,6 +79,7 @@ export async function openServer({
   logger = silentLogger,
   works = true,
   encryptionKey = randomBytes(32),
+  code = [],
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
@@ -95,7 +100,10 @@ export async function openServer({
     environment: { PATH, HOME },
     patienceMs,
   });
-  const tools = createTools(toolParts(db, encryption, { kernel, outgoing, mcp }));
+  const tools = createTools({
+    ...toolParts(db, encryption, { kernel, outgoing, mcp }),
+    code: codeFunctions([{ from: 'test', tools: code }]),
+  });
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
   else await kernel.listen();

@@ -6,6 +6,7 @@ export const USAGE = `Usage: troupe <command>
 
   dev                       HTTP and a worker in one process; brings a PostgreSQL where DATABASE_URL is not set
   serve | work | migrate    the parts by themselves; DATABASE_URL says where
+       --tools <module,…>   dev, serve, work: functions of yours for agents to use; default TROUPE_TOOLS
   secrets reencrypt         after a change of TROUPE_ENCRYPTION_KEY: puts every secret under the new one
 
   chat <agent> [message]    talk to an agent; without a message, line by line
@@ -74,6 +75,7 @@ export const USAGE = `Usage: troupe <command>
   secrets list              set <name>, its value from stdin        delete <name>
   tools  list               get <tool>                   create <file>
          apply <file or folder>            makes tools, or makes them what the files say
+         register <module>                 the same for functions of yours; workers need --tools <module>
          try <tool> [json]                 executes it alone; it takes effect
          test <tool> [json]                whether calls would reach what executes them; with JSON, it is called
          delete <tool>
@@ -102,9 +104,9 @@ const CARRIED: OptionName[] = ['capabilities', 'tools', 'approvals'];
 
 /** What each command takes: to tell what is missing, and that nothing given is passed over in silence. */
 const SHAPES: Record<string, Shape> = {
-  dev: { words: '', options: [] },
-  serve: { words: '', options: [] },
-  work: { words: '', options: [] },
+  dev: { words: '', options: ['tools'] },
+  serve: { words: '', options: ['tools'] },
+  work: { words: '', options: ['tools'] },
   migrate: { words: '', options: [] },
   'secrets reencrypt': { words: '', options: [] },
   chat: { words: '<agent> [message]', options: ['session', 'model', ...ASKING] },
@@ -218,6 +220,7 @@ const SHAPES: Record<string, Shape> = {
   'tools get': { words: '<tool>', options: ASKING },
   'tools create': { words: '<file>', options: ASKING },
   'tools apply': { words: '<path>', options: ASKING },
+  'tools register': { words: '<module>', options: ASKING },
   'tools try': { words: '<tool> [json]', options: ASKING },
   'tools test': { words: '<tool> [json]', options: ASKING },
   'tools delete': { words: '<tool>', options: ASKING },

@@ -46,7 +46,7 @@ it.each([
   ['chat', '<agent> is missing\n  Usage: troupe chat <agent> [message] [--session …] [--model …]'],
   ['agents diff Ada 1', '<to> is missing\n  Usage: troupe agents diff <agent> <from> <to>'],
   ['agents get Ada Lovelace', '"Lovelace" is one word too many; put quotes around a name of several'],
-  ['dev now', '"now" is one word too many\n  Usage: troupe dev'],
+  ['dev now', '"now" is one word too many\n  Usage: troupe dev [--tools …]'],
   ['dev --url http://localhost', 'dev does not take --url'],
   ['agents get Ada --limit 3', 'agents get does not take --limit'],
   ['agents --url --limit', '--url needs a value\n  Where --limit is the value, write --url=--limit'],

@@ -86,6 +86,25 @@ it('applies a folder, again and again, in every way of writing it', async () => 
   });
 });
 
+it('registers the functions of a module, keeps what only the row has, and tells what is wrong', async () => {
+  const module = (name: string, description: string) =>
+    file(name, `export default [{ name: 'refund', description: '${description}', execute: () => 1 }];`);
+  module('one.mjs', 'Pays back');
+  const register = (name: string) => parsed('tools', 'register', join(home, name));
+  expect(await register('one.mjs')).toMatchObject([
+    { name: 'refund', kind: 'code', function: 'refund', effect: 'once', done: 'created' },
+  ]);
+  expect(await register('one.mjs')).toMatchObject([{ done: 'unchanged', version: 1 }]);
+  module('two.mjs', 'Pays an order back');
+  expect(await register('two.mjs')).toMatchObject([
+    { done: 'changed', version: 2, description: 'Pays an order back' },
+  ]);
+  expect(await told('tools', 'register', join(home, 'absent.mjs'))).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('absent.mjs cannot be loaded'),
+  });
+});
+
 it('the examples of docs/tools.md are true: defined, tried, and called by the demo model', async () => {
   const document = readFileSync(new URL('../../../docs/tools.md', import.meta.url), 'utf8');
   const examples = [...document.matchAll(/```json\n([\s\S]+?)```/g)].map(([, text]) => text!);

@@ -32,17 +32,8 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
   const { request, response, output, outputSchema, network, agent, timeoutMs, deadlineMs } = row.config;
   const outside = row.kind === 'client' || row.kind === 'ui';
   const mcp = row.mcp_server && mcpOf(row, row.mcp_server);
-  const config = {
-    toolId: row.id,
-    version: row.version,
-    request,
-    response,
-    output,
-    outputSchema,
-    network,
-    agent,
-    ...mcp,
-  };
+  const set = { request, response, output, outputSchema, network, agent, function: row.config.function };
+  const config = { toolId: row.id, version: row.version, ...set, ...mcp };
   return snapshotTool.parse({
     name: row.name,
     description: row.description,

@@ -80,5 +80,15 @@ export {
 } from './providers.ts';
 export { rememberedPart } from './remembered.ts';
 export type { Sealer } from './sealer.ts';
-export { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from './tools/index.ts';
+export {
+  createTool,
+  type DeclaredTool,
+  deleteTool,
+  getTool,
+  listTools,
+  type RegisteredTool,
+  registerCodeTools,
+  toolToTry,
+  updateTool,
+} from './tools/index.ts';
 export { diffVersions, getVersion, listVersions, rollBack } from './versions.ts';

@@ -19,6 +19,8 @@ export interface Config {
   mcpCommands: string[];
   /** All that such a program is given of this process's environment. */
   programEnvironment: Record<string, string>;
+  /** Modules with functions that agents can have as tools. */
+  tools: string[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -70,6 +72,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
     mcpCommands: data.TROUPE_MCP_COMMANDS,
     programEnvironment: programEnvironment(variables),
+    tools: data.TROUPE_TOOLS,
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },

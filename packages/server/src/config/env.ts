@@ -85,6 +85,7 @@ const commands = z
     (list) => list.every(isCommand),
     'must be names or absolute paths of programs, without arguments, separated by commas',
   );
+const paths = z.string().transform((text) => text.split(',').flatMap((part) => part.trim() || []));
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -107,6 +108,7 @@ export const environment = z.object({
   TROUPE_METRICS_PORT: variable(wholeNumber(0, 65_535).optional()),
   TROUPE_OUTGOING_ALLOW: variable(hosts.default([])),
   TROUPE_MCP_COMMANDS: variable(commands.default([])),
+  TROUPE_TOOLS: variable(paths.default([])),
   TROUPE_ORIGINS: variable(origins.default([])),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });

@@ -164,7 +164,11 @@ export class Kernel {
     const run = item.run?.id;
     // A worker of this process that has a place takes the run as it starts; otherwise it waits in the queue for any.
     const worker = this.#worker;
-    const claim = item.run ? (worker?.promise(item.run.door) ?? null) : null;
+    const { snapshot, door } = item.run ?? {};
+    let fits = !worker || !snapshot || worker.fits(snapshot);
+    // Looked at before instead of after the start: its worker needs it anyway.
+    fits ??= await worker!.learn(snapshot!).catch(() => false);
+    const claim = worker && door && fits ? worker.promise(door) : null;
     let started: store.Started | null = null;
     try {
       if (this.#probe && run) await this.#probe('start', 'before', [run]);
@@ -173,8 +177,10 @@ export class Kernel {
     } finally {
       if (claim) void worker!.bring(started && store.claimedRun(item, started));
     }
-    if (started.ok && started.claimed === undefined && started.ready !== false && !started.duplicate)
-      this.#hintQueued();
+    if (started.ok && started.claimed === undefined && started.ready !== false && !started.duplicate) {
+      if (fits) this.#hintQueued();
+      else this.hint({ queued: true });
+    }
     if (started.ok && run && !started.duplicate) runsStarted.add(1);
     if (started.ok) this.#onlooker?.onTouched(started.thread);
     return started;

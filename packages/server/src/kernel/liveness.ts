@@ -18,7 +18,7 @@ const ROWLESS_EVERY = 5;
 export interface LivenessOptions {
   incarnation: string;
   logger: Logger;
-  load(): { capacity: number; load: number; draining: boolean };
+  load(): { capacity: number; load: number; draining: boolean; codeTools: readonly string[] };
   /** Runs of a dead worker went back to the queue. */
   onReaped(count: number): void;
   /** The heart had stopped for longer than others wait: find out which runs are still ours, before anything is begun. */

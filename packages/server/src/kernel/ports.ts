@@ -147,6 +147,8 @@ export type ToolAnswer = Json | HandedOver;
 export type ToolExecute = (args: Json, context: ToolContext) => Promise<ToolAnswer> | ToolAnswer;
 
 export interface Tools {
+  /** The functions that this process has, by name: its worker takes no run that needs another. */
+  code?: readonly string[];
   /** Undefined where this process cannot execute it. */
   resolve(tool: SnapshotTool): ToolExecute | undefined;
   /**

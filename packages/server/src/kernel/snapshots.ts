@@ -12,6 +12,11 @@ export class Snapshots {
     this.#db = db;
   }
 
+  /** Where it was read before. */
+  known(id: string): AgentSnapshot | undefined {
+    return this.#cache.get(id);
+  }
+
   async load(ids: string[]): Promise<Map<string, AgentSnapshot>> {
     const missing = [...new Set(ids)].filter((id) => !this.#cache.has(id));
     if (missing.length > 0) {

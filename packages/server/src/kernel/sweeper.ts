@@ -1,13 +1,17 @@
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, sweep } from '../store/index.ts';
+import { type Database, expireUnclaimed, sweep } from '../store/index.ts';
 import type { Probe } from './probe.ts';
 
 const EVERY_MS = 500;
 const MOST = 100;
+/** So many sweeps go by between looks for runs that no worker can take. */
+const UNCLAIMED_EVERY = 10;
 
 export interface SweeperOptions {
   logger: Logger;
   probe: Probe | undefined;
+  /** The code tools that this worker has. */
+  codeTools: readonly string[];
   onQueued(): void;
   /** Children, or calls that waited for them, have ended. */
   onJoins(): void;
@@ -19,6 +23,7 @@ export class Sweeper {
   readonly #options: SweeperOptions;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  #count = 0;
 
   constructor(db: Database, options: SweeperOptions) {
     this.#db = db;
@@ -39,6 +44,9 @@ export class Sweeper {
       if (swept.queued) this.#options.onQueued();
       // What it ended itself was not there yet when it looked.
       if (swept.joins || swept.runs > 0) this.#options.onJoins();
+      // From the first sweep on, so that a worker that has just come is known to have been there.
+      if (this.#count++ % UNCLAIMED_EVERY === 0)
+        await expireUnclaimed(this.#db, this.#options.codeTools, MOST);
       full = swept.runs === MOST;
     } catch (error) {
       logger.debug({ error: messageOf(error) }, 'sweep failed');

@@ -12,6 +12,7 @@ import {
   resync,
 } from '../store/index.ts';
 import { Budgets } from './budget.ts';
+import { codeToolsOf } from './code-tools.ts';
 import type { Commits } from './commits.ts';
 import type { Door } from './door.ts';
 import { DoorTools } from './door-tools.ts';
@@ -60,6 +61,8 @@ export class Worker {
   readonly #db: Database;
   readonly #logger: Logger;
   readonly #capacity: number;
+  /** Runs that need others are for other workers. */
+  readonly #codeTools: readonly string[];
   readonly #doors: Record<string, Door>;
   readonly #startEvents: Record<string, string[]>;
   readonly #loops = new Map<string, RunLoop>();
@@ -88,6 +91,7 @@ export class Worker {
     this.#db = options.db;
     this.#logger = options.logger;
     this.#capacity = options.capacity ?? 100;
+    this.#codeTools = options.tools.code ?? [];
     this.#doors = Object.fromEntries(options.doors.map((door) => [door.name, door]));
     this.#startEvents = Object.fromEntries(options.doors.map((door) => [door.name, door.startEvents ?? []]));
     this.#snapshots = new Snapshots(this.#db);
@@ -95,7 +99,12 @@ export class Worker {
     this.#liveness = new Liveness(this.#db, {
       incarnation: this.incarnation,
       logger: this.#logger,
-      load: () => ({ capacity: this.#capacity, load: this.#loops.size, draining: this.#draining }),
+      load: () => ({
+        capacity: this.#capacity,
+        load: this.#loops.size,
+        draining: this.#draining,
+        codeTools: this.#codeTools,
+      }),
       onReaped: () => {
         this.wake();
         this.signals.send({ queued: true });
@@ -114,6 +123,7 @@ export class Worker {
     this.#sweeper = new Sweeper(this.#db, {
       logger: this.#logger,
       probe: options.probe,
+      codeTools: this.#codeTools,
       onQueued: () => this.wake(),
       onJoins: () => options.onJoins?.(),
     });
@@ -177,6 +187,21 @@ export class Worker {
     return { worker: this.incarnation, events: this.#startEvents[door]! };
   }
 
+  /**
+   * Whether this worker has all code tools that a run with this snapshot needs; null where it does not know the snapshot yet
+   * and has to look (`learn`).
+   */
+  fits(snapshot: string): boolean | null {
+    const known = this.#snapshots.known(snapshot);
+    return known ? codeToolsOf(known).every((name) => this.#codeTools.includes(name)) : null;
+  }
+
+  /** Reads a snapshot, which is kept. */
+  async learn(snapshot: string): Promise<boolean> {
+    await this.#snapshots.load([snapshot]);
+    return this.fits(snapshot) ?? true;
+  }
+
   /** Whether this worker has the run, or may be about to. */
   expects(run: string): boolean {
     return this.#promised > 0 || this.#loops.has(run);
@@ -231,7 +256,14 @@ export class Worker {
     const limit = Math.min(this.#free(), MOST_PER_CLAIM);
     if (limit <= 0) return;
     if (probe) await probe('claim', 'before', []);
-    const runs = await claim(this.#db, this.incarnation, limit, Object.keys(this.#doors), this.#startEvents);
+    const runs = await claim(
+      this.#db,
+      this.incarnation,
+      limit,
+      Object.keys(this.#doors),
+      this.#startEvents,
+      this.#codeTools,
+    );
     if (probe && runs.length > 0)
       await probe(
         'claim',

@@ -8,6 +8,7 @@ import { createDemo, createProviders } from '../models/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
 import { createTools, McpConnections, mcpServers } from '../tools/index.ts';
 import { openOutgoing } from './allow-lists.ts';
+import { loadCodeTools } from './code-tools.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -32,11 +33,16 @@ export function isCommand(name: string): name is Command {
 
 /**
  * The one place where the parts of Troupe are chosen and put together. Resolves when the process has started. With `json`
- * its standard output is for a program: one line that says what has started, while the log goes to standard error.
+ * its standard output is for a program: one line that says what has started, while the log goes to standard error. `tools` are modules
+ * to take instead of those that the settings name.
  */
-export async function compose(command: Command, { json = false } = {}): Promise<void> {
+export async function compose(
+  command: Command,
+  { json = false, tools }: { json?: boolean; tools?: string[] | undefined } = {},
+): Promise<void> {
   try {
-    const config = readConfig();
+    const settings = readConfig();
+    const config = { ...settings, tools: tools ?? settings.tools };
     const forPerson = command === 'dev' && process.stdout.isTTY;
     const logger = createLogger(config.logLevel, json ? process.stderr : forPerson ? terminal : undefined);
     await run(command, config, logger, json);
@@ -78,6 +84,8 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
       }),
     (opened) => opened.close(),
   );
+  // Before anything is opened: what is wrong with them is told at once.
+  const functions = ENDING.has(command) ? new Map() : await loadCodeTools(config.tools);
   const program: Program = {
     name: command,
     version,
@@ -95,7 +103,9 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     providers,
     outgoing,
     place,
-    tools: (db, encryption, kernel) => createTools(toolParts(db, encryption, { kernel, outgoing, mcp })),
+    functions,
+    tools: (db, encryption, kernel) =>
+      createTools({ ...toolParts(db, encryption, { kernel, outgoing, mcp }), code: functions }),
     mcp: (db, encryption) => mcpServers({ secrets: secretsOf(db, encryption), mcp }),
     tasks: houseTasks,
     crontab: housekeeping,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Services } from '../http/index.ts';
 import { type Database, type EmbeddedPostgres, startEmbedded } from '../store/index.ts';
+import { openCodeTools } from './code-tools.ts';
 import {
   type DatabaseAddress,
   openDatabase,
@@ -29,6 +30,7 @@ export async function dev(program: Program): Promise<void> {
   if (http.status === 'rejected') throw http.reason;
 
   db = await openDatabase(program, database.value);
+  await openCodeTools(program, db);
   services = await openServices(program, db, await openWork(program, db));
   program.life.ready();
   const { url } = http.value;

@@ -15,6 +15,7 @@ import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
+import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
 import { openEncryption } from './encryption-key.ts';
 import { openEnvironmentModels } from './environment-models.ts';
@@ -38,6 +39,8 @@ export interface Program {
   outgoing: Outgoing;
   /** Origins at which this server answers, and the database, once they are known. */
   place: Place;
+  /** Those of the user, by their names. */
+  functions: CodeFunctions;
   /** Made once there is a database. */
   tools(db: Database, encryption: Encryption, kernel: Kernel): Tools;
   mcp(db: Database, encryption: Encryption): McpPort;

@@ -18,6 +18,7 @@ export * from './queries/budgets.ts';
 export * from './queries/children.ts';
 export * from './queries/claim.ts';
 export * from './queries/clients.ts';
+export * from './queries/code-tools.ts';
 export * from './queries/entities.ts';
 export * from './queries/envelopes.ts';
 export * from './queries/events.ts';

@@ -105,12 +105,18 @@ export interface Clients {
   updated_at: Timestamp<undefined>;
 }
 
+export interface CodeTools {
+  names: string[];
+  seen_at: Timestamp<undefined>;
+}
+
 export interface CompiledSnapshots {
   id: string;
   project_id: string;
   checksum: string;
   compiled: JsonColumn;
   created_at: Timestamp<undefined>;
+  code_tools: Generated<string[] | null>;
 }
 
 export interface Entities {
@@ -492,6 +498,7 @@ export interface Runs {
   network_version: number | null;
   sealed: JsonColumn<null | undefined>;
   parent_call_id: string | null;
+  code_tools: string[] | null;
 }
 
 export interface Secrets {
@@ -610,6 +617,7 @@ export interface DB {
   budget_leases: BudgetLeases;
   budgets: Budgets;
   clients: Clients;
+  code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
   entities: Entities;
   events: Events;

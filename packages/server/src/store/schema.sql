@@ -143,12 +143,19 @@ create table troupe.clients (
   constraint clients_client_key_check CHECK (((length(client_key) >= 1) AND (length(client_key) <= 200)))
 );
 
+create table troupe.code_tools (
+  names text[] not null,
+  seen_at timestamp with time zone not null default now(),
+  constraint code_tools_pkey PRIMARY KEY (names)
+);
+
 create table troupe.compiled_snapshots (
   id uuid not null,
   project_id uuid not null,
   checksum text not null,
   compiled jsonb not null,
   created_at timestamp with time zone not null default now(),
+  code_tools text[] generated always as (troupe.code_tools_of(compiled)) stored,
   constraint compiled_snapshots_pkey PRIMARY KEY (id),
   constraint compiled_snapshots_project_id_checksum_key UNIQUE (project_id, checksum),
   constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
@@ -606,6 +613,7 @@ create table troupe.runs (
   network_version integer,
   sealed jsonb,
   parent_call_id text,
+  code_tools text[],
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -1268,7 +1276,7 @@ begin
   return new;
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_start_events jsonb)
+CREATE OR REPLACE FUNCTION troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_start_events jsonb, p_code text[] DEFAULT '{}'::text[])
  RETURNS SETOF jsonb
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1279,16 +1287,37 @@ AS $function$
 declare
   ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
-  select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
-    select r.id, r.door from troupe.runs r
-    where r.status = 'queued' and r.ready and r.lane is null and r.run_at <= now() and r.door = any(p_doors)
-    order by r.run_at limit p_limit for no key update skip locked) x;
+  if p_code = '{}' then
+    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+      select r.id, r.door from troupe.runs r
+      where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors)
+      order by r.run_at limit p_limit for no key update skip locked) x;
+  else
+    -- The sets of code tools that runs wait for, each found by one look into the index, however many runs wait for it.
+    with recursive sets as (
+      (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
+        order by r.code_tools limit 1)
+      union all
+      select (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
+        and r.code_tools > s.code_tools order by r.code_tools limit 1) from sets s where s.code_tools is not null),
+    anybodys as (select r.id, r.door, r.run_at from troupe.runs r
+      where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors)
+      order by r.run_at limit p_limit for no key update skip locked),
+    fitting as (select x.* from sets s cross join lateral (select r.id, r.door, r.run_at from troupe.runs r
+        where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null and r.code_tools = s.code_tools
+          and r.run_at <= now() and r.door = any(p_doors)
+        order by r.run_at limit p_limit for no key update skip locked) x where s.code_tools <@ p_code)
+    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
+      select id, door from (table anybodys union all table fitting) y order by y.run_at limit p_limit) x;
+  end if;
 
   if cardinality(ids) < p_limit and exists (
-    select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now()) then
+    select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now()
+      and (r.code_tools is null or r.code_tools <@ p_code)) then
     for lane_row in
       select r.lane, min(r.lane_limit) as most from troupe.runs r
       where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+        and (r.code_tools is null or r.code_tools <@ p_code)
       group by r.lane order by min(r.run_at)
     loop
       exit when cardinality(ids) >= p_limit;
@@ -1300,6 +1329,7 @@ begin
         select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
           select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
+            and (r.code_tools is null or r.code_tools <@ p_code)
           order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
         ids := ids || more; told_of := told_of || more_told;
       end if;
@@ -1384,6 +1414,15 @@ begin
         'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code))) from jsonb_array_elements(closed) with ordinality x(c, k)));
   end if;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.code_tools_of(compiled jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select nullif(array(select distinct t->'config'->>'function' from jsonb_array_elements(compiled->'tools') t
+    where t->>'provider' = 'code' and t->'config' ? 'function' order by 1), '{}')
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
  RETURNS void
@@ -1731,6 +1770,48 @@ begin
     end if;
   end loop;
   return jsonb_build_object('runs', cardinality(ids), 'expired', expired, 'canceled', canceled, 'queued', queued);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.expire_unclaimed(p_code text[], p_limit integer)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  ids uuid[]; r record;
+begin
+  if p_code <> '{}' then
+    insert into troupe.code_tools as c (names) values (p_code)
+      on conflict (names) do update set seen_at = now() where c.seen_at < now() - interval '1 second';
+  end if;
+  with waiting as (
+    select x.id, x.code_tools, x.run_at, x.deadline_at, x.wall_ms from troupe.runs x
+      where x.status = 'queued' and x.ready and x.lane is null and x.code_tools is not null and x.run_at <= now()
+    union all
+    select x.id, x.code_tools, x.run_at, x.deadline_at, x.wall_ms from troupe.runs x
+      where x.lane is not null and x.status in ('queued', 'running') and x.status = 'queued' and x.ready and x.code_tools is not null and x.run_at <= now()),
+  -- Few sets, however many runs.
+  lost as (
+    select x.code_tools, (select max(c.seen_at) from troupe.code_tools c where c.names @> x.code_tools) as seen_at
+      from (select distinct code_tools from waiting) x
+      where not exists (select from troupe.workers w where not w.draining and w.code_tools @> x.code_tools)),
+  over as (
+    select x.id from waiting x join lost l on l.code_tools = x.code_tools
+      where coalesce(x.deadline_at, greatest(x.run_at, l.seen_at) + make_interval(secs => x.wall_ms::float8 / 1000)) <= now() limit p_limit)
+  select coalesce(array_agg(id order by id), '{}') into ids from (
+    select x.id from troupe.runs x where x.id in (select id from over) and x.status = 'queued' for no key update skip locked) y;
+  if cardinality(ids) = 0 then
+    return ids;
+  end if;
+  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
+    perform troupe.lock_spaces(ids, null);
+  end if;
+  perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids)) order by t.id for no key update;
+  for r in select x.id from troupe.runs x where x.id = any(ids) order by x.thread_id, x.id loop
+    perform troupe.end_run(r.id, 'timeout', null, null, 'run.canceled');
+  end loop;
+  return ids;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.expired()
@@ -2770,6 +2851,15 @@ begin
     where m.space_id = p_space and m.entity_id = p_entity;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.set_code_tools()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select s.code_tools into new.code_tools from troupe.compiled_snapshots s where s.id = new.snapshot_id;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.set_goals(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most integer, p_run uuid, p_epoch integer, p_worker uuid)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3689,7 +3779,8 @@ CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE
 CREATE INDEX runs_of_root ON troupe.runs USING btree (root_run_id) WHERE (parent_call_id IS NOT NULL);
 CREATE INDEX runs_origin ON troupe.runs USING btree (origin_id) WHERE ((origin_id IS NOT NULL) AND (chain_depth > 0));
 CREATE INDEX runs_project ON troupe.runs USING btree (project_id, id);
-CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL));
+CREATE INDEX runs_queued ON troupe.runs USING btree (run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL) AND (code_tools IS NULL));
+CREATE INDEX runs_queued_code ON troupe.runs USING btree (code_tools, run_at) WHERE ((status = 'queued'::troupe.run_status) AND ready AND (lane IS NULL) AND (code_tools IS NOT NULL));
 CREATE INDEX runs_sealed ON troupe.runs USING btree (id) WHERE (sealed IS NOT NULL);
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
 CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
@@ -3719,6 +3810,8 @@ CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EA
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
+
+CREATE TRIGGER runs_code_tools BEFORE INSERT OR UPDATE OF snapshot_id ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.set_code_tools();
 
 CREATE TRIGGER runs_join AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.parent_call_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.note_join();
 

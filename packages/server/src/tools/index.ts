@@ -3,6 +3,16 @@
  * Imports: types of kernel/ports.ts, outgoing, base, protocol; what it needs of the rest is given to it (ports.ts).
  * Start reading: tools.ts.
  */
+
+export {
+  type CodeFunction,
+  type CodeFunctions,
+  type CodeTool,
+  type CodeToolContext,
+  codeFunctions,
+  defineTools,
+  tool,
+} from './code/index.ts';
 export { McpConnections, type McpSettings, mcpServers } from './mcp/index.ts';
 export type {
   FileInfo,

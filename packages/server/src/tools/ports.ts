@@ -1,6 +1,7 @@
 import type { GoalStatus, JsonObject, PlanStatus, SnapshotTool, Todo } from '@troupe/protocol';
 import type { ToolContext, ToolExecute } from '../kernel/ports.ts';
 import type { Outgoing } from '../outgoing/index.ts';
+import type { CodeFunctions } from './code/index.ts';
 import type { McpConnections } from './mcp/index.ts';
 
 /** Looks whether calls would reach what executes them, and calls nothing; answers with what was looked at. Throws what is wrong. */
@@ -169,6 +170,8 @@ export interface ToolParts {
   systemParams: SystemParams;
   /** What begins runs for calls to wait for, by the provider that names it. */
   tasks: Record<string, Provider>;
+  /** Functions of the user that this process has. */
+  code: CodeFunctions;
   /** What executes the tools that doors bring, by their names. */
   ofDoors: Record<string, ToolExecute>;
 }

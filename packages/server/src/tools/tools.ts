@@ -1,5 +1,6 @@
 import type { Tools } from '../kernel/ports.ts';
 import { builtinTools } from './builtin/index.ts';
+import { codeTool } from './code/index.ts';
 import { echo } from './echo.ts';
 import { withGiven } from './given.ts';
 import { checkHttpTool, httpTool } from './http/index.ts';
@@ -10,13 +11,14 @@ import { staticTool } from './static.ts';
 /** Resolves what this process can execute, by the provider that a snapshot names. */
 export function createTools(parts: Partial<ToolParts> = {}): Tools {
   const builtin = builtinTools(parts);
-  const { secrets, outgoing, mcp, systemParams } = parts;
+  const { secrets, outgoing, mcp, systemParams, code } = parts;
   const providers: Record<string, Provider> = {
     builtin: (tool) => builtin.get(tool.name)?.(tool),
     ...(secrets && outgoing ? { http: httpTool({ secrets, outgoing }) } : {}),
     ...(secrets && mcp ? { mcp: mcpTool({ secrets, mcp }) } : {}),
     static: staticTool,
     echo: () => echo,
+    ...(code ? { code: codeTool(code, secrets) } : {}),
     ...parts.tasks,
   };
   // What can be looked at without a call. A provider that is not here is asked whether it can execute the tool, and that is all.
@@ -25,6 +27,7 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
     ...(secrets && mcp ? { mcp: checkMcpTool({ secrets, mcp }) } : {}),
   };
   return {
+    code: [...(code?.keys() ?? [])].sort(),
     resolve: (tool) => {
       const execute = Object.hasOwn(providers, tool.provider) ? providers[tool.provider]!(tool) : undefined;
       return execute && withGiven(tool, execute, systemParams);

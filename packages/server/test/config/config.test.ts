@@ -30,6 +30,7 @@ test('everything may be left out, or set to nothing', () => {
     bootstrapKey: null,
     metricsToken: null,
     metricsPort: null,
+    tools: [],
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -49,9 +50,11 @@ test('what is set is used', () => {
       ANTHROPIC_API_KEY: '',
       DATABASE_URL: url,
       TROUPE_OUTGOING_ALLOW: 'localhost:8080, 10.1.0.0/16,',
+      TROUPE_TOOLS: './a.ts, b.ts,',
     }),
   ).toEqual({
     port: 0,
+    tools: ['./a.ts', 'b.ts'],
     host: '::',
     home: '/srv/x',
     databaseUrl: url,

@@ -124,6 +124,7 @@ beforeAll(async () => {
       place,
       tools: () => createTools(),
       mcp: () => noMcp,
+      functions: new Map(),
       tasks: {},
       crontab: [],
     };

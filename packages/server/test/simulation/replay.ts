@@ -142,7 +142,16 @@ const CALLS: Record<Method, (db: Database, ...args: any[]) => Promise<unknown>> 
   retry: (db, run: string) => retry(db, run),
   raiseBudget: (db, budget: string) => raiseBudget(db, budget, 0),
   beat: (db, incarnation: string, count: number) =>
-    beat(db, { incarnation, beat: count, host: 'sim', pid: 1, capacity: 1, load: 0, draining: false }),
+    beat(db, {
+      incarnation,
+      beat: count,
+      host: 'sim',
+      pid: 1,
+      capacity: 1,
+      load: 0,
+      draining: false,
+      codeTools: [],
+    }),
   heldBy: (db, incarnation: string) => heldBy(db, incarnation),
   rowlessHolders: (db) => rowlessHolders(db),
   lockHolders: (db, incarnations: string[]) => lockHolders(db, incarnations),

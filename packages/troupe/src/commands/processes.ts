@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module';
+import { listOf } from '../parse.ts';
 
 export const PROCESSES = ['dev', 'serve', 'work', 'migrate'] as const;
 type ProcessName = (typeof PROCESSES)[number] | 'reencrypt';
@@ -11,10 +12,13 @@ export function isProcess(name: string): name is (typeof PROCESSES)[number] {
  * Makes this process one of the server's: signals, log and end are its own from here on. Resolves when it has started, with
  * the exit code where it could not.
  */
-export async function startProcess(name: ProcessName, { json = false }): Promise<number> {
+export async function startProcess(
+  name: ProcessName,
+  { json = false, tools }: { json?: boolean; tools?: string },
+): Promise<number> {
   // What was compiled once is kept for the next start. Other commands do without the server, which takes a while to load.
   enableCompileCache();
   const { compose } = await import('@troupe/server');
-  await compose(name, { json });
+  await compose(name, { json, ...(tools === undefined ? {} : { tools: listOf('tools', tools) }) });
   return Number(process.exitCode ?? 0);
 }

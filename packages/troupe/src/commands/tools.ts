@@ -11,6 +11,8 @@ import { ID } from './find-agent.ts';
 type NewTool = NonNullable<Parameters<Troupe['tools']['create']>[0]>['body'];
 type ToolPatch = NonNullable<NonNullable<Parameters<Troupe['tools']['update']>[0]>['body']>;
 
+type Declared = Pick<Tool, 'name' | 'description' | 'inputSchema' | 'effect' | 'timeoutMs'>;
+
 export const tools: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
     const { data, nextCursor } = await troupe.tools.list({ query: { limit: limitOf(options) } });
@@ -30,8 +32,18 @@ export const tools: Record<string, Command> = {
       const { path, definition } = await readDefinition(file);
       applied.push(await told(path, apply(given.troupe, definition)));
     }
-    const { terminal, options } = given;
-    terminal.out(options.json ? json(applied) : table(applied, ['name', 'kind', 'version', 'done']));
+    showAll(given, applied);
+  },
+  async register(given) {
+    // The server, which takes a while to load, knows what a module may be.
+    const { loadCodeTools } = await import('@troupe/server');
+    const registered: (Tool & { done: string })[] = [];
+    const functions = await loadCodeTools([given.words[0]!]).catch((error) => {
+      throw new TroupeClientError(error.message);
+    });
+    for (const { name, description, inputSchema, effect, timeoutMs } of functions.values())
+      registered.push(await register(given.troupe, { name, description, inputSchema, effect, timeoutMs }));
+    showAll(given, registered);
   },
   async try(given) {
     const body = { arguments: argumentsIn(given.words[1]) };
@@ -56,7 +68,7 @@ export const tools: Record<string, Command> = {
 
 /** Makes the tool, or makes the one of that name what the file says. */
 async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done: string }> {
-  const known = await named(troupe, String(definition.name));
+  const known = await toolNamed(troupe, String(definition.name));
   if (!known) return { ...(await troupe.tools.create({ body: definition })), done: 'created' };
   // Read by the contract first, so that every way of writing it, and what it leaves out, is the same as for a new one.
   const read = newTool.safeParse(definition);
@@ -64,7 +76,7 @@ async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done
     const [issue] = read.error.issues;
     throw new TroupeClientError(`"${issue!.path.join('.')}" ${issue!.message}`);
   }
-  const { name: _, kind, request, output, mcp, ...rest } = read.data;
+  const { name: _, kind, request, output, mcp, function: named, ...rest } = read.data;
   if (kind !== known.kind)
     throw new TroupeClientError(
       `"${known.name}" is a tool of the kind ${known.kind}, and stays one. Delete it first.`,
@@ -73,20 +85,38 @@ async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done
     ...rest,
     ...(request ? { request } : {}),
     ...(mcp ? { mcp } : {}),
+    ...(named ? { function: named } : {}),
     ...(kind === 'static' ? { output } : {}),
   };
   const tool = await troupe.tools.update({ params: { toolId: known.id }, body: body as ToolPatch });
   return { ...tool, done: tool.version === known.version ? 'unchanged' : 'changed' };
 }
 
-async function named(troupe: Troupe, name: string): Promise<Tool | undefined> {
+/** What a function has; what only its row has, such as `approval`, stays. */
+async function register(troupe: Troupe, declared: Declared): Promise<Tool & { done: string }> {
+  const known = await toolNamed(troupe, declared.name);
+  if (!known) {
+    const body = { ...declared, kind: 'code' } as NewTool;
+    return { ...(await troupe.tools.create({ body })), done: 'created' };
+  }
+  if (known.kind !== 'code')
+    throw new TroupeClientError(
+      `"${known.name}" is a tool of the kind ${known.kind}, and stays one. Delete it first.`,
+    );
+  const { name, ...rest } = declared;
+  const body = { ...rest, function: name } as ToolPatch;
+  const tool = await troupe.tools.update({ params: { toolId: known.id }, body });
+  return { ...tool, done: tool.version === known.version ? 'unchanged' : 'changed' };
+}
+
+async function toolNamed(troupe: Troupe, name: string): Promise<Tool | undefined> {
   return (await troupe.tools.list({ query: { name } })).data[0];
 }
 
 async function find({ troupe, words }: Surroundings): Promise<Tool> {
   const nameOrId = words[0]!;
   if (ID.test(nameOrId)) return troupe.tools.get({ params: { toolId: nameOrId } });
-  const found = await named(troupe, nameOrId);
+  const found = await toolNamed(troupe, nameOrId);
   if (!found) throw new TroupeClientError(`There is no tool "${nameOrId}". \`troupe tools list\` shows all.`);
   return found;
 }
@@ -133,6 +163,10 @@ async function told<Result>(path: string, work: Promise<Result>): Promise<Result
     if (error instanceof TroupeClientError) error.message = `${path}: ${error.message}`;
     throw error;
   }
+}
+
+function showAll({ terminal, options }: Surroundings, tools: (Tool & { done: string })[]): void {
+  terminal.out(options.json ? json(tools) : table(tools, ['name', 'kind', 'version', 'done']));
 }
 
 function show({ terminal, options }: Surroundings, thing: object): void {

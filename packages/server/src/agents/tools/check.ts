@@ -58,7 +58,8 @@ function checkSchema(path: 'inputSchema' | 'outputSchema', schema: JsonObject): 
 }
 
 function kindIssues(definition: ToolDefinition): Issue[] {
-  const { kind, approval, request, response, output, outputSchema, mcp, network, agent } = definition;
+  const { kind, approval, request, response, output, outputSchema } = definition;
+  const { mcp, network, agent, function: named } = definition;
   const outside = kind === 'client' || kind === 'ui';
   const issues: (Issue | false)[] = [
     kind === 'http' && !request && { path: 'request', message: 'is required for an http tool' },
@@ -67,6 +68,8 @@ function kindIssues(definition: ToolDefinition): Issue[] {
     kind === 'mcp' && !mcp && { path: 'mcp', message: 'is required for an mcp tool' },
     kind !== 'mcp' && mcp !== null && { path: 'mcp', message: 'is for mcp tools' },
     kind !== 'static' && output !== null && { path: 'output', message: 'is for static tools' },
+    kind === 'code' && named === null && { path: 'function', message: 'is required for a code tool' },
+    kind !== 'code' && named !== null && { path: 'function', message: 'is for code tools' },
     !outside && outputSchema !== null && { path: 'outputSchema', message: 'is for client and ui tools' },
     kind === 'network' && !network && { path: 'network', message: 'is required for a network tool' },
     kind !== 'network' && network !== null && { path: 'network', message: 'is for network tools' },

@@ -14,6 +14,7 @@ export function toWrite(definition: ToolDefinition): ToolWrite {
     ...(outputSchema ? { outputSchema } : {}),
     ...(network ? { network } : {}),
     ...(agent ? { agent } : {}),
+    ...(definition.function === null ? {} : { function: definition.function }),
   };
   return {
     display_name: definition.displayName,

@@ -58,6 +58,11 @@ function gaugesOfAll(load: Load | null): Family[] {
     gauge('troupe_runs', 'Runs that have not ended, by status.', runs),
     gauge('troupe_queue_depth', 'Runs that a worker could take now.', load.due),
     gauge('troupe_queue_oldest_seconds', 'How long the oldest of them has waited.', load.oldestDueMs / 1_000),
+    gauge(
+      'troupe_runs_waiting_for_code',
+      'Runs in the queue whose code tools no worker has.',
+      load.waitingForCode,
+    ),
     gauge('troupe_workers', 'Workers that are there.', load.workers),
     gauge('troupe_workers_capacity', 'Runs that all workers would work on at once.', load.capacity),
     gauge('troupe_jobs_due', 'Jobs that could begin now.', load.dueJobs),

@@ -46,17 +46,19 @@ export interface ClaimedRun extends RunRow {
   calls: StoredCall[];
 }
 
+/** Only runs whose code tools are all among those of the worker. */
 export async function claim(
   db: Database,
   worker: string,
   limit: number,
   doors: string[],
   startEvents: Record<string, string[]>,
+  codeTools: readonly string[] = [],
 ): Promise<ClaimedRun[]> {
   const rows = await db.run<{ run: ClaimedRun }>({
     name: 'claim',
-    text: 'select run from troupe.claim($1, $2, $3, $4::jsonb) as run',
-    values: [worker, limit, doors, toJsonText(startEvents)],
+    text: 'select run from troupe.claim($1, $2, $3, $4::jsonb, $5) as run',
+    values: [worker, limit, doors, toJsonText(startEvents), codeTools],
   });
   return rows.map((row) => row.run);
 }

@@ -11,6 +11,8 @@ export interface Load {
   workers: number;
   capacity: number;
   /** Jobs that could begin now, and jobs that have failed for good. */
+  /** Runs in the queue whose code tools no worker has. */
+  waitingForCode: number;
   dueJobs: number;
   deadJobs: number;
 }
@@ -20,9 +22,15 @@ export async function readLoad(db: Database): Promise<Load> {
   const rows = await db.run<Omit<Load, 'runs'> & Load['runs']>(
     {
       name: 'load',
-      text: `with open as (
+      text: `with code as (
+          select count(*) as queued, count(*) filter (where run_at <= now()) as due, min(run_at) as oldest,
+            exists (select from troupe.workers w where not w.draining and w.code_tools @> r.code_tools) as taken
+            from troupe.runs r where status = 'queued' and ready and lane is null and code_tools is not null group by r.code_tools),
+        open as (
           select count(*) as queued, count(*) filter (where run_at <= now()) as due, min(run_at) as oldest
-            from troupe.runs where status = 'queued' and ready and lane is null
+            from troupe.runs where status = 'queued' and ready and lane is null and code_tools is null
+          union all
+          select coalesce(sum(queued), 0), coalesce(sum(due) filter (where taken), 0), min(oldest) filter (where taken) from code
           union all
           select count(*), count(*) filter (where run_at <= now()), min(run_at)
             from troupe.runs where status in ('queued', 'running') and lane is not null and status = 'queued' and ready
@@ -36,7 +44,7 @@ export async function readLoad(db: Database): Promise<Load> {
         job as (select count(*) filter (where run_at <= now() and locked_at is null and attempts < max_attempts) as due,
           count(*) filter (where attempts >= max_attempts and locked_at is null) as dead from graphile_worker.jobs)
         select q.queued, q.due, q."oldestDueMs", w.tool as waiting_tool, w.reply as waiting_reply, k.workers, k.capacity,
-          (select count(*) from troupe.runs where status = 'running') as running, j.due as "dueJobs", j.dead as "deadJobs"
+          (select count(*) from troupe.runs where status = 'running') as running, (select coalesce(sum(due) filter (where not taken), 0)::int from code) as "waitingForCode", j.due as "dueJobs", j.dead as "deadJobs"
         from queue q, waiting w, worker k, job j`,
       values: [],
     },

@@ -58,6 +58,7 @@ export interface RunRecord {
   parentRunId: string | null;
   parentCallId: string | null;
   metadata: JsonObject;
+  waitsForCode: string[] | null;
   createdAt: Date;
   startedAt: Date | null;
   completedAt: Date | null;

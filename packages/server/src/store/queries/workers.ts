@@ -8,6 +8,8 @@ export interface WorkerSelf {
   capacity: number;
   load: number;
   draining: boolean;
+  /** The code tools that it has. */
+  codeTools: readonly string[];
 }
 
 export interface WorkerSeen {
@@ -21,10 +23,13 @@ export async function beat(db: Database, self: WorkerSelf): Promise<WorkerSeen[]
     {
       name: 'beat',
       text: `with me as (
-          insert into troupe.workers (incarnation, host, pid, beat, capacity, load, draining) values ($1, $2, $3, $4, $5, $6, $7)
+          insert into troupe.workers (incarnation, host, pid, beat, capacity, load, draining, code_tools) values ($1, $2, $3, $4, $5, $6, $7, $8)
           on conflict (incarnation) do update set beat = excluded.beat, capacity = excluded.capacity, load = excluded.load, draining = excluded.draining)
         select incarnation, beat from troupe.workers where incarnation <> $1`,
-      values: [self.incarnation, self.host, self.pid, self.beat, self.capacity, self.load, self.draining],
+      values: [
+        ...[self.incarnation, self.host, self.pid, self.beat, self.capacity, self.load, self.draining],
+        self.codeTools,
+      ],
     },
     db.liveness,
   );

@@ -1,0 +1,144 @@
+import {
+  createModels,
+  createScripted,
+  expireUnclaimed,
+  Kernel,
+  newId,
+  silentLogger,
+  type Tools,
+} from '@troupe/server';
+import { buildStart, plainDoor, Stage, until, violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+
+// Which worker takes which runs. One database with no worker of its own; each test brings those that it needs.
+
+const STUCK = 5_000;
+let stage: Stage;
+const open = new Set<Kernel>();
+
+beforeAll(async () => {
+  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+});
+afterAll(async () => {
+  await Promise.all([...open].map((kernel) => kernel.close()));
+  expect(await violations(stage.db.pool)).toEqual([]);
+  await stage.close();
+});
+
+const needing = (...functions: string[]) =>
+  stage.snapshot({
+    tools: functions.map((name) => ({ name, provider: 'code', config: { function: name } })),
+  });
+const start = async (snapshot: string, more = {}, by: Kernel = stage.kernel): Promise<string> => {
+  const item = buildStart(stage.cast, snapshot, 'go');
+  Object.assign(item.run, more);
+  expect(await by.start(item)).toMatchObject({ ok: true });
+  return item.run.id;
+};
+const worker = async (...code: string[]): Promise<Kernel> => {
+  const kernel = new Kernel({ db: stage.db, logger: silentLogger });
+  open.add(kernel);
+  const tools: Tools = { code: code.sort(), resolve: () => undefined };
+  await kernel.work({
+    doors: [plainDoor],
+    models: createModels({ scripted: createScripted(() => ({ text: 'done' })).provider }),
+    tools,
+  });
+  return kernel;
+};
+const close = async (kernel: Kernel) => {
+  open.delete(kernel);
+  await kernel.close();
+};
+const status = async (run: string) => (await stage.row(run)).status;
+const completed = (run: string) =>
+  until('the run is completed', async () => (await status(run)) === 'completed');
+
+test('a worker takes what needs no more than it has, and of a lane too', async () => {
+  const [none, a, b, both] = [
+    await stage.snapshot(),
+    await needing('a'),
+    await needing('b'),
+    await needing('a', 'b'),
+  ];
+  const kernel = await worker('a');
+  // Started where the worker is, in a lane, and elsewhere.
+  const fit = [
+    await start(none, {}, kernel),
+    await start(a, {}, kernel),
+    await start(a, { lane: 'x', laneLimit: 1 }),
+    await start(a),
+  ];
+  const unfit = [await start(b, {}, kernel), await start(both), await start(b, { lane: 'x', laneLimit: 1 })];
+  for (const run of fit) await completed(run);
+  for (const run of unfit) expect(await status(run)).toBe('queued');
+
+  const other = await worker('a', 'b', 'c');
+  for (const run of unfit) await completed(run);
+  await close(kernel);
+  await close(other);
+});
+
+test('a run that ended is taken up again by a worker that has what its snapshot needs then', async () => {
+  const run = await start(await needing('a'));
+  await stage.kernel.cancel(run);
+  expect(await stage.kernel.retry(run, { snapshot: await needing('b'), wallMs: 60_000 })).toMatchObject({
+    ok: true,
+  });
+  expect((await stage.row(run)).code_tools).toEqual(['b']);
+  const kernel = await worker('b');
+  await completed(run);
+  await close(kernel);
+});
+
+test('runs that nobody can take are given up after their time, unless somebody had their tools meanwhile', async () => {
+  const snapshot = await needing('lost');
+  const runs = [await start(snapshot), await start(snapshot, { lane: 'y', laneLimit: 1 })];
+  const late = `update troupe.runs set run_at = now() - interval '1 hour', wall_ms = 600000 where id = any($1)`;
+  await stage.db.pool.query(late, [runs]);
+  expect(await expireUnclaimed(stage.db, ['lost', 'more'], 10)).toEqual([]);
+  await stage.db.pool.query(`update troupe.code_tools set seen_at = now() - interval '11 minutes'`);
+  expect((await expireUnclaimed(stage.db, [], 10)).sort()).toEqual([...runs].sort());
+  for (const run of runs)
+    expect(await stage.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'timeout' });
+});
+
+test(`${STUCK} runs that nobody can take cost the others nothing`, async () => {
+  const { db, cast } = stage;
+  const [none, fits] = [await stage.snapshot(), await needing('a')];
+  const stuck = await needing('nobody');
+  await db.pool.query(
+    `with made as (insert into troupe.threads (id, project_id, kind) select troupe.new_id(), $1, 'run' from generate_series(1, $3) returning id)
+      insert into troupe.runs (id, project_id, door, snapshot_id, thread_id, root_run_id, trigger_type, wall_ms, run_at)
+      select id, $1, 'plain', $2, id, id, 'message', 60000, now() - interval '1 hour' from made`,
+    [cast.project, stuck, STUCK],
+  );
+  await db.pool.query('update troupe.threads set last_event_seq = last_event_seq');
+  const claims = async (code: string[]): Promise<number> => {
+    const times: number[] = [];
+    for (let round = 0; round < 30; round++) {
+      const began = performance.now();
+      const { rows } = await db.pool.query('select troupe.claim($1, 32, $2, $3, $4)', [
+        newId(),
+        ['plain'],
+        {},
+        code,
+      ]);
+      expect(rows).toEqual([]);
+      times.push(performance.now() - began);
+    }
+    return times.sort((a, b) => a - b)[15]!;
+  };
+  // A walk through all of them takes several milliseconds.
+  expect(await claims([])).toBeLessThan(3);
+  expect(await claims(['a', 'b'])).toBeLessThan(3);
+  const began = performance.now();
+  await expireUnclaimed(db, ['a'], 1);
+  expect(performance.now() - began).toBeLessThan(200);
+
+  const kernel = await worker('a');
+  const runs = [await start(none), await start(fits), await start(none, {}, kernel)];
+  for (const run of runs) await completed(run);
+  await close(kernel);
+  await db.pool.query('delete from troupe.runs where snapshot_id = $1', [stuck]);
+});
