@@ -13,7 +13,15 @@ export * from './jobs/index.ts';
 export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './outgoing/index.ts';
-export { compose, isCommand, openOutgoing, ProviderRows, planTasks, toolParts } from './process/index.ts';
+export {
+  batchTasks,
+  compose,
+  isCommand,
+  openOutgoing,
+  ProviderRows,
+  planTasks,
+  toolParts,
+} from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
 export * from './tools/index.ts';

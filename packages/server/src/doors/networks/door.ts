@@ -16,6 +16,8 @@ export function createNetworksDoor(db: Database): Door {
   return {
     name: DOOR,
     models: (view) => modelsOf(view),
+    // Those of a batch stand in a lane.
+    hasFollowers: ({ trigger }) => trigger.batch !== undefined,
     context: (view) => contextOf(placeOf(view), view),
     settle: (view, answer) => settle(db, view, answer),
   };
