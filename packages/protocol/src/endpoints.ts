@@ -1,5 +1,6 @@
 import { accessEndpoints } from './access.ts';
 import { agentEndpoints } from './agents.ts';
+import { batchEndpoints } from './batches.ts';
 import { capabilityEndpoints } from './capabilities.ts';
 import { clientEndpoints } from './clients.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -23,6 +24,7 @@ import { toolEndpoints } from './tools.ts';
 export const endpoints = {
   access: accessEndpoints,
   agents: agentEndpoints,
+  batches: batchEndpoints,
   capabilities: capabilityEndpoints,
   clients: clientEndpoints,
   entities: entityEndpoints,

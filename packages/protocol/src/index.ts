@@ -5,6 +5,7 @@
  */
 export * from './access.ts';
 export * from './agents.ts';
+export * from './batches.ts';
 export * from './capabilities.ts';
 export * from './clients.ts';
 export * from './common.ts';

@@ -34,6 +34,7 @@ function groupOf<Endpoints extends Record<string, Endpoint>>(
 export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
   readonly access: Group<typeof endpoints.access>;
+  readonly batches: Group<typeof endpoints.batches>;
   readonly capabilities: Group<typeof endpoints.capabilities>;
   readonly clients: Group<typeof endpoints.clients>;
   readonly entities: Group<typeof endpoints.entities>;
@@ -59,6 +60,7 @@ export class Troupe {
     this.#transport = transport;
     this.agents = groupOf(transport, endpoints.agents);
     this.access = groupOf(transport, endpoints.access);
+    this.batches = groupOf(transport, endpoints.batches);
     this.capabilities = groupOf(transport, endpoints.capabilities);
     this.clients = groupOf(transport, endpoints.clients);
     this.entities = groupOf(transport, endpoints.entities);

@@ -14,6 +14,7 @@ export * from './kernel/index.ts';
 export * from './models/index.ts';
 export * from './outgoing/index.ts';
 export {
+  batchTasks,
   compose,
   isCommand,
   loadCodeTools,

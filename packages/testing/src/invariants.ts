@@ -14,6 +14,14 @@ export async function violations(pool: pg.Pool): Promise<string[]> {
 }
 
 const CHECKS: Record<string, string> = {
+  'an item of a batch says something else than its run': `
+    select i.batch_id, i.row_number, i.iteration, i.status, r.status as run from troupe.network_batch_items i left join troupe.runs r on r.id = i.run_id
+    where i.run_id is not null and (r.id is null
+      or i.status <> case when r.status in ('waiting_tool', 'waiting_reply') then 'running' else r.status::text end)`,
+  'a batch has something to begin, and no job will look at it': `
+    select b.id from troupe.network_batches b where b.canceled_at is null
+      and exists (select from troupe.network_batch_items i where i.batch_id = b.id and i.status = 'pending')
+      and not exists (select from graphile_worker.jobs j where j.key = 'batch:' || b.id and (j.attempts < j.max_attempts or j.locked_at is not null))`,
   'a plan is to run, and no job will look at it': `
     select p.id, p.next_run_at from troupe.plans p where p.status = 'pending' and not exists (
       select from graphile_worker.jobs j where j.key = 'plan:' || p.id and (j.attempts < j.max_attempts or j.locked_at is not null))`,

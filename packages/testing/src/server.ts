@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   Access,
+  batchTasks,
   type CodeTool,
   codeFunctions,
   createApp,
@@ -48,7 +49,7 @@ export interface ServerOptions {
   mcpCommands?: string[];
   /** How long these may take to be connected to. */
   mcpPatienceMs?: number;
-  /** Jobs too are carried out: plans that are due. */
+  /** Jobs too are carried out: plans that are due, and batches. */
   jobs?: boolean;
   /** Beside sessions; default: spaces and networks. */
   doors?: Door[];
@@ -107,7 +108,8 @@ export async function openServer({
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
   else await kernel.listen();
-  const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;
+  const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption) };
+  const jobs = withJobs ? new Jobs({ db, logger, tasks, crontab: [] }) : null;
   await jobs?.start();
   const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
   const stream = new Stream({

@@ -1,9 +1,10 @@
+import type { Json } from '@troupe/protocol';
 import type { ZodType } from 'zod';
 import { Refusal } from './errors.ts';
 import { checkStorable } from './storable.ts';
 
 /** Where the next page of a list begins; opaque, so that nobody comes to rely on what is in it. */
-export function toCursor(last: string | number | string[]): string {
+export function toCursor(last: Json): string {
   return Buffer.from(JSON.stringify(last)).toString('base64url');
 }
 
@@ -24,7 +25,7 @@ export function fromCursor<Last>(schema: ZodType<Last>, cursor: string | undefin
 export function toPage<Row, Item>(
   rows: Row[],
   limit: number,
-  last: (row: Row) => string | number | string[],
+  last: (row: Row) => Json,
   present: (row: Row) => Item,
 ): { data: Item[]; nextCursor: string | null } {
   const data = rows.slice(0, limit);

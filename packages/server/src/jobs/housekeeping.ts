@@ -2,6 +2,7 @@ import {
   purgeBudgetLeases,
   purgeIdempotencyKeys,
   purgeWorkers,
+  rearmBatches,
   rearmPlans,
   releaseJobsOfTheGone,
 } from '../store/index.ts';
@@ -33,10 +34,22 @@ const rearm: Task = async (_payload, { db, logger }) => {
   if (plans > 0) logger.warn({ plans }, 'plans were late without a job, and have one again');
 };
 
-export const houseTasks: Record<string, Task> = { purge, release_jobs: releaseJobs, rearm_plans: rearm };
+/** The same for batches that have yet to begin or to cancel something. */
+const rearmLostBatches: Task = async (_payload, { db, logger }) => {
+  const batches = await rearmBatches(db);
+  if (batches > 0) logger.warn({ batches }, 'batches had no job, and have one again');
+};
+
+export const houseTasks: Record<string, Task> = {
+  purge,
+  release_jobs: releaseJobs,
+  rearm_plans: rearm,
+  rearm_batches: rearmLostBatches,
+};
 
 export const housekeeping: CronEntry[] = [
   { task: 'purge', pattern: '17 * * * *' },
   { task: 'release_jobs', pattern: '* * * * *' },
   { task: 'rearm_plans', pattern: '* * * * *' },
+  { task: 'rearm_batches', pattern: '* * * * *' },
 ];

@@ -95,6 +95,8 @@ export interface Door {
   live?(view: RunView): (delta: ModelDelta) => LivePiece[];
   /** Threads beside the run's own whose readers are told after each of its commits. */
   threads?(view: Pick<RunView, 'run' | 'transcript'>): string[];
+  /** Whether others may be queued behind this run: whoever worked on it then looks for them at once, rather than with the next poll. */
+  hasFollowers?(run: Pick<RunRow, 'trigger'>): boolean;
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
 }

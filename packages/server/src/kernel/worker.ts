@@ -308,7 +308,7 @@ export class Worker {
       door,
       this.#dependencies,
       (how, ended, promoted) => {
-        this.#gone(run, how, ended, promoted);
+        this.#gone(run, how, ended, promoted || door.hasFollowers?.(run) === true);
         if (door.live) this.#options.onSaid?.(run, null);
         this.#options.onTouched?.(run, loop.threads);
       },

@@ -5,6 +5,7 @@
  * which order it closes), shutdown.ts.
  */
 export { type OutgoingSettings, openOutgoing } from './allow-lists.ts';
+export { batchTasks } from './batch-tasks.ts';
 export { loadCodeTools } from './code-tools.ts';
 export { type Command, compose, isCommand } from './compose.ts';
 export { planTasks } from './plan-tasks.ts';

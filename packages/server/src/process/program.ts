@@ -17,6 +17,7 @@ import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
+import { batchTasks } from './batch-tasks.ts';
 import { openEncryption } from './encryption-key.ts';
 import { openEnvironmentModels } from './environment-models.ts';
 import type { Life } from './life.ts';
@@ -218,7 +219,8 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
     return working;
   };
   const openingJobs = async () => {
-    const jobs = new Jobs({ db, logger, tasks: { ...tasks, ...planTasks(working) }, crontab });
+    const own = { ...planTasks(working), ...batchTasks(working, encryption) };
+    const jobs = new Jobs({ db, logger, tasks: { ...tasks, ...own }, crontab });
     await jobs.start();
     return jobs;
   };

@@ -14,6 +14,7 @@ export * from './queries/agent-versions.ts';
 export * from './queries/agents.ts';
 export * from './queries/audit.ts';
 export * from './queries/author.ts';
+export * from './queries/batches.ts';
 export * from './queries/budgets.ts';
 export * from './queries/children.ts';
 export * from './queries/claim.ts';

@@ -316,6 +316,52 @@ export interface NetworkAgents {
   allow_task_group: Generated<boolean>;
 }
 
+export interface NetworkBatchItems {
+  batch_id: string;
+  row_number: number;
+  iteration: number;
+  attempt: Generated<number>;
+  status: Generated<'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'canceled' | 'bad'>;
+  run_id: string | null;
+  input_tokens: Generated<number>;
+  output_tokens: Generated<number>;
+  cost: Generated<number>;
+  started_at: Timestamp<null | undefined>;
+  ended_at: Timestamp<null | undefined>;
+}
+
+export interface NetworkBatchRows {
+  batch_id: string;
+  row_number: number;
+  input: JsonColumn<null | undefined>;
+  metadata: JsonColumn<undefined>;
+  error: JsonColumn<null | undefined>;
+}
+
+export interface NetworkBatchSealed {
+  batch_id: string;
+  row_group: number;
+  sealed: JsonColumn;
+}
+
+export interface NetworkBatches {
+  id: string;
+  project_id: string;
+  network_id: string;
+  network_name: string;
+  network_version: number;
+  snapshot_id: string;
+  agent: string;
+  wall_ms: number;
+  name: string | null;
+  iterations: number;
+  concurrency: number;
+  sealed: JsonColumn<null | undefined>;
+  metadata: JsonColumn<undefined>;
+  created_at: Timestamp<undefined>;
+  canceled_at: Timestamp<null | undefined>;
+}
+
 export interface NetworkRoutes {
   network_id: string;
   from_id: string;
@@ -637,6 +683,10 @@ export interface DB {
   migrations: Migrations;
   network_agent_tools: NetworkAgentTools;
   network_agents: NetworkAgents;
+  network_batch_items: NetworkBatchItems;
+  network_batch_rows: NetworkBatchRows;
+  network_batch_sealed: NetworkBatchSealed;
+  network_batches: NetworkBatches;
   network_routes: NetworkRoutes;
   network_tools: NetworkTools;
   network_versions: NetworkVersions;

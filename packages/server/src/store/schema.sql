@@ -409,6 +409,64 @@ create table troupe.network_agents (
   constraint network_agents_key_check CHECK ((key ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$'::text))
 );
 
+create table troupe.network_batch_items (
+  batch_id uuid not null,
+  row_number integer not null,
+  iteration integer not null,
+  attempt integer not null default 1,
+  status text not null default 'pending'::text,
+  run_id uuid,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cost bigint not null default 0,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint network_batch_items_pkey PRIMARY KEY (batch_id, row_number, iteration),
+  constraint network_batch_items_run_id_key UNIQUE (run_id),
+  constraint network_batch_items_check CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text])) = (run_id IS NOT NULL)) OR (status = 'canceled'::text))),
+  constraint network_batch_items_iteration_check CHECK ((iteration > 0)),
+  constraint network_batch_items_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'canceled'::text, 'bad'::text])))
+);
+
+create table troupe.network_batch_rows (
+  batch_id uuid not null,
+  row_number integer not null,
+  input jsonb,
+  metadata jsonb not null default '{}'::jsonb,
+  error jsonb,
+  constraint network_batch_rows_pkey PRIMARY KEY (batch_id, row_number),
+  constraint network_batch_rows_check CHECK (((input IS NULL) = (error IS NOT NULL))),
+  constraint network_batch_rows_row_number_check CHECK ((row_number > 0))
+);
+
+create table troupe.network_batch_sealed (
+  batch_id uuid not null,
+  row_group integer not null,
+  sealed jsonb not null,
+  constraint network_batch_sealed_pkey PRIMARY KEY (batch_id, row_group)
+);
+
+create table troupe.network_batches (
+  id uuid not null,
+  project_id uuid not null,
+  network_id uuid not null,
+  network_name text not null,
+  network_version integer not null,
+  snapshot_id uuid not null,
+  agent text not null,
+  wall_ms bigint not null,
+  name text,
+  iterations integer not null,
+  concurrency integer not null,
+  sealed jsonb,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  canceled_at timestamp with time zone,
+  constraint network_batches_pkey PRIMARY KEY (id),
+  constraint network_batches_concurrency_check CHECK ((concurrency > 0)),
+  constraint network_batches_iterations_check CHECK ((iterations > 0))
+);
+
 create table troupe.network_routes (
   network_id uuid not null,
   from_id uuid not null,
@@ -778,6 +836,10 @@ alter table troupe.network_agent_tools add constraint network_agent_tools_networ
 alter table troupe.network_agents add constraint network_agents_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.network_agents add constraint network_agents_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.network_agents add constraint network_agents_network_id_fkey FOREIGN KEY (network_id) REFERENCES troupe.networks(id) ON DELETE CASCADE;
+alter table troupe.network_batch_items add constraint network_batch_items_batch_id_row_number_fkey FOREIGN KEY (batch_id, row_number) REFERENCES troupe.network_batch_rows(batch_id, row_number) ON DELETE CASCADE;
+alter table troupe.network_batch_rows add constraint network_batch_rows_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES troupe.network_batches(id) ON DELETE CASCADE;
+alter table troupe.network_batch_sealed add constraint network_batch_sealed_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES troupe.network_batches(id) ON DELETE CASCADE;
+alter table troupe.network_batches add constraint network_batches_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES troupe.compiled_snapshots(id);
 alter table troupe.network_routes add constraint network_routes_network_id_from_id_fkey FOREIGN KEY (network_id, from_id) REFERENCES troupe.network_agents(network_id, id) ON DELETE CASCADE;
 alter table troupe.network_routes add constraint network_routes_network_id_to_id_fkey FOREIGN KEY (network_id, to_id) REFERENCES troupe.network_agents(network_id, id);
 alter table troupe.network_tools add constraint network_tools_network_id_fkey FOREIGN KEY (network_id) REFERENCES troupe.networks(id) ON DELETE CASCADE;
@@ -3620,6 +3682,20 @@ begin
   end case;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.tell_batch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.network_batch_items i set
+    status = case when new.status in ('waiting_tool', 'waiting_reply') then 'running' else new.status::text end,
+    input_tokens = new.input_tokens, output_tokens = new.output_tokens, cost = new.cost,
+    started_at = coalesce(new.started_at, i.started_at),
+    ended_at = case when new.status in ('completed', 'failed', 'canceled') then now() end
+  where i.run_id = new.id;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.tell_spaces()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3758,6 +3834,8 @@ CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree 
 CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);
 CREATE UNIQUE INDEX network_agents_default ON troupe.network_agents USING btree (network_id) WHERE is_default;
 CREATE UNIQUE INDEX network_agents_key ON troupe.network_agents USING btree (network_id, lower(key));
+CREATE INDEX network_batch_items_open ON troupe.network_batch_items USING btree (batch_id, row_number, iteration) WHERE (status = ANY (ARRAY['pending'::text, 'queued'::text, 'running'::text]));
+CREATE INDEX network_batches_newest ON troupe.network_batches USING btree (project_id, network_id, id DESC);
 CREATE INDEX network_routes_to ON troupe.network_routes USING btree (network_id, to_id);
 CREATE INDEX network_tools_tool ON troupe.network_tools USING btree (tool_id);
 CREATE UNIQUE INDEX networks_name ON troupe.networks USING btree (project_id, troupe.folded(name));
@@ -3816,6 +3894,8 @@ CREATE TRIGGER runs_code_tools BEFORE INSERT OR UPDATE OF snapshot_id ON troupe.
 CREATE TRIGGER runs_join AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.parent_call_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
+
+CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND ((new.settled_by IS NULL) OR (new.settled_by !~~ 'run:%'::text)))) EXECUTE FUNCTION troupe.note_join();
 

@@ -103,6 +103,12 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.network_agents (id, network_id, position, key, agent_id) values ($1, $2, 0, 'x', $3)`,
     [newId(), network, stage.cast.agent],
   );
+  const batchId = newId();
+  await db.pool.query(
+    `insert into troupe.network_batches (id, project_id, network_id, network_name, network_version, snapshot_id, agent, wall_ms, iterations, concurrency)
+      values ($1, $2, $3, 'private', 1, $4, 'x', 1000, 1, 1)`,
+    [batchId, project, network, await stage.snapshot()],
+  );
   const spaceId = newId();
   const made = await createSpace(db, project, {
     id: spaceId,
@@ -129,6 +135,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     toolId,
     mcpServerId,
     network,
+    batchId,
     planId,
     sessionId,
     runId: item.run.id,

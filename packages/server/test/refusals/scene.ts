@@ -87,6 +87,8 @@ export class Scene {
     const agents = [{ key: 'KEY', isDefault: true, allowRespond: true }];
     const { id: network } = await this.done('POST', '/v1/networks', { name: 'n', agents });
     await this.done('POST', `/v1/networks/${network}/publish`, {});
+    const rows = { rows: [{ input: 'x' }] };
+    const { id: batchId } = await this.done('POST', `/v1/networks/${network}/batches`, rows);
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
@@ -104,6 +106,7 @@ export class Scene {
       toolId,
       mcpServerId,
       network,
+      batchId,
       key: 'KEY',
       keyId,
       name: 'NAME',

@@ -27,6 +27,8 @@ export function createNetworksDoor(db: Database): Door {
     name: DOOR,
     tools,
     models: (view) => modelsOf(view),
+    // Those of a batch stand in a lane.
+    hasFollowers: ({ trigger }) => trigger.batch !== undefined,
     context: (view) => contextOf(placeOf(view), view),
     settle: (view, answer) => settle(db, view, answer),
   };

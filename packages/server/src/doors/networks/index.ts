@@ -4,7 +4,10 @@
  * Imports: kernel, agents, store, base, protocol.
  * Start reading: judge.ts (what is allowed), door.ts (a run), place.ts (where it stands), context.ts (what an agent is told), invoke.ts.
  */
+
 export { checkInstruction, promptOf } from './ask.ts';
+export * from './batches/index.ts';
 export { createNetworksDoor } from './door.ts';
-export { invokeNetwork, listNetworkRuns, sealedName } from './invoke.ts';
+export { invokeNetwork, listNetworkRuns } from './invoke.ts';
+export { sealedName } from './start-item.ts';
 export { delegateTask, networkTask } from './tasks.ts';

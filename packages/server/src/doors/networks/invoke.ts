@@ -1,24 +1,14 @@
-import type { Invocation, Json, JsonObject } from '@troupe/protocol';
+import type { Invocation } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { DOOR, HISTORY } from './door-name.ts';
-
-/** Encrypts what is secret; what was sealed for one project and name opens for no other. */
-interface Sealer {
-  seal(project: string, name: string, value: string): Json;
-}
+import { type Sealer, startItem } from './start-item.ts';
 
 export interface Parts {
   db: store.Database;
   kernel: Kernel;
   /** Null: the process has no key to encrypt with. */
   sealer: Sealer | null;
-}
-
-/** What the system parameters of a run are sealed under. */
-export function sealedName(run: string): string {
-  return `run ${run}`;
 }
 
 /** Starts a run of a network, bound to the version that it starts with whatever is published later. */
@@ -30,42 +20,30 @@ export async function invokeNetwork(
 ): Promise<store.NetworkRunRecord> {
   const { db, kernel } = parts;
   const found = await networkToRun(db, project, ref, { version, agent });
-  if (found.status === 'archived') {
-    throw new Refusal('conflict', 'network_archived', 'The network is archived: it takes no new runs.', {
-      hint: 'Take it out of the archive, or run another one.',
-    });
-  }
+  refuseArchived(found);
   const sender = user === undefined ? null : (await store.ensureEntity(db.rows, project, user)).id;
-  const [run, thread] = [newId(), newId()];
-  const started = await kernel.start({
-    project,
-    thread,
-    createThread: 'run',
-    message: {
-      id: newId(),
-      role: 'user',
-      content: { text: typeof input === 'string' ? input : JSON.stringify(input) },
-      ...(sender ? { sender } : {}),
-    },
-    run: {
-      id: run,
-      door: DOOR,
-      snapshot: found.snapshotId,
-      triggerType: 'network',
-      trigger: {
-        network: { id: found.id, name: found.name, version: found.version },
-        agent: found.agent,
-        systemParams: Object.keys(systemParams),
-      },
-      wallMs: found.wallMs,
-      historyLimit: HISTORY,
+  const run = newId();
+  const started = await kernel.start(
+    startItem(parts.sealer, {
+      project,
+      ids: { run, thread: newId(), message: newId() },
+      of: found,
+      input,
+      systemParams,
       metadata,
-      network: { id: found.id, version: found.version, sealed: sealed(parts, project, run, systemParams) },
-    },
-  });
+      sender,
+    }),
+  );
   if (!started.ok) throw new Error(`a run of a network was not started: ${started.code}`);
   if (mode === 'wait') await endOf(kernel, run, timeoutMs);
   return getNetworkRun(db, project, run);
+}
+
+export function refuseArchived({ status }: Pick<Runnable, 'status'>): void {
+  if (status !== 'archived') return;
+  throw new Refusal('conflict', 'network_archived', 'The network is archived: it takes no new runs.', {
+    hint: 'Take it out of the archive, or run another one.',
+  });
 }
 
 /** As it is then, where it takes longer. */
@@ -130,19 +108,4 @@ export async function networkToRun(
     });
   }
   return found as Runnable;
-}
-
-function sealed({ sealer }: Parts, project: string, run: string, params: JsonObject): JsonObject | null {
-  if (Object.keys(params).length === 0) return null;
-  if (!sealer) {
-    throw new Refusal(
-      'conflict',
-      'no_encryption_key',
-      'System parameters cannot be stored: there is no key to encrypt them with.',
-      {
-        hint: 'Set TROUPE_ENCRYPTION_KEY on every process.',
-      },
-    );
-  }
-  return sealer.seal(project, sealedName(run), JSON.stringify(params)) as JsonObject;
 }

@@ -1,11 +1,12 @@
 import { type Json, type JsonObject, type SnapshotTool, toolNetwork } from '@troupe/protocol';
 import { Refusal, TroupeError } from '../../base/index.ts';
-import type { Kernel, ToolContext, ToolExecute } from '../../kernel/index.ts';
+import type { Kernel, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { beginChild, childIdOf, inputOf } from '../shared/index.ts';
 import { plain } from './context.ts';
 import { DOOR, HISTORY } from './door-name.ts';
-import { networkToRun, sealedName } from './invoke.ts';
+import { networkToRun } from './invoke.ts';
+import { sealed, sealedName } from './start-item.ts';
 
 // Calls that begin runs of networks: another network as a tool, and another agent of the same one.
 
@@ -42,7 +43,11 @@ export function networkTask({ db, kernel, encryption }: TaskParts) {
           trigger: { network, agent, systemParams: Object.keys(system) },
           wallMs,
           historyLimit: HISTORY,
-          network: { id: network.id, version: network.version, sealed: sealed(encryption, context, system) },
+          network: {
+            id: network.id,
+            version: network.version,
+            sealed: sealed(encryption, context.projectId, sealedName(childIdOf(context)), system),
+          },
         },
       });
     };
@@ -93,18 +98,11 @@ export function delegateTask({ db, kernel, encryption }: TaskParts) {
           trigger: { network, agent, systemParams, delegated: true },
           wallMs: tool.deadlineMs,
           historyLimit: HISTORY,
-          network: { ...parent.network, sealed: sealed(encryption, context, system) },
+          network: {
+            ...parent.network,
+            sealed: sealed(encryption, context.projectId, sealedName(childIdOf(context)), system),
+          },
         },
       });
     };
-}
-
-function sealed(
-  encryption: TaskParts['encryption'],
-  context: ToolContext,
-  params: JsonObject,
-): JsonObject | null {
-  if (Object.keys(params).length === 0) return null;
-  const name = sealedName(childIdOf(context));
-  return encryption.seal(context.projectId, name, JSON.stringify(params)) as JsonObject;
 }

@@ -1,6 +1,7 @@
 import type { Endpoints } from '../endpoint.ts';
 import { agentRoutes } from './agents.ts';
 import { auditRoutes } from './audit.ts';
+import { batchRoutes } from './batches.ts';
 import { capabilityRoutes } from './capabilities.ts';
 import { clientRoutes } from './clients.ts';
 import { entityRoutes } from './entities.ts';
@@ -30,6 +31,7 @@ import { toolRoutes } from './tools.ts';
 export const routes: ((endpoints: Endpoints) => void)[] = [
   agentRoutes,
   auditRoutes,
+  batchRoutes,
   capabilityRoutes,
   clientRoutes,
   entityRoutes,

@@ -7,6 +7,8 @@ const places = [
   { table: 'troupe.secrets', column: 'envelope', key: `project_id || ' ' || name` },
   { table: 'troupe.llm_providers', column: 'key_envelope', key: 'id::text' },
   { table: 'troupe.runs', column: 'sealed', key: 'id::text' },
+  { table: 'troupe.network_batches', column: 'sealed', key: 'id::text' },
+  { table: 'troupe.network_batch_sealed', column: 'sealed', key: `batch_id || ' ' || row_group` },
 ] as const;
 
 const BATCH = 100;
@@ -31,7 +33,7 @@ export async function changeEnvelopes(
     for (let after = ''; ; ) {
       const rows = await db.run<{ key: string; envelope: JsonObject }>(
         {
-          name: `envelopes_to_change_${column}`,
+          name: `envelopes_to_change_${table}_${column}`,
           text: `select ${key} as key, ${column} as envelope from ${table}
             where ${column} is not null and ${column}->>'key' is distinct from $1 and (${key}) collate "C" > $2
             order by (${key}) collate "C" limit ${BATCH}`,
@@ -59,7 +61,7 @@ async function replace(
 ): Promise<number> {
   const done = await db.run(
     {
-      name: `change_envelope_${column}`,
+      name: `change_envelope_${table}_${column}`,
       text: `update ${table} set ${column} = $3::jsonb where ${key} = $1 and ${column} = $2::jsonb returning 1`,
       values: [found.key, toJsonText(found.envelope), toJsonText(replaced)],
     },

@@ -1,0 +1,66 @@
+import { batchEndpoints } from '@troupe/protocol';
+import { z } from 'zod';
+import { fromCursor as fromAnyCursor, toPage } from '../../base/index.ts';
+import {
+  batchResults,
+  cancelBatch,
+  createBatch,
+  deleteBatch,
+  getBatch,
+  listBatches,
+  listBatchItems,
+  resumeBatch,
+} from '../../doors/networks/index.ts';
+import { authorOf } from '../author.ts';
+import type { Endpoints } from '../endpoint.ts';
+import { presentBatch, presentBatchItem } from '../present/batch.ts';
+import { fromCursor, pageOf } from '../present/cursor.ts';
+
+const place = z.int().min(0).max(2_147_483_647);
+const itemCursor = z.object({ row: place, iteration: place });
+
+const TYPES = { csv: 'text/csv; charset=utf-8; header=present', jsonl: 'application/x-ndjson' };
+
+export function batchRoutes(endpoints: Endpoints): void {
+  endpoints.serve(batchEndpoints.create, async ({ services, caller, params, body }) =>
+    presentBatch(await createBatch(services, caller.project, params.network, body)),
+  );
+  endpoints.serve(batchEndpoints.list, async ({ services, caller, params, query }) => {
+    const { limit, cursor } = query;
+    const asked = { before: fromCursor(cursor), limit: limit + 1 };
+    return pageOf(await listBatches(services, caller.project, params.network, asked), limit, presentBatch);
+  });
+  endpoints.serve(batchEndpoints.get, async ({ services, caller, params }) =>
+    presentBatch(await getBatch(services, caller.project, params.batchId)),
+  );
+  endpoints.serve(batchEndpoints.items, async ({ services, caller, params, query }) => {
+    const { limit, cursor, status } = query;
+    const after = fromAnyCursor(itemCursor, cursor);
+    const asked = { status, after, limit: limit + 1 };
+    const items = await listBatchItems(services, caller.project, params.batchId, asked);
+    return toPage(items, limit, ({ row, iteration }) => ({ row, iteration }), presentBatchItem);
+  });
+  endpoints.serve(batchEndpoints.results, async ({ services, caller, params, query }) => {
+    const { format } = query;
+    const text = await batchResults(services.db, caller.project, params.batchId, format);
+    // Models write these: no browser may take one for a page of ours.
+    return new Response(text, {
+      headers: {
+        'content-type': TYPES[format],
+        'content-disposition': `attachment; filename="batch-${params.batchId}.${format}"`,
+        'content-security-policy': "default-src 'none'; sandbox",
+        'cache-control': 'private, no-store',
+      },
+    });
+  });
+  endpoints.serve(batchEndpoints.cancel, async ({ services, caller, params }) =>
+    presentBatch(await cancelBatch(services, caller.project, params.batchId)),
+  );
+  endpoints.serve(batchEndpoints.resume, async ({ services, caller, params, body }) =>
+    presentBatch(await resumeBatch(services, caller.project, params.batchId, body)),
+  );
+  endpoints.serve(batchEndpoints.remove, async ({ services, caller, params }) => {
+    await deleteBatch(services.db, authorOf(caller), params.batchId);
+    return undefined;
+  });
+}
