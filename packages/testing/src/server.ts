@@ -18,6 +18,7 @@ import {
   listen,
   type Models,
   openOutgoing,
+  type Probe,
   ProviderRows,
   planTasks,
   type Script,
@@ -48,6 +49,9 @@ export interface ServerOptions {
   works?: boolean;
   /** For workers elsewhere that open what is sealed here. */
   encryptionKey?: Buffer;
+  /** Instead of a fresh one: that of another server, which drops it. */
+  databaseUrl?: string;
+  probe?: Probe;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -66,10 +70,14 @@ export async function openServer({
   logger = silentLogger,
   works = true,
   encryptionKey = randomBytes(32),
+  databaseUrl,
+  probe,
 }: ServerOptions) {
-  const database = await createDatabase(postgresUrl);
+  const database = databaseUrl
+    ? { url: databaseUrl, drop: async () => {} }
+    : await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
-  const kernel = new Kernel({ db, logger });
+  const kernel = new Kernel({ db, logger, ...(probe ? { probe } : {}) });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);

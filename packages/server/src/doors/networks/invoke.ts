@@ -21,14 +21,33 @@ export function sealedName(run: string): string {
   return `run ${run}`;
 }
 
-/** Starts a run of a network, bound to the version that it starts with whatever is published later. */
+/**
+ * Starts a run of a network, bound to the version that it starts with whatever is published later. Where a request that was lost
+ * (`once`) started it already, that run is meant, whatever became of the network since.
+ */
 export async function invokeNetwork(
   parts: Parts,
   project: string,
   ref: string,
-  { input, version, agent, systemParams, mode, timeoutMs, user, metadata }: Invocation,
+  { mode, timeoutMs, ...asked }: Invocation,
+  once: { run: string } | null = null,
 ): Promise<store.NetworkRunRecord> {
   const { db, kernel } = parts;
+  const run = once?.run ?? newId();
+  const isThere = once !== null && (await store.findNetworkRun(db, project, run)) !== null;
+  if (!isThere) await start(parts, project, ref, { ...asked, run });
+  if (mode === 'wait') await endOf(kernel, run, timeoutMs);
+  return getNetworkRun(db, project, run);
+}
+
+async function start(
+  parts: Parts,
+  project: string,
+  ref: string,
+  asked: Omit<Invocation, 'mode' | 'timeoutMs'> & { run: string },
+): Promise<void> {
+  const { db, kernel } = parts;
+  const { run, input, version, agent, systemParams, user, metadata } = asked;
   const found = await networkToRun(db, project, ref, { version, agent });
   if (found.status === 'archived') {
     throw new Refusal('conflict', 'network_archived', 'The network is archived: it takes no new runs.', {
@@ -36,10 +55,9 @@ export async function invokeNetwork(
     });
   }
   const sender = user === undefined ? null : (await store.ensureEntity(db.rows, project, user)).id;
-  const [run, thread] = [newId(), newId()];
   const started = await kernel.start({
     project,
-    thread,
+    thread: newId(),
     createThread: 'run',
     message: {
       id: newId(),
@@ -64,8 +82,6 @@ export async function invokeNetwork(
     },
   });
   if (!started.ok) throw new Error(`a run of a network was not started: ${started.code}`);
-  if (mode === 'wait') await endOf(kernel, run, timeoutMs);
-  return getNetworkRun(db, project, run);
 }
 
 /** As it is then, where it takes longer. */
