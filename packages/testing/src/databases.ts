@@ -6,14 +6,17 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A fresh database, cloned from the migrated template in a few tens of milliseconds. */
+/**
+ * A fresh database, cloned from the migrated template. Copying its files takes 20 ms; through the log of Postgres, which is what it
+ * does when it is not told, it takes 60.
+ */
 export async function createDatabase(
   postgresUrl: string,
   template: string | null = 'template',
 ): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await asAdmin(postgresUrl, async (admin) => {
-    await admin.query(`create database ${name}${template ? ` template ${template}` : ''}`);
+    await admin.query(`create database ${name}${template ? ` template ${template} strategy file_copy` : ''}`);
   });
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;

@@ -23,6 +23,7 @@ import {
   type Models,
   mcpServers,
   openOutgoing,
+  type Probe,
   ProviderRows,
   planTasks,
   type Script,
@@ -60,6 +61,9 @@ export interface ServerOptions {
   encryptionKey?: Buffer;
   /** Functions that the worker has, as a module declares them. */
   code?: CodeTool[];
+  /** Instead of a fresh one: that of another server, which drops it. */
+  databaseUrl?: string;
+  probe?: Probe;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -81,10 +85,14 @@ export async function openServer({
   works = true,
   encryptionKey = randomBytes(32),
   code = [],
+  databaseUrl,
+  probe,
 }: ServerOptions) {
-  const database = await createDatabase(postgresUrl);
+  const database = databaseUrl
+    ? { url: databaseUrl, drop: async () => {} }
+    : await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
-  const kernel = new Kernel({ db, logger });
+  const kernel = new Kernel({ db, logger, ...(probe ? { probe } : {}) });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);

@@ -50,8 +50,19 @@ export async function onlyOnce(attempt: Attempt, act: () => Promise<Response>): 
         retryAfterSeconds: 1,
       });
     case 'first':
+      context.set(MADE, claim.made);
       return carryOut(attempt, key, claim.since, act);
   }
+}
+
+const MADE = 'made';
+
+/**
+ * With an Idempotency-Key, the id for what the request makes, the same whoever carries it out. A process that dies before it answers leaves
+ * the key to the next one, which finds what was made instead of making another.
+ */
+export function idToMake(context: Context): string | undefined {
+  return context.get(MADE) as string | undefined;
 }
 
 /** How an answer is kept: its text to the letter. */

@@ -9,12 +9,10 @@ import { messageOf, TroupeError } from '../base/index.ts';
 import type { ToolExecute } from '../kernel/ports.ts';
 import { hiddenOf } from './http/index.ts';
 import type { SystemParams } from './ports.ts';
+import { hideShort, SHORTEST, type ShortValue } from './short-values.ts';
 
 // Tools of networks say who gives which parameter. What agents did not give joins the call here, where it is executed, and nowhere
 // before: neither the ledger nor a transcript ever has it. It is hidden in all that comes back.
-
-/** Shorter values, and `true` or `false`, say nothing alone and would be found everywhere. */
-const SHORTEST = 4;
 
 export function withGiven(
   { name, config }: Pick<SnapshotTool, 'name' | 'config'>,
@@ -28,16 +26,19 @@ export function withGiven(
     throw new TroupeError('tool_unavailable', `\`${name}\` cannot be executed here.`);
   return async (args, context) => {
     const system = needsSystem ? await systemParams!.open(context.projectId, context.runId) : {};
-    const hidden = hiddenOf(secretTexts(params, system));
+    const { texts, shorts } = secretValues(params, system);
+    const hidden = hiddenOf(texts);
+    const short = hideShort(shorts);
+    const hide = (value: Json) => hidden.json(short(value));
     const { onRequest } = context;
     try {
       const answer = await execute(merged(name, params, args, system), {
         ...context,
-        ...(onRequest ? { onRequest: (sent) => onRequest(hidden.json(sent as Json) as typeof sent) } : {}),
+        ...(onRequest ? { onRequest: (sent) => onRequest(hide(sent as Json) as typeof sent) } : {}),
       });
       return typeof answer === 'object' && answer !== null && isHandedOver(answer)
         ? answer
-        : hidden.json(answer as Json);
+        : hide(answer as Json);
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
       // Anew and without its cause, which may have been made from what was given.
@@ -67,20 +68,24 @@ function merged(name: string, params: SnapshotParam[], args: Json, system: JsonO
   return given;
 }
 
-/** All texts and numbers within what the system gives to this tool, under the parameter's name. */
-function secretTexts(params: SnapshotParam[], system: JsonObject): Map<string, string> {
+/** All values within what the system gives to this tool, under the parameter's name: those to look for everywhere, and short ones. */
+function secretValues(params: SnapshotParam[], system: JsonObject) {
   const texts = new Map<string, string>();
-  const note = (label: string, value: Json): void => {
-    if (typeof value === 'string' || typeof value === 'number') {
-      if (String(value).length >= SHORTEST) texts.set(label, String(value));
-    } else if (value !== null && typeof value === 'object') {
-      for (const [key, item] of Object.entries(value)) note(`${label}.${key}`, item);
-    }
+  const shorts: ShortValue[] = [];
+  const note = (label: string, key: string, value: Json): void => {
+    if (value === null || value === '') return;
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) note(`${label}.${index}`, key, item);
+    } else if (typeof value === 'object') {
+      for (const [name, item] of Object.entries(value)) note(`${label}.${name}`, name, item);
+    } else if (typeof value === 'boolean' || String(value).length < SHORTEST) {
+      shorts.push({ label, key, value });
+    } else texts.set(label, String(value));
   };
   for (const { name, source } of params) {
-    if (source === 'system' && Object.hasOwn(system, name)) note(name, system[name]!);
+    if (source === 'system' && Object.hasOwn(system, name)) note(name, name, system[name]!);
   }
-  return texts;
+  return { texts, shorts };
 }
 
 /** Somebody else settles the call; there is nothing to hide. */

@@ -4,21 +4,15 @@ import { createOutgoing, newId } from '@troupe/server';
 import { noMcp, Stage } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
-import { afterEach, inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
 import { Stream } from '../../src/stream/index.ts';
 
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
 /** Undone after the test, in reverse order. */
 export function after(clean: () => unknown): void {
-  cleanups.push(clean);
+  onTestFinished(async () => void (await clean()));
 }
 
 export function encryptionKey(id = 'v1') {

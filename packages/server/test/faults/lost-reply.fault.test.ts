@@ -17,7 +17,8 @@ const talkative: Door = {
   },
 };
 
-describe('a commit whose answer is lost', () => {
+// Most of the time goes by waiting, until somebody looks whether an answer was lost.
+describe.concurrent('a commit whose answer is lost', () => {
   it.each([['steps'], ['advance'], ['starts'], ['start'], ['claim']])(
     'is not written twice: %s',
     async (statement) => {

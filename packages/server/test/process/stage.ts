@@ -7,18 +7,32 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { furnish, until } from '@troupe/testing';
 import pg from 'pg';
-import { afterEach, inject } from 'vitest';
+import { afterAll, afterEach, inject } from 'vitest';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const cleanups: (() => unknown)[] = [];
+const ofTest: (() => unknown)[] = [];
+const ofFile: (() => unknown)[] = [];
+let cleanups = ofTest;
 
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+const undo = async (list: (() => unknown)[]) => {
+  for (const clean of list.splice(0).reverse()) await clean();
+};
+afterEach(() => undo(ofTest));
+afterAll(() => undo(ofFile));
 
 /** Undone after the test, in reverse order. */
 export function after(clean: () => unknown): void {
   cleanups.push(clean);
+}
+
+/** In `beforeAll`: what begins in it is there for all tests of the file. */
+export async function forAll<Value>(begin: () => Promise<Value>): Promise<Value> {
+  cleanups = ofFile;
+  try {
+    return await begin();
+  } finally {
+    cleanups = ofTest;
+  }
 }
 
 /** A directory that others may pass, gone after the test together with a Postgres left in it. */

@@ -11,18 +11,36 @@ export interface Parts {
   sealer: Sealer | null;
 }
 
-/** Starts a run of a network, bound to the version that it starts with whatever is published later. */
+/**
+ * Starts a run of a network, bound to the version that it starts with whatever is published later. Where a request that was lost
+ * (`once`) started it already, that run is meant, whatever became of the network since.
+ */
 export async function invokeNetwork(
   parts: Parts,
   project: string,
   ref: string,
-  { input, version, agent, systemParams, mode, timeoutMs, user, metadata }: Invocation,
+  { mode, timeoutMs, ...asked }: Invocation,
+  once: { run: string } | null = null,
 ): Promise<store.NetworkRunRecord> {
   const { db, kernel } = parts;
+  const run = once?.run ?? newId();
+  const isThere = once !== null && (await store.findNetworkRun(db, project, run)) !== null;
+  if (!isThere) await start(parts, project, ref, { ...asked, run });
+  if (mode === 'wait') await endOf(kernel, run, timeoutMs);
+  return getNetworkRun(db, project, run);
+}
+
+async function start(
+  parts: Parts,
+  project: string,
+  ref: string,
+  asked: Omit<Invocation, 'mode' | 'timeoutMs'> & { run: string },
+): Promise<void> {
+  const { db, kernel } = parts;
+  const { run, input, version, agent, systemParams, user, metadata } = asked;
   const found = await networkToRun(db, project, ref, { version, agent });
   refuseArchived(found);
   const sender = user === undefined ? null : (await store.ensureEntity(db.rows, project, user)).id;
-  const run = newId();
   const started = await kernel.start(
     startItem(parts.sealer, {
       project,
@@ -35,8 +53,6 @@ export async function invokeNetwork(
     }),
   );
   if (!started.ok) throw new Error(`a run of a network was not started: ${started.code}`);
-  if (mode === 'wait') await endOf(kernel, run, timeoutMs);
-  return getNetworkRun(db, project, run);
 }
 
 export function refuseArchived({ status }: Pick<Runnable, 'status'>): void {

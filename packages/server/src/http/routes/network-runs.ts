@@ -1,6 +1,7 @@
 import { networkEndpoints } from '@troupe/protocol';
 import { checkInstruction, invokeNetwork, listNetworkRuns, promptOf } from '../../doors/networks/index.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { idToMake } from '../idempotency.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
 
@@ -12,7 +13,10 @@ export function networkRunRoutes(endpoints: Endpoints): void {
   endpoints.serve(networkEndpoints.invoke, async ({ services, caller, params, body, context }) => {
     const once = context.req.header('idempotency-key') !== undefined;
     const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
-    const run = await invokeNetwork(services, caller.project, params.network, { ...body, timeoutMs });
+    const made = idToMake(context);
+    const asked = { ...body, timeoutMs };
+    const known = made === undefined ? null : { run: made };
+    const run = await invokeNetwork(services, caller.project, params.network, asked, known);
     return presentNetworkRun(run);
   });
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
+import { newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 
@@ -8,8 +9,11 @@ const KEPT = "interval '24 hours'";
 const STALE = "interval '1 minute'";
 
 export type IdempotencyClaim =
-  /** Nobody was here before. `since` shows later that the key is still ours. */
-  | { outcome: 'first'; since: string }
+  /**
+   * Nobody was here before, or whoever was is gone. `since` shows later that the key is still ours; `made` is the id for what
+   * the request makes, the same for whoever carries it out once more.
+   */
+  | { outcome: 'first'; since: string; made: string }
   | { outcome: 'answered'; status: number; body: JsonObject | null }
   | { outcome: 'under_way' }
   | { outcome: 'other_request' };
@@ -21,21 +25,23 @@ export async function claimIdempotencyKey(
   key: string,
   fingerprint: Buffer,
 ): Promise<IdempotencyClaim> {
+  const made = newId();
   for (;;) {
-    const [claimed] = await db.run<{ since: string }>(
+    const [claimed] = await db.run<{ since: string; made: string }>(
       {
         name: 'claim_idempotency_key',
-        text: `insert into troupe.idempotency_keys as k (project_id, key, fingerprint) values ($1, $2, $3)
+        text: `insert into troupe.idempotency_keys as k (project_id, key, fingerprint, body) values ($1, $2, $3, jsonb_build_object('made', $4::text))
           on conflict (project_id, key) do update
-            set fingerprint = excluded.fingerprint, status = null, body = null, created_at = clock_timestamp()
+            set fingerprint = excluded.fingerprint, status = null, created_at = clock_timestamp(),
+              body = case when k.status is null and k.fingerprint = excluded.fingerprint then k.body else excluded.body end
             where k.created_at < now() - ${KEPT}
               or (k.status is null and k.created_at < now() - ${STALE} and k.fingerprint = excluded.fingerprint)
-          returning created_at::text as since`,
-        values: [project, key, fingerprint],
+          returning created_at::text as since, body->>'made' as made`,
+        values: [project, key, fingerprint, made],
       },
       db.pool,
     );
-    if (claimed) return { outcome: 'first', since: claimed.since };
+    if (claimed) return { outcome: 'first', since: claimed.since, made: claimed.made ?? made };
     const [found] = await db.run<{ same: boolean; status: number | null; body: JsonObject | null }>(
       {
         name: 'find_idempotency_key',
