@@ -129,7 +129,7 @@ async function made<Body = JsonObject>(path: string, body: object): Promise<Body
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   return answer.body;
 }
-async function published(definition: { name: string }): Promise<void> {
+async function published(definition: { name: string; [field: string]: unknown }): Promise<void> {
   const put = await ask('PUT', `/v1/networks/${definition.name}/definition`, definition);
   expect(put.status, JSON.stringify(put.body)).toBe(200);
   await made(`/v1/networks/${definition.name}/publish`, {});
@@ -217,6 +217,8 @@ describe('tasks', () => {
     expect(delegated).toHaveLength(13);
     const spawned = await children(run.id);
     expect(spawned).toHaveLength(10);
+    const { data: listed } = await get<{ data: Run[] }>('/v1/networks/outer/runs');
+    expect(listed.map(({ id }) => id)).toEqual([run.id]);
     for (const child of spawned) {
       const waited = after.calls.find(({ id }) => id === child.parentCallId)!;
       expect(child).toMatchObject({ status: 'completed', parentRunId: run.id, triggerType: 'task' });
@@ -390,33 +392,29 @@ describe('tasks', () => {
   });
 
   test('a task that fails is a failed call, and the run goes on', async () => {
+    const kinds = ['endless', 'refused', 'huge', 'fine'];
     const { run } = await play((request, agent) => {
       const word = wordIn(request);
+      const got = request.messages.flatMap((one) =>
+        one.role === 'tool' ? [one.output as { code?: string } | null] : [],
+      );
       if (agent === 'boss') {
-        const got = results(request);
-        return got.length > 0
-          ? respond({ answer: got.map(({ code }) => code ?? null) as Json })
-          : calls(
-              delegate('worker', `${word} endless`),
-              delegate('lead', `${word} refused`),
-              delegate('worker', `${word} fine`),
-            );
+        if (got.length > 0) return respond({ answer: got.map((one) => one?.code ?? null) });
+        return calls(
+          ...kinds.map((kind) => delegate(kind === 'refused' ? 'lead' : 'worker', `${word} ${kind}`)),
+        );
       }
-      if (JSON.stringify(request.messages).includes('fine')) return respond('fine');
+      const { text } = request.messages[0] as { text: string };
+      if (text.includes('fine')) return respond(null);
+      if (text.includes('huge')) return respond('x'.repeat(300_000));
       return agent === 'lead' ? calls(call('hear')) : calls(call('lookup', { q: 'again' }));
     });
-    expect(run.response).toEqual({ answer: ['step_limit', 'step_limit', null] });
-    const ended = await children(run.id);
-    expect(ended.map(({ status, step }) => `${status} ${step}`).sort()).toEqual([
-      'completed 1',
-      'failed 3',
-      'failed 3',
-    ]);
+    expect(run.response).toEqual({ answer: ['step_limit', 'step_limit', 'output_too_large', null] });
+    const ended = (await children(run.id)).map(({ status, step }) => `${status} ${step}`);
+    expect(ended.sort()).toEqual(['completed 1', 'completed 1', 'failed 3', 'failed 3']);
     const { calls: settled } = await details(run.id);
-    expect(settled[0]!.error).toMatchObject({
-      code: 'step_limit',
-      message: expect.stringMatching(/^The task failed: .*3 steps/),
-    });
+    const message = expect.stringMatching(/^The task failed: .*3 steps/);
+    expect(settled[0]!.error).toMatchObject({ code: 'step_limit', message });
   });
 
   test('a canceled run takes all of its tree with it, and can be taken up again', async () => {
@@ -446,6 +444,23 @@ describe('tasks', () => {
     });
   });
 
+  test('race: runs are canceled while their tasks end, and nothing is left', async () => {
+    const say: Say = (request, agent) => {
+      if (agent !== 'boss') return respond('done');
+      const task = () => delegate('worker', wordIn(request));
+      return results(request).length > 0 ? respond({ answer: 'x' }) : calls(task(), task(), task());
+    };
+    const begun = await Promise.all(Array.from({ length: 15 }, () => begin(say)));
+    const stopped = begun.map(async ({ run }) => {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
+      return ask('POST', `/v1/runs/${run.id}/cancel`, {});
+    });
+    await Promise.all(stopped);
+    const left = `select from troupe.runs where root_run_id = any($1) and status in ('queued', 'running', 'waiting_tool')`;
+    const ids = begun.map(({ run }) => run.id);
+    await until('all have ended', async () => (await server.db.pool.query(left, [ids])).rowCount === 0);
+  });
+
   test('a child that is canceled, or takes too long, is told to whoever waits', async () => {
     const say: Say = (request, agent) => {
       const got = results(request);
@@ -455,6 +470,10 @@ describe('tasks', () => {
           : calls(delegate('worker', wordIn(request)), call('ask_soon', { input: wordIn(request) }));
       return new Promise<Turn>(() => {});
     };
+    await published({ ...OUTER, name: 'Brief', policy: { ...OUTER.policy, wallMs: 1_000 } });
+    const endless: Say = (request, agent) =>
+      agent === 'boss' ? calls(delegate('worker', wordIn(request))) : new Promise<Turn>(() => {});
+    const { run: brief } = await begin(endless, {}, 'brief');
     const { run } = await begin(say);
     await until(
       'both work',
@@ -471,6 +490,10 @@ describe('tasks', () => {
     await until('both have ended', async () =>
       (await children(run.id)).every(({ status }) => status === 'canceled'),
     );
+    // So is the task of a run whose own time is over.
+    await until('its time is over', async () => (await details(brief.id)).status === 'canceled');
+    await until('so is its task', async () => (await children(brief.id))[0]!.status === 'canceled');
+    expect((await details(brief.id)).cancelReason).toBe('timeout');
   });
 });
 
