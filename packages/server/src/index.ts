@@ -19,6 +19,7 @@ export {
   openOutgoing,
   ProviderRows,
   planTasks,
+  programsOf,
   secretsOf,
   toolParts,
 } from './process/index.ts';

@@ -22,6 +22,7 @@ import {
   openOutgoing,
   ProviderRows,
   planTasks,
+  programsOf,
   type Script,
   Stream,
   secretsOf,
@@ -91,7 +92,7 @@ export async function openServer({
   const { PATH = '', HOME = '' } = process.env;
   const mcp = new McpConnections({
     outgoing,
-    commands: mcpCommands,
+    commands: programsOf(() => db, mcpCommands),
     environment: { PATH, HOME },
     patienceMs,
   });
