@@ -213,6 +213,6 @@ export const mcpServerEndpoints = {
     }),
     status: 200,
     response: mcpImport,
-    problems: ['mcp_unreachable'],
+    problems: ['mcp_unreachable', 'name_taken'],
   }),
 } as const;

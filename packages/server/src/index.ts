@@ -21,6 +21,7 @@ export {
   openOutgoing,
   ProviderRows,
   planTasks,
+  programsOf,
   secretsOf,
   toolParts,
 } from './process/index.ts';

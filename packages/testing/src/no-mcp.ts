@@ -1,6 +1,6 @@
 /** For tests in which nobody speaks to an MCP server. */
 export const noMcp = {
-  allows: () => false,
+  allows: async () => false,
   offerOf: async () => {
     throw new Error('no MCP server is spoken to in this test');
   },

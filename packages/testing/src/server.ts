@@ -26,6 +26,7 @@ import {
   type Probe,
   ProviderRows,
   planTasks,
+  programsOf,
   type Script,
   Stream,
   secretsOf,
@@ -105,7 +106,7 @@ export async function openServer({
   const { PATH = '', HOME = '' } = process.env;
   const mcp = new McpConnections({
     outgoing,
-    commands: mcpCommands,
+    commands: programsOf(() => db, mcpCommands),
     environment: { PATH, HOME },
     patienceMs,
   });

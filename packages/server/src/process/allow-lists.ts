@@ -10,6 +10,15 @@ export interface OutgoingSettings {
   cacheMs?: number;
 }
 
+/** Which programs a project may have started as MCP servers: those that the operator named, where the project is the operator's own. */
+export function programsOf(database: () => Database, commands: readonly string[]) {
+  return async (project: string): Promise<readonly string[]> => {
+    if (commands.length === 0) return [];
+    const { first } = await allowedOutgoing(database(), project);
+    return first ? commands : [];
+  };
+}
+
 const CACHE_MS = 5_000;
 const MOST_CACHED = 5_000;
 

@@ -7,7 +7,7 @@ import { housekeeping, houseTasks } from '../jobs/index.ts';
 import { createDemo, createProviders } from '../models/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
 import { createTools, McpConnections, mcpServers } from '../tools/index.ts';
-import { openOutgoing } from './allow-lists.ts';
+import { openOutgoing, programsOf } from './allow-lists.ts';
 import { loadCodeTools } from './code-tools.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
@@ -79,7 +79,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     async () =>
       new McpConnections({
         outgoing,
-        commands: config.mcpCommands,
+        commands: programsOf(() => place.database!, config.mcpCommands),
         environment: config.programEnvironment,
       }),
     (opened) => opened.close(),

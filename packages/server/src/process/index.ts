@@ -4,7 +4,7 @@
  * Start reading: compose.ts (what is put together), dev.ts (a process from start to end), life.ts (what is open and in
  * which order it closes), shutdown.ts.
  */
-export { type OutgoingSettings, openOutgoing } from './allow-lists.ts';
+export { type OutgoingSettings, openOutgoing, programsOf } from './allow-lists.ts';
 export { batchTasks } from './batch-tasks.ts';
 export { loadCodeTools } from './code-tools.ts';
 export { type Command, compose, isCommand } from './compose.ts';

@@ -31,6 +31,8 @@ test('everything may be left out, or set to nothing', () => {
     metricsToken: null,
     metricsPort: null,
     tools: [],
+    mcpCommands: [],
+    programEnvironment: {},
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -51,6 +53,8 @@ test('what is set is used', () => {
       DATABASE_URL: url,
       TROUPE_OUTGOING_ALLOW: 'localhost:8080, 10.1.0.0/16,',
       TROUPE_TOOLS: './a.ts, b.ts,',
+      TROUPE_MCP_COMMANDS: '/opt/mcp/files, uvx',
+      PATH: '/bin',
     }),
   ).toEqual({
     port: 0,
@@ -61,6 +65,8 @@ test('what is set is used', () => {
     databaseDirectUrl: url,
     origins: [],
     outgoingAllow: ['localhost:8080', '10.1.0.0/16'],
+    mcpCommands: ['/opt/mcp/files', 'uvx'],
+    programEnvironment: { PATH: '/bin' },
     logLevel: 'debug',
     concurrency: 7,
     modelKeys: { openai: 'sk-1', anthropic: null },
@@ -72,6 +78,11 @@ test('what is set is used', () => {
   });
   const direct = 'postgres://db.example:5432/troupe';
   expect(readConfig({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+});
+
+test('programs are named without arguments', () => {
+  for (const TROUPE_MCP_COMMANDS of ['node -e', './here', 'a;b', '/bin/x\n/y'])
+    expect(refusal({ TROUPE_MCP_COMMANDS }).message).toContain('TROUPE_MCP_COMMANDS');
 });
 
 test.each(['-1', '65536', '80.5', '1e3', '0x50', 'http', '99999999999'])('PORT=%s is refused', (PORT) => {

@@ -13,7 +13,7 @@ import {
   type ToolTest,
   type ToolTrial,
 } from '@troupe/protocol';
-import { createOutgoing, McpConnections, mcpServers } from '@troupe/server';
+import { createOutgoing, McpConnections, mcpServers, newId, programsOf } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openMcpServer } from './http-server.ts';
@@ -217,6 +217,10 @@ describe('servers', () => {
       expect(await bad(program({ env: { [name]: 'x' } }))).toEqual(['mcp_server_invalid', `env.${name}`]);
     for (const command of ['/bin/sh', 'node', `${NODE} -e`, `${NODE};ls`, '{{secrets.TOKEN}}'])
       expect(await bad(program({ command }))).toEqual(['mcp_command_not_allowed', 'command']);
+    // The operator's own project may have programs started; others may not.
+    const programs = programsOf(() => server.db, [NODE]);
+    const { id: project } = (await server.db.pool.query('select id from troupe.projects')).rows[0];
+    expect([await programs(project), await programs(newId())]).toEqual([[NODE], []]);
     const unknown = {
       server: '0190a000-0000-7000-8000-000000000001',
       tool: 'x',
@@ -363,13 +367,14 @@ describe('calls', () => {
     expect(calls[5]!.error!.message).toContain('"authorization":"Bearer [secret TOKEN]"');
     expect(calls[6]!.error!.message).toContain('broke');
     expect(calls[7]).toMatchObject({ status: 'failed', error: { code: 'invalid_arguments' } });
-    // All of them on one connection, until one of them broke it.
-    expect(other.sessions.size - before).toBeLessThanOrEqual(2);
+    // All of them on one connection.
+    expect(other.sessions.size - before).toBe(1);
     expect(calls[4]).toMatchObject({ status: 'failed', error: { code: 'mcp_too_much' } });
   });
 
   test('of a tool that the server describes otherwise now are not made', async () => {
-    const from = await add();
+    // A connection of its own: the fixture describes its tools when it is connected to.
+    const from = await add({ headers: { 'x-own': 'changing' } });
     description = 'Harmless.';
     const { changing: tool } = await imported(from, 'changing');
     const agent = await agentWith([tool]);
@@ -507,7 +512,7 @@ describe('programs', () => {
     const from = await addProgram('stubborn');
     const { known, misbehave } = await imported(from, 'known', 'misbehave');
     const outgoing = createOutgoing({ allowed: async () => other.allow });
-    const mcp = new McpConnections({ outgoing, commands: [NODE], patienceMs: 700 });
+    const mcp = new McpConnections({ outgoing, commands: async () => [NODE], patienceMs: 700 });
     const secrets = { reveal: async () => 'x' };
     const { signal } = new AbortController();
     const url = `${other.origin}/hangs`;
@@ -522,6 +527,7 @@ describe('programs', () => {
     const { offerOf } = mcpServers({ secrets, mcp });
     for (const one of [silent, program])
       await expect(offerOf('p', one, signal)).rejects.toMatchObject({ code: 'mcp_timeout' });
+    // At the call too, whatever the row says.
     await expect(offerOf('p', { ...program, command: '/bin/sh' }, signal)).rejects.toMatchObject({
       code: 'mcp_command_not_allowed',
     });

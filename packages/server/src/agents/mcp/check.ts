@@ -18,19 +18,25 @@ const STEERING =
   /^(TROUPE_|LD_|DYLD_|NODE_|NPM_CONFIG_|PYTHON|PERL|RUBY|JAVA_|_JAVA_|JDK_|DOTNET_|BASH_|GIT_|GLIBC_)|^(PATH|HOME|ENV|IFS|PS4|SHELL|SHELLOPTS|CLASSPATH|GCONV_PATH|MALLOC_CHECK_)$/i;
 
 /** Everything that can be wrong with a server beyond its shape. */
-export function checkMcpServer(definition: McpServerDefinition, mcp: McpPort): void {
+export function checkMcpServer(definition: McpServerDefinition): void {
   const issues = [...transportIssues(definition), ...textIssues(definition)];
   const [first] = issues;
-  if (first) {
-    const detail = `The server cannot be defined so: "${first.path}" ${first.message}.`;
-    throw new Refusal('invalid', 'mcp_server_invalid', detail, { issues });
-  }
-  const { command } = definition;
-  if (command === null || mcp.allows(command)) return;
+  if (!first) return;
+  const detail = `The server cannot be defined so: "${first.path}" ${first.message}.`;
+  throw new Refusal('invalid', 'mcp_server_invalid', detail, { issues });
+}
+
+/** Refuses a program that the operator does not allow. What is allowed now need not be so when it is started; that is looked at then. */
+export async function checkCommand(
+  project: string,
+  command: string | null | undefined,
+  mcp: McpPort,
+): Promise<void> {
+  if (command == null || (await mcp.allows(project, command))) return;
   throw new Refusal(
     'invalid',
     'mcp_command_not_allowed',
-    `Programs run on the machine of the server, and "${command.slice(0, 200)}" is none of those that its operator allows.`,
+    `Programs run on the machine of the server, and "${command.slice(0, 200)}" is none of those that its operator allows the project.`,
     {
       hint: 'Whoever runs the server can allow it with TROUPE_MCP_COMMANDS.',
       issues: [{ path: 'command', message: 'is not allowed' }],

@@ -6,6 +6,7 @@ import {
   type Database,
   insertTool,
   inTransaction,
+  isTaken,
   lockToolsOfMcpServer,
   noteChange,
   type ToolRow,
@@ -32,7 +33,7 @@ export async function importFromMcpServer(
   const { project } = author;
   // Nothing is locked while the server is asked, which may take its time.
   const offer = await offerOf(mcp, project, pinned(await required(db.rows, project, id)), signal);
-  return inTransaction(db, async (transaction) => {
+  return changing(db, async (transaction) => {
     const server = await required(transaction, project, id, { lock: true });
     const known = new Map(
       (await lockToolsOfMcpServer(transaction, project, id)).map((row) => [toolOf(row), row]),
@@ -65,6 +66,22 @@ export async function importFromMcpServer(
     }
     return done;
   });
+}
+
+/** A name that somebody took meanwhile costs the whole import, which can be asked for again. */
+async function changing<Result>(
+  db: Database,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await inTransaction(db, work);
+  } catch (error) {
+    if (!isTaken(error, 'tools_name')) throw error;
+    throw new Refusal('conflict', 'name_taken', 'A tool of one of these names was made just now.', {
+      hint: 'Import again.',
+      cause: error,
+    });
+  }
 }
 
 async function offerOf(

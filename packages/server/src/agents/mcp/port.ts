@@ -19,8 +19,8 @@ export interface Offer {
 
 /** What is asked of whoever speaks to MCP servers. */
 export interface McpPort {
-  /** Whether the operator allows this program to be started. */
-  allows(command: string): boolean;
+  /** Whether the operator allows the project to have this program started. */
+  allows(project: string, command: string): Promise<boolean>;
   /** Connects, in bounded time; throws `TroupeError` with a sentence in which no secret shows. */
   offerOf(project: string, server: SnapshotMcpServer, signal: AbortSignal): Promise<Offer>;
 }

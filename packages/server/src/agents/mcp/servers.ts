@@ -18,7 +18,7 @@ import {
 } from '../../store/index.ts';
 import { inUse } from '../in-use.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from '../paging.ts';
-import { checkMcpServer } from './check.ts';
+import { checkCommand, checkMcpServer } from './check.ts';
 import type { McpPort } from './port.ts';
 
 /** What uses a server, at most. */
@@ -30,7 +30,8 @@ export async function createMcpServer(
   mcp: McpPort,
   definition: McpServerDefinition,
 ): Promise<McpServer> {
-  checkMcpServer(definition, mcp);
+  checkMcpServer(definition);
+  await checkCommand(author.project, definition.command, mcp);
   const id = newId();
   const { name, transport } = definition;
   const row = await changing(db, async (transaction) => {
@@ -65,12 +66,13 @@ export async function updateMcpServer(
   mcp: McpPort,
   { id, patch }: { id: string; patch: McpServerPatch },
 ): Promise<McpServer> {
+  await checkCommand(author.project, patch.command, mcp);
   const row = await changing(db, async (transaction) => {
     const found = await required(transaction, author.project, id, { lock: true });
     const before = definitionOf(found);
     const given = Object.entries(patch).filter(([, value]) => value !== undefined);
     const definition = { ...before, ...Object.fromEntries(given) } as McpServerDefinition;
-    checkMcpServer(definition, mcp);
+    checkMcpServer(definition);
     const fields = Object.keys(definition) as (keyof McpServerDefinition)[];
     const changed = fields.filter(
       (field) => canonicalJson(before[field]) !== canonicalJson(definition[field]),

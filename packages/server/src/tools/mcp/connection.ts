@@ -7,8 +7,9 @@ import {
 } from '@modelcontextprotocol/client';
 import type { JsonObject } from '@troupe/protocol';
 import { TroupeError } from '../../base/index.ts';
-import { countedFetch } from './counted-fetch.ts';
+import { countedFetch, type TooMuch } from './counted-fetch.ts';
 import { type Definition, definitionOf } from './definition.ts';
+import { CUT_OFF } from './failure.ts';
 import { ProgramTransport } from './program.ts';
 import type { Target } from './target.ts';
 
@@ -74,7 +75,7 @@ export class Connection {
     if (target.transport === 'http') {
       client.setVersionNegotiation({ mode: 'auto' });
       connection.#transport = new StreamableHTTPClientTransport(new URL(target.url), {
-        fetch: countedFetch(fetch, onBroken),
+        fetch: countedFetch(fetch, (what) => connection.#cutOff(what)),
         requestInit: { headers: target.headers },
         reconnectionOptions: {
           initialReconnectionDelay: 500,
@@ -172,6 +173,13 @@ export class Connection {
 
   #forget(): void {
     this.#known = null;
+  }
+
+  /** The answer to one request ends that one; what nobody asked for ends the connection. */
+  #cutOff({ id, why }: TooMuch): void {
+    const error = { code: -32_000, message: why.message, data: { [CUT_OFF]: true } };
+    if (id === null) this.#break(why);
+    else this.#transport?.onmessage?.({ jsonrpc: '2.0', id, error });
   }
 
   #break(why: TroupeError): void {

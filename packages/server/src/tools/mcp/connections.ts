@@ -5,8 +5,8 @@ import { keyOf, type Target } from './target.ts';
 
 export interface McpSettings {
   outgoing: Outgoing;
-  /** Programs that may be started, as they are named in the definition of a server. */
-  commands?: readonly string[];
+  /** Programs that a project may have started, as they are named in the definition of a server; without it, none. */
+  commands?(project: string): Promise<readonly string[]>;
   /** Of the process, for programs: PATH, HOME, LANG. */
   environment?: Record<string, string>;
   /** For how long a connection is kept that nobody uses. */
@@ -37,8 +37,8 @@ export class McpConnections {
     this.#settings = settings;
   }
 
-  allows(command: string): boolean {
-    return this.#settings.commands?.includes(command) ?? false;
+  async allows(project: string, command: string): Promise<boolean> {
+    return (await this.#settings.commands?.(project))?.includes(command) ?? false;
   }
 
   async use<Result>(
@@ -102,7 +102,8 @@ export class McpConnections {
   async #connect(project: string, target: Target, onClose: () => void): Promise<Connection> {
     if (this.#closed) throw new TroupeError('mcp_connection_lost', 'The process is stopping.');
     const { outgoing, environment = {}, patienceMs = PATIENCE_MS } = this.#settings;
-    if (target.transport === 'stdio' && !this.allows(target.command)) throw notAllowed(target.command);
+    if (target.transport === 'stdio' && !(await this.allows(project, target.command)))
+      throw notAllowed(target.command);
     const connection = await Connection.open({
       target,
       fetch: outgoing.fetchFor(project),
@@ -153,7 +154,7 @@ function tooMany(): TroupeError {
 function notAllowed(command: string): TroupeError {
   return new TroupeError(
     'mcp_command_not_allowed',
-    `"${command.slice(0, 200)}" is none of the programs that the operator allows with TROUPE_MCP_COMMANDS.`,
+    `"${command.slice(0, 200)}" is none of the programs that the operator allows the project with TROUPE_MCP_COMMANDS.`,
   );
 }
 

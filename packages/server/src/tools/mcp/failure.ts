@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { messageOf, TroupeError } from '../../base/index.ts';
 import type { Hidden } from '../http/index.ts';
 
 const LONGEST = 3_000;
+/** In the data of an error that we gave ourselves as the answer. No server knows it. */
+export const CUT_OFF = `cut off ${randomUUID()}`;
 
 /** In words for the model, anew and without its cause: what was thrown may have been made from what we sent. */
 export function failureOf(error: unknown, broken: TroupeError | null, hidden: Hidden): TroupeError {
@@ -19,6 +22,8 @@ function toldBy(error: unknown): { code: string; message: string } {
       code: 'mcp_http_status',
       message: `The server answered with the status ${error.status}: ${messageOf(error)}`,
     };
+  if (error instanceof ProtocolError && Object.hasOwn(Object(error.data), CUT_OFF))
+    return { code: 'mcp_too_much', message: error.message };
   if (error instanceof ProtocolError)
     return { code: 'mcp_error', message: `The server answered with an error: ${messageOf(error)}` };
   if (error instanceof SdkError) return toldBySdk(error);

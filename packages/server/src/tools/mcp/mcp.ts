@@ -72,7 +72,7 @@ export function checkMcpTool(parts: Parts) {
 /** For people who look what a server offers. */
 export function mcpServers(parts: Parts) {
   return {
-    allows: (command: string) => parts.mcp.allows(command),
+    allows: (project: string, command: string) => parts.mcp.allows(project, command),
     offerOf: (project: string, server: SnapshotMcpServer, signal: AbortSignal) => {
       const within = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
       return asking(parts, project, server, within, ({ target, hidden }) =>
