@@ -13,6 +13,7 @@ import {
   wholeNumber,
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { eventFrames } from './events.ts';
 import { type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
@@ -350,8 +351,10 @@ export const invocation = z.strictObject({
   agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
   systemParams,
   mode: z
-    .enum(['background', 'wait'])
-    .describe('`wait`: the answer comes when the run has ended, or after `timeoutMs` as it is then.')
+    .enum(['background', 'wait', 'stream'])
+    .describe(
+      '`wait`: the answer comes when the run has ended, or after `timeoutMs` as it is then. `stream`, or `Accept: text/event-stream`: the answer is the stream of its events.',
+    )
     .default('background'),
   timeoutMs: z.number().int().min(100).max(600_000).default(60_000),
   user: z.string().min(1).max(500).regex(oneLine).refine(isFree, 'is reserved').optional(),
@@ -675,11 +678,22 @@ export const networkEndpoints = {
     path: `${base}/{network}/invoke`,
     tag: 'networks',
     summary: 'Run a network',
+    description:
+      'A stream is that of the run from its first event on, or after `Last-Event-ID`, and ends with `invoked` once the run has ended. Who leaves it stops nothing; sent again with the same Idempotency-Key, the request streams the same run.',
     scope: 'networks:run',
     params: networkParams,
     body: invocation,
     status: 201,
     response: invoked,
+    frames: [
+      ...eventFrames,
+      {
+        name: 'Invoked',
+        event: 'invoked',
+        description: 'Last: the run, as it has ended.',
+        schema: invoked,
+      },
+    ],
     problems: ['network_not_published', 'network_archived', 'version_not_found', 'unknown_key'],
   }),
   runs: endpoint({

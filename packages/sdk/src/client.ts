@@ -1,5 +1,7 @@
 import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import { Batch } from './batch.ts';
 import { decisions } from './inbox.ts';
+import { Network } from './network.ts';
 import { Run } from './run.ts';
 import { Session } from './session.ts';
 import { Space } from './space.ts';
@@ -29,7 +31,8 @@ function groupOf<Endpoints extends Record<string, Endpoint>>(
 
 /**
  * The client. Every endpoint of the contract is a function of its noun (`troupe.agents.create({ body })`), and a session,
- * a space or a run can be held in the hand (`troupe.session(agentId, id)`, `troupe.space(id)`, `troupe.run(id)`).
+ * a space, a network, a batch or a run can be held in the hand (`troupe.session(agentId, id)`, `troupe.space(id)`,
+ * `troupe.network(name)`, `troupe.batch(id)`, `troupe.run(id)`).
  */
 export class Troupe {
   readonly agents: Group<typeof endpoints.agents>;
@@ -87,6 +90,15 @@ export class Troupe {
 
   space(spaceId: string): Space {
     return new Space(this.#transport, spaceId);
+  }
+
+  /** By its id or its name. */
+  network(ref: string): Network {
+    return new Network(this.#transport, ref);
+  }
+
+  batch(batchId: string): Batch {
+    return new Batch(this.#transport, batchId);
   }
 
   run(runId: string): Run {

@@ -3,6 +3,7 @@
  * Imports: protocol.
  * Start reading: client.ts (what it offers), transport.ts (how a request is sent), stream.ts (how a stream resumes).
  */
+export { Batch, type BatchWaitOptions } from './batch.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';
 export {
@@ -13,9 +14,10 @@ export {
   type PendingCall,
   type SpaceState,
 } from './followed-space.ts';
+export { type Invocation, InvocationFailedError, type InvokeOptions, Network } from './network.ts';
 export { Run } from './run.ts';
 export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
 export { type EndedRun, Space, type SpaceTurn, type SpaceWaitOptions } from './space.ts';
-export type { StreamItem, StreamOptions } from './stream.ts';
+export type { InvocationItem, StreamItem, StreamOptions } from './stream.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -1,7 +1,10 @@
 import type {
+  BodyInputOf,
   Connected,
   Delta,
   Event,
+  Invoked,
+  networkEndpoints,
   runEndpoints,
   sessionEndpoints,
   spaceEndpoints,
@@ -17,6 +20,9 @@ export type StreamItem =
   | { kind: 'event'; event: Event }
   | { kind: 'delta'; delta: Delta }
   | { kind: 'typing'; typing: Typing };
+
+/** What an invocation brings: the same, and as the last of it how its run ended. */
+export type InvocationItem = StreamItem | { kind: 'invoked'; invoked: Invoked };
 
 export interface StreamOptions {
   /** Everything after this sequence. Default: 0, from the beginning. */
@@ -36,16 +42,47 @@ export type EventSource =
   | { endpoint: typeof spaceEndpoints.events; params: { spaceId: string } }
   | { endpoint: typeof runEndpoints.events; params: { runId: string } };
 
+/** An invocation, and the events of the run that it starts. */
+export interface InvocationSource {
+  endpoint: typeof networkEndpoints.invoke;
+  params: { network: string };
+  body: BodyInputOf<typeof networkEndpoints.invoke>;
+  /** With which every connection after the first one finds the run that the first one started. */
+  idempotencyKey: string;
+}
+
 /**
  * The events of a session, a space or a run, for ever: replayed from where the caller is, then live. A connection that ends is made again from
  * the last event that was seen, so that none is missed and none comes twice. It ends by the signal, by leaving the
  * loop, or by an error that trying again cannot mend.
  */
-export async function* streamEvents(
+export function streamEvents(
   transport: Transport,
-  { endpoint, params }: EventSource,
-  { after = 0, types, signal, silenceMs = 45_000, onDisconnect }: StreamOptions = {},
+  source: EventSource,
+  options?: StreamOptions,
 ): AsyncGenerator<StreamItem> {
+  return streamItems(transport, source, options) as AsyncGenerator<StreamItem>;
+}
+
+/** The same for the run that is started, and no longer than that runs. */
+export function streamInvocation(
+  transport: Transport,
+  source: InvocationSource,
+  options?: StreamOptions,
+): AsyncGenerator<InvocationItem> {
+  return streamItems(transport, source, options);
+}
+
+async function* streamItems(
+  transport: Transport,
+  source: EventSource | InvocationSource,
+  { after = 0, types, signal, silenceMs = 45_000, onDisconnect }: StreamOptions = {},
+): AsyncGenerator<InvocationItem> {
+  const { endpoint, params } = source;
+  const invocation =
+    'body' in source
+      ? { input: { body: source.body }, options: { idempotencyKey: source.idempotencyKey } }
+      : null;
   let last = after;
   let failures = 0;
   for (;;) {
@@ -65,12 +102,13 @@ export async function* streamEvents(
     try {
       const response = await transport.send(
         endpoint,
-        { params, query: types ? { types: types.join(',') } : {} },
+        { params, query: types ? { types: types.join(',') } : {}, ...invocation?.input },
         {
           accept: 'text/event-stream',
           headers: { 'last-event-id': String(last) },
           signal: connection.signal,
           stream: true,
+          ...invocation?.options,
         },
       );
       if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream'))
@@ -93,6 +131,7 @@ export async function* streamEvents(
         // How long the caller takes for it says nothing about the connection.
         clearTimeout(silence);
         yield item;
+        if (item.kind === 'invoked') return;
         alive();
       }
     } catch (error) {
@@ -114,13 +153,15 @@ export async function* streamEvents(
 class NoStreamError extends TroupeClientError {}
 
 function isFinal(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status < 500 && error.status !== 429;
+  if (error instanceof ApiError)
+    return error.status < 500 && error.status !== 429 && error.code !== 'request_under_way';
   return error instanceof NoStreamError;
 }
 
-function itemOf(event: string, id: string | null, data: unknown): StreamItem {
+function itemOf(event: string, id: string | null, data: unknown): InvocationItem {
   if (event === 'connected') return { kind: 'connected', connected: data as Connected };
   if (event === 'space.typing') return { kind: 'typing', typing: data as Typing };
+  if (event === 'invoked') return { kind: 'invoked', invoked: data as Invoked };
   if (id === null) return { kind: 'delta', delta: data as Delta };
   return { kind: 'event', event: data as Event };
 }

@@ -1,4 +1,11 @@
-import { ApiError, ConnectionError, TimeoutError, TroupeClientError, TurnFailedError } from '@troupe/sdk';
+import {
+  ApiError,
+  ConnectionError,
+  InvocationFailedError,
+  TimeoutError,
+  TroupeClientError,
+  TurnFailedError,
+} from '@troupe/sdk';
 import { plain } from './output.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 import { USAGE } from './usage.ts';
@@ -69,8 +76,8 @@ function asData(error: UsageError | TroupeClientError, keyFrom: string | undefin
 
 function codeOf(error: UsageError | TroupeClientError): string {
   if (error instanceof UsageError) return 'usage';
-  if (error instanceof ApiError || error instanceof TurnFailedError || error instanceof CommandError)
-    return error.code;
+  if (error instanceof ApiError || error instanceof TurnFailedError) return error.code;
+  if (error instanceof InvocationFailedError || error instanceof CommandError) return error.code;
   if (error instanceof ConnectionError) return 'server_unreachable';
   return error instanceof TimeoutError ? 'timeout' : 'failed';
 }
@@ -79,6 +86,7 @@ function hintsFor(error: UsageError | TroupeClientError, keyFrom: string | undef
   if (error instanceof InSession) return hintsFor(error.failure, keyFrom);
   if (error instanceof UsageError) return error.hint ? [error.hint] : [];
   if (error instanceof ConnectionError) return ['Start it with `troupe dev`, or say where it is with --url.'];
+  if (error instanceof InvocationFailedError) return [`\`troupe runs show ${error.invoked.id}\` tells more.`];
   if (!(error instanceof ApiError)) return [];
   if (error.status === 401)
     return keyFrom

@@ -1,5 +1,6 @@
 import { Troupe } from '@troupe/sdk';
 import { agents } from './commands/agents.ts';
+import { batches } from './commands/batches.ts';
 import { capabilities } from './commands/capabilities.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
@@ -8,6 +9,7 @@ import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { mcp } from './commands/mcp.ts';
 import { models } from './commands/models.ts';
+import { networkRuns } from './commands/network-runs.ts';
 import { networkVersions } from './commands/network-versions.ts';
 import { networks } from './commands/networks.ts';
 import { plans } from './commands/plans.ts';
@@ -29,7 +31,8 @@ import { versionOf } from './version.ts';
 const NOUNS: Record<string, Record<string, Command>> = {
   agents,
   capabilities,
-  networks: { ...networks, ...networkVersions },
+  batches,
+  networks: { ...networks, ...networkVersions, ...networkRuns },
   plans,
   sessions,
   spaces,

@@ -64,6 +64,16 @@ export const USAGE = `Usage: troupe <command>
            versions <network>              diff <network> <from> <to>        rollback <network> <version>
            archive | unarchive <network>
            export <network> [version]      a version as a file             import <file> [--name <name>]
+           invoke <network> <input> | --file <file> [--agent <key>] [--stream | --background]
+                [--system <name>=<value>]…   what no agent gives; <name>=@<file> and <name>=env:<variable> show no value
+                [--system-file <json>] [--network-version <number>]
+           check <network> <agent> <instruction>   what one decision would be told; JSON
+           prompt <network> [input] [--agent <key>]         runs <network>
+  batches create <network> <file> [--format csv | jsonl] [--iterations <number>] [--concurrency <number>]
+                [--name <name>] [--agent <key>] [--network-version <number>] [--system …]… [--system-file <json>]
+          list <network>    get <batch>                  watch <batch>, until it has ended
+          items <batch> [--status <status>]              results <batch> [--format csv | jsonl]
+          cancel <batch>    resume <batch> [--failed]    delete <batch>
   providers list            remove <provider>
             add openai | anthropic | openai_compatible | demo [--name <name>] [--base-url <url>]
                 [--api-key-env <variable> | --api-key-stdin]
@@ -100,6 +110,7 @@ interface Shape {
 
 const EVERYWHERE: OptionName[] = ['json', 'help', 'version'];
 const ASKING: OptionName[] = ['url', 'key'];
+const GIVEN: OptionName[] = ['system', 'system-file', 'network-version'];
 const CARRIED: OptionName[] = ['capabilities', 'tools', 'approvals'];
 
 /** What each command takes: to tell what is missing, and that nothing given is passed over in silence. */
@@ -216,6 +227,28 @@ const SHAPES: Record<string, Shape> = {
   'networks unarchive': { words: '<network>', options: ASKING },
   'networks export': { words: '<network> [version]', options: ASKING },
   'networks import': { words: '<file>', options: ['name', ...ASKING] },
+  'networks invoke': {
+    words: '<network> [input]',
+    options: ['file', 'agent', 'wait', 'stream', 'background', ...GIVEN, ...ASKING],
+  },
+  'networks check': { words: '<network> <agent> <instruction>', options: [...GIVEN, ...ASKING] },
+  'networks prompt': {
+    words: '<network> [input]',
+    options: ['file', 'agent', 'network-version', ...ASKING],
+  },
+  'networks runs': { words: '<network>', options: ['limit', ...ASKING] },
+  'batches create': {
+    words: '<network> <file>',
+    options: ['format', 'iterations', 'concurrency', 'name', 'agent', ...GIVEN, ...ASKING],
+  },
+  'batches list': { words: '<network>', options: ['limit', ...ASKING] },
+  'batches get': { words: '<batch>', options: ASKING },
+  'batches items': { words: '<batch>', options: ['status', 'limit', ...ASKING] },
+  'batches results': { words: '<batch>', options: ['format', ...ASKING] },
+  'batches watch': { words: '<batch>', options: ASKING },
+  'batches cancel': { words: '<batch>', options: ASKING },
+  'batches resume': { words: '<batch>', options: ['failed', ...ASKING] },
+  'batches delete': { words: '<batch>', options: ASKING },
   'tools list': { words: '', options: ['limit', ...ASKING] },
   'tools get': { words: '<tool>', options: ASKING },
   'tools create': { words: '<file>', options: ASKING },

@@ -21,6 +21,9 @@ export type Handler<E extends Endpoint> = (
   call: Call<E>,
 ) => Promise<ResponseOf<E> | Response> | ResponseOf<E> | Response;
 
+/** What is sent in the place of an answer, be it the first one or, for a request that is sent again, the one that was kept. */
+export type Instead<E extends Endpoint> = (call: Call<E>, answer: Response) => Promise<Response>;
+
 /** Makes routes from endpoints: parse, authorize, act, present. */
 export class Endpoints {
   readonly #app: Hono;
@@ -36,7 +39,7 @@ export class Endpoints {
     return this.#served;
   }
 
-  serve<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
+  serve<E extends Endpoint>(endpoint: E, handler: Handler<E>, instead?: Instead<E>): void {
     this.#served.push(endpoint);
     this.#app.on(endpoint.method, toHonoPath(endpoint.path), async (context) => {
       context.set('route', endpoint.path);
@@ -53,12 +56,13 @@ export class Endpoints {
         query: queryOf(endpoint, context),
         body: bodyOf(endpoint, context, endpoint.bytes ? bytes : text),
       } as Call<E>;
-      return onlyOnce({ endpoint, caller, context, text, db: services.db }, async () => {
+      const answered = await onlyOnce({ endpoint, caller, context, text, db: services.db }, async () => {
         const answer = await handler(call);
         if (answer instanceof Response) return answer;
         if (endpoint.status === 204) return context.body(null, 204);
         return context.json(answer as object, endpoint.status);
       });
+      return instead && answered.ok ? instead(call, answered) : answered;
     });
   }
 

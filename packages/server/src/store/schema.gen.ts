@@ -323,6 +323,7 @@ export interface NetworkBatchItems {
   attempt: Generated<number>;
   status: Generated<'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'canceled' | 'bad'>;
   run_id: string | null;
+  canceling: Generated<boolean>;
   input_tokens: Generated<number>;
   output_tokens: Generated<number>;
   cost: Generated<number>;

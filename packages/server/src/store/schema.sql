@@ -416,6 +416,7 @@ create table troupe.network_batch_items (
   attempt integer not null default 1,
   status text not null default 'pending'::text,
   run_id uuid,
+  canceling boolean not null default false,
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   cost bigint not null default 0,
@@ -3690,6 +3691,7 @@ begin
   update troupe.network_batch_items i set
     status = case when new.status in ('waiting_tool', 'waiting_reply') then 'running' else new.status::text end,
     input_tokens = new.input_tokens, output_tokens = new.output_tokens, cost = new.cost,
+    canceling = i.canceling and new.status not in ('completed', 'failed', 'canceled'),
     started_at = coalesce(new.started_at, i.started_at),
     ended_at = case when new.status in ('completed', 'failed', 'canceled') then now() end
   where i.run_id = new.id;

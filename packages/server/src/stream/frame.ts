@@ -44,6 +44,11 @@ export function connectedFrame(connected: Connected): Buffer {
   return frame('connected', connected, `retry: ${RETRY_MS}\n`);
 }
 
+/** What a stream ends with that has an end. */
+export function lastFrame({ type, data }: { type: string; data: object }): Buffer {
+  return frame(type, data);
+}
+
 /** Spread, so that the readers of a process that ends do not all come to the next one at once. */
 export function disconnectingFrame(): Buffer {
   const retryMs = Math.round(500 + Math.random() * 2_500);

@@ -1,9 +1,9 @@
 import type { Connected } from '@troupe/protocol';
 import { messageOf } from '../base/index.ts';
 import { isConnectionError } from '../store/index.ts';
-import { connectedFrame, disconnectingFrame, HEARTBEAT } from './frame.ts';
+import { connectedFrame, disconnectingFrame, HEARTBEAT, lastFrame } from './frame.ts';
 import type { Live, LiveText } from './live.ts';
-import type { Topic } from './topic.ts';
+import { RUN_ENDS, type Topic } from './topic.ts';
 
 /** What is taken in one go: with what the socket holds, all that a reader who does not read can cost. */
 const MOST_BYTES = 65_536;
@@ -20,6 +20,10 @@ export interface ReaderOptions {
   leave(reader: Reader): void;
   onFailure(message: string): void;
   mayStay?: () => Promise<void>;
+  /** Asked whenever he has read everything and a run has ended in it: the last that he is told, or null where there is more to come. */
+  last?: () => Promise<{ type: string; data: object } | null>;
+  /** It had ended by where he begins. */
+  hasEnd?: boolean;
 }
 
 /**
@@ -37,12 +41,15 @@ export class Reader {
   #woken = false;
   #wake: (() => void) | null = null;
   #leaving = false;
+  /** He has read that a run ended. */
+  #ended = false;
   #done = false;
   #sentAt = 0;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
     this.#cursor = options.after;
+    this.#ended = options.hasEnd ?? false;
   }
 
   toStream(): ReadableStream<Uint8Array> {
@@ -111,7 +118,8 @@ export class Reader {
         return disconnectingFrame();
       }
       try {
-        const bytes = (await this.#events(topic)) ?? this.#passed() ?? this.#live(topic);
+        const bytes =
+          (await this.#events(topic)) ?? (await this.#last()) ?? this.#passed() ?? this.#live(topic);
         if (bytes) return this.#sent(bytes);
       } catch (error) {
         if (!isConnectionError(error)) {
@@ -142,6 +150,7 @@ export class Reader {
         if (size > 0 && size + frame.bytes.length > MOST_BYTES) return Buffer.concat(taken);
         this.#cursor = frame.seq;
         if (!this.#options.wants(frame.type, frame.runId)) continue;
+        if (RUN_ENDS.has(frame.type)) this.#ended = true;
         taken.push(frame.bytes);
         size += frame.bytes.length;
       }
@@ -150,6 +159,15 @@ export class Reader {
       if (taken.length > 0) return taken.length === 1 ? taken[0]! : Buffer.concat(taken);
       if (!moved || this.#done || this.#leaving) return null;
     }
+  }
+
+  async #last(): Promise<Buffer | null> {
+    if (!this.#ended || !this.#options.last) return null;
+    const last = await this.#options.last();
+    this.#ended = false;
+    if (last === null) return null;
+    this.#done = true;
+    return lastFrame(last);
   }
 
   #passed(): Buffer | null {

@@ -81,6 +81,8 @@ export class Stream {
       types?: string | undefined;
       /** Only what is of this run. */
       run?: string | undefined;
+      /** What is told when the run has ended, and then the stream ends; null where the run goes on. Left out: it goes on for ever. */
+      last?: () => Promise<{ type: string; data: object } | null>;
       /** Throws a `Refusal` once the reader may read no longer. */
       mayStay?: () => Promise<void>;
     },
@@ -98,6 +100,9 @@ export class Stream {
       leave: (leaving) => this.#leave(leaving),
       onFailure: (error) => this.#logger.error({ thread: log.thread, error }, 'a stream of events failed'),
       ...(options.mayStay ? { mayStay: options.mayStay } : {}),
+      ...(options.last ? { last: options.last } : {}),
+      // He has the end already: it will not come again.
+      hasEnd: options.after >= log.lastSequence && log.runs.every(({ id }) => id !== options.run),
     });
     return reader.toStream();
   }

@@ -16,7 +16,7 @@ const PAGE = 100;
 const MOST_REMEMBERED = 32;
 const MOST_SAID = 256;
 
-const RUN_ENDS = new Set(['run.completed', 'run.failed', 'run.canceled', 'run.absorbed']);
+export const RUN_ENDS = new Set(['run.completed', 'run.failed', 'run.canceled', 'run.absorbed']);
 const RUN_BEGINS = new Set(['run.queued', 'run.started', 'run.resumed']);
 
 /**

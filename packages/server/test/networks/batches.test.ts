@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Batch, BatchItem, Invoked, Problem } from '@troupe/protocol';
-import { changeEnvelopes, newId, rearmBatches, type Turn } from '@troupe/server';
+import {
+  cancelBatch,
+  changeEnvelopes,
+  inTransaction,
+  lockBatch,
+  newId,
+  rearmBatches,
+  type Turn,
+} from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
@@ -334,13 +342,20 @@ test('canceled in the middle: nothing more begins, what is under way is canceled
   holds = false;
   release();
   const before = await items(id);
+  // One that somebody takes up again by itself is left to them.
+  await ask('POST', `/v1/runs/${before[1]!.runId}/retry`, {});
+  expect(await rearmBatches(server.db)).toBe(0);
+  await ask('POST', `/v1/batches/${id}/cancel`);
+  await until('it failed again', async () => (await items(id))[1]!.endedAt !== before[1]!.endedAt);
+  const failedAgain = (await items(id))[1]!;
+  expect(failedAgain).toMatchObject({ status: 'failed', runId: before[1]!.runId, attempt: 1 });
 
   const resumed = await ask<Batch>('POST', `/v1/batches/${id}/resume`);
   expect(resumed).toMatchObject({ status: 'running', canceledAt: null, counts: { failed: 1, completed: 1 } });
   expect((await ended(id)).counts).toMatchObject({ completed: 5, failed: 1, canceled: 0 });
   const after = await items(id);
   // What had ended stays; what was under way has a new run, and the run before is as it was.
-  expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
+  expect(after.slice(0, 2)).toEqual([before[0], failedAgain]);
   for (const at of [2, 3]) {
     expect(after[at]).toMatchObject({ attempt: 2, status: 'completed' });
     expect(after[at]!.runId).not.toBe(before[at]!.runId);
@@ -357,6 +372,19 @@ test('canceled in the middle: nothing more begins, what is under way is canceled
   await ask('POST', `/v1/runs/${failed!.runId}/retry`, {});
   await until('it failed again', async () => (await items(id))[1]!.endedAt !== failed!.endedAt);
   expect((await items(id))[1]).toMatchObject({ attempt: 2, status: 'failed', runId: failed!.runId });
+});
+
+test('where whoever cancels dies after saying so, the job cancels what is under way', async () => {
+  holds = true;
+  const { id } = await create({ ...textRows('hold 1', 'hold 2'), concurrency: 1 });
+  await until('one is held', () => held.size === 1);
+  await inTransaction(server.db, async (transaction) => {
+    await lockBatch(transaction, id);
+    await cancelBatch(transaction, id);
+  });
+  expect((await get(id)).counts).toMatchObject({ running: 1, queued: 1 });
+  expect(await rearmBatches(server.db)).toBe(1);
+  await until('both are canceled', async () => (await get(id)).counts.canceled === 2);
 });
 
 test('a batch stays with its version, whatever becomes of the network; others do not wait for a large one', async () => {

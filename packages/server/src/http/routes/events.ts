@@ -7,18 +7,12 @@ import {
   spaceEndpoints,
 } from '@troupe/protocol';
 import { authorize } from '../../access/index.ts';
-import { notFound, Refusal } from '../../base/index.ts';
+import { notFound } from '../../base/index.ts';
 import { requireMember } from '../../doors/spaces/index.ts';
 import { eventsAfter, findRunLog, findSessionLog, findSpaceLog, type ThreadLog } from '../../store/index.ts';
 import { likePatterns, presentEvent } from '../../stream/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
-
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store, no-transform',
-  // For proxies that would collect it first.
-  'x-accel-buffering': 'no',
-};
+import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
 
 /** What happened in a session, in a space or in a run: as a list, or live. */
 export function eventRoutes(endpoints: Endpoints): void {
@@ -76,8 +70,8 @@ async function answer(
   { run, mayStay }: { run?: string; mayStay?: () => Promise<void> } = {},
 ): Promise<Response | { data: Event[]; lastSequence: number }> {
   const { db, stream } = services;
-  const live = /\btext\/event-stream\b/i.test(context.req.header('accept') ?? '');
-  const after = (live ? lastEventId(context.req.header('last-event-id')) : null) ?? query.after ?? 0;
+  const live = wantsStream(context);
+  const after = (live ? lastEventId(context) : null) ?? query.after ?? 0;
   const log = await find();
   if (live) {
     const { headers } = context.req.raw;
@@ -91,7 +85,7 @@ async function answer(
         await mayStay?.();
       },
     });
-    return new Response(opened, { headers: HEADERS });
+    return streamAnswer(opened);
   }
   const filter = { types: likePatterns(query.types), run: run ?? null };
   const found = await eventsAfter(db, log.thread, after, query.limit, filter);
@@ -99,13 +93,4 @@ async function answer(
     data: found.map((stored) => presentEvent(stored, log)),
     lastSequence: Math.max(log.lastSequence, found.at(-1)?.seq ?? 0),
   };
-}
-
-function lastEventId(header: string | undefined): number | null {
-  if (header === undefined || header === '') return null;
-  if (/^\d{1,15}$/.test(header)) return Number(header);
-  throw new Refusal('invalid', 'invalid_request', 'The Last-Event-ID is not the id of an event.', {
-    hint: 'Send the id of the last event that you have, or none to begin at the beginning.',
-    issues: [{ path: 'Last-Event-ID', message: 'must be a sequence number' }],
-  });
 }

@@ -1,6 +1,16 @@
-import { networkEndpoints } from '@troupe/protocol';
-import { checkInstruction, invokeNetwork, listNetworkRuns, promptOf } from '../../doors/networks/index.ts';
-import type { Endpoints } from '../endpoint.ts';
+import { type Invoked, networkEndpoints, type RunStatus } from '@troupe/protocol';
+import { authorize } from '../../access/index.ts';
+import { notFound } from '../../base/index.ts';
+import {
+  checkInstruction,
+  getNetworkRun,
+  invokeNetwork,
+  listNetworkRuns,
+  promptOf,
+} from '../../doors/networks/index.ts';
+import { findRunLog } from '../../store/index.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
+import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
 import { idToMake } from '../idempotency.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
@@ -10,15 +20,24 @@ const LONGEST_ONCE_MS = 50_000;
 
 /** Running networks, and asking what they would do; editing them is in networks.ts. */
 export function networkRunRoutes(endpoints: Endpoints): void {
-  endpoints.serve(networkEndpoints.invoke, async ({ services, caller, params, body, context }) => {
-    const once = context.req.header('idempotency-key') !== undefined;
-    const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
-    const made = idToMake(context);
-    const asked = { ...body, timeoutMs };
-    const known = made === undefined ? null : { run: made };
-    const run = await invokeNetwork(services, caller.project, params.network, asked, known);
-    return presentNetworkRun(run);
-  });
+  endpoints.serve(
+    networkEndpoints.invoke,
+    async (call) => {
+      const { services, caller, params, body, context } = call;
+      const once = context.req.header('idempotency-key') !== undefined;
+      const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
+      // Refused before anything is done.
+      lastEventId(context);
+      // Whoever follows it waits by himself.
+      const mode = isFollowed(call) ? 'stream' : body.mode;
+      const made = idToMake(context);
+      const asked = { ...body, timeoutMs, mode };
+      const known = made === undefined ? null : { run: made };
+      const run = await invokeNetwork(services, caller.project, params.network, asked, known);
+      return presentNetworkRun(run);
+    },
+    async (call, answer) => (isFollowed(call) ? followed(call, answer) : answer),
+  );
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {
     const { limit, cursor } = query;
     const asked = { before: fromCursor(cursor), limit: limit + 1 };
@@ -35,4 +54,33 @@ export function networkRunRoutes(endpoints: Endpoints): void {
     const { messages, ...told } = await promptOf(services.db, caller.project, params.network, body);
     return { ...told, messages: messages.map((message) => ({ ...message })) as never };
   });
+}
+
+type Invoking = Call<typeof networkEndpoints.invoke>;
+
+function isFollowed({ body, context }: Invoking): boolean {
+  return body.mode === 'stream' || wantsStream(context);
+}
+
+/** The events of the run that was started, then what came of it. Sent again with the same key, it is the same run. */
+async function followed({ services, caller, context }: Invoking, answer: Response): Promise<Response> {
+  const { id: run } = (await answer.json()) as Invoked;
+  const log = await findRunLog(services.db, caller.project, { run, entity: null });
+  if (!log) throw notFound('run');
+  const { headers } = context.req.raw;
+  const frames = services.stream.open(log, {
+    after: Math.min(lastEventId(context) ?? 0, log.lastSequence),
+    run,
+    mayStay: async () => authorize(await services.access.authenticate(headers), networkEndpoints.invoke),
+    last: async () => {
+      const ended = presentNetworkRun(await getNetworkRun(services.db, caller.project, run));
+      // It may have been taken up again.
+      return isRunEnd(ended.status) ? { type: 'invoked', data: ended } : null;
+    },
+  });
+  return streamAnswer(frames, answer.status);
+}
+
+function isRunEnd(status: RunStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'canceled';
 }

@@ -297,7 +297,7 @@ export async function beginBatchItems(
 export async function rearmBatches(db: Database): Promise<number> {
   const { rows } = await sql<{ id: string }>`select b.id from troupe.network_batches b
     where exists (select from troupe.network_batch_items i where i.batch_id = b.id and i.status in ('pending', 'queued', 'running')
-        and (b.canceled_at is not null or i.status = 'pending'))
+        and (i.canceling or i.status = 'pending'))
       and not exists (select from graphile_worker.jobs j where j.key = 'batch:' || b.id and j.attempts < j.max_attempts)
     order by b.id limit 1000`.execute(db.rows);
   for (const { id } of rows) await armBatch(db, id);
@@ -315,16 +315,17 @@ export async function cancelBatch(transaction: Transaction, batch: string): Prom
   await sql`update troupe.network_batches set canceled_at = coalesce(canceled_at, now()) where id = ${batch}`.execute(
     transaction,
   );
-  await sql`update troupe.network_batch_items set status = 'canceled', ended_at = now()
-    where batch_id = ${batch} and status = 'pending' and status in ('pending', 'queued', 'running')`.execute(
-    transaction,
-  );
+  await sql`update troupe.network_batch_items set status = case status when 'pending' then 'canceled' else status end,
+      ended_at = case status when 'pending' then now() end, canceling = status <> 'pending'
+    where batch_id = ${batch} and status in ('pending', 'queued', 'running')`.execute(transaction);
 }
 
-/** Runs of it that have not ended. */
-export async function openRunsOfBatch(on: Rows, batch: string): Promise<string[]> {
+/** Runs of it that are to be canceled. One that somebody takes up again after that is none of them. */
+export async function runsToCancel(on: Rows, batch: string): Promise<string[]> {
   const { rows } = await sql<{ run: string }>`select run_id as run from troupe.network_batch_items
-    where batch_id = ${batch} and status in ('queued', 'running') order by row_number, iteration`.execute(on);
+    where batch_id = ${batch} and status in ('pending', 'queued', 'running') and canceling order by row_number, iteration`.execute(
+    on,
+  );
   return rows.map(({ run }) => run);
 }
 
@@ -335,6 +336,11 @@ export async function resumeBatch(
   { failed }: { failed: boolean },
 ): Promise<number> {
   await sql`update troupe.network_batches set canceled_at = null where id = ${batch}`.execute(transaction);
+  // Those that are still at work go on.
+  await sql`update troupe.network_batch_items set canceling = false
+    where batch_id = ${batch} and status in ('pending', 'queued', 'running') and canceling`.execute(
+    transaction,
+  );
   const statuses = failed ? ['canceled', 'failed'] : ['canceled'];
   const { rows } = await sql<{ n: number }>`with again as (
       update troupe.network_batch_items set status = 'pending', attempt = attempt + (run_id is not null)::int, run_id = null,

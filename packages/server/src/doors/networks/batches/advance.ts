@@ -88,5 +88,5 @@ export async function cancelRunsOf(
   { db, kernel }: { db: store.Database; kernel: Kernel },
   id: string,
 ): Promise<void> {
-  for (const run of await store.openRunsOfBatch(db.rows, id)) await kernel.cancel(run);
+  for (const run of await store.runsToCancel(db.rows, id)) await kernel.cancel(run);
 }
