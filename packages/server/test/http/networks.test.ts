@@ -399,7 +399,7 @@ test('a tool says who gives its parameters; its schema follows from those that t
     code: 'tool_invalid',
     paths: ['params.1.name'],
   });
-  for (const kind of ['mcp', 'code', 'network', 'agent'])
+  for (const kind of ['code', 'network', 'agent'])
     expect(await refused('POST', '/tools', { name: 'later', kind })).toMatchObject({
       code: 'invalid_request',
     });
