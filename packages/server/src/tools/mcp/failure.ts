@@ -10,8 +10,8 @@ export const CUT_OFF = `cut off ${randomUUID()}`;
 /** In words for the model, anew and without its cause: what was thrown may have been made from what we sent. */
 export function failureOf(error: unknown, broken: TroupeError | null, hidden: Hidden): TroupeError {
   const { code, message } = broken ?? toldBy(error);
-  const text = message.slice(0, LONGEST).toWellFormed();
-  return new TroupeError(code, text.length < message.length ? hidden.cut(text) : hidden.text(text));
+  // Whatever was cut off may end with the beginning of a secret.
+  return new TroupeError(code, hidden.cut(message.slice(0, LONGEST).toWellFormed()));
 }
 
 function toldBy(error: unknown): { code: string; message: string } {

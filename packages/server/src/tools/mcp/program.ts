@@ -75,6 +75,8 @@ export class ProgramTransport implements Transport {
     child.stderr.on('error', () => {});
     child.stderr.on('data', (chunk: Buffer) => {
       if (this.#errors.length < ERRORS_KEPT) this.#errors += chunk.toString('utf8').slice(0, ERRORS_KEPT);
+      if (!this.#meter.take(chunk.length))
+        this.#break('mcp_too_much', 'The program writes errors without end.');
     });
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     await new Promise<void>((resolve, reject) => {
@@ -101,7 +103,11 @@ export class ProgramTransport implements Transport {
   /** First it may end by itself; then it is ended, and all that it started with it. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (!child || this.#closing) return this.#gone;
+    if (!child) return;
+    if (this.#closing) {
+      await this.#goneWithin(PATIENCE_MS);
+      return;
+    }
     this.#closing = true;
     child.stdin.end();
     child.stdout.removeAllListeners('data').resume();
@@ -139,7 +145,8 @@ export class ProgramTransport implements Transport {
       this.#onBroken(
         new TroupeError(
           'mcp_connection_lost',
-          `The program ended ${how}${said === '' ? '' : `, after it had said: ${said}`}.`,
+          // What it said may have been cut off: the end of this must be the end of that, see `failureOf`.
+          said === '' ? `The program ended ${how}.` : `The program ended ${how}, after it had said: ${said}`,
         ),
       );
     }

@@ -21,18 +21,22 @@ export function outcomeOf(result: CallToolResult, hidden: Hidden): Json {
   if (structuredContent !== undefined && structuredContent !== null) {
     // The same stands there as text once more, for those who read nothing else.
     const rest = content.filter(({ type }) => type !== 'text').map((block) => blockOf(block));
-    const structured = hidden.json(structuredContent as Json);
-    const outcome = rest.length > 0 ? { structured, content: hidden.json(rest) } : structured;
-    if (sizeOf(outcome) > MOST_BYTES) throw tooLarge();
-    return outcome;
+    const structured = structuredContent as Json;
+    return bounded(rest.length > 0 ? { structured, content: rest } : structured, hidden);
   }
   if (content.every(({ type }) => type === 'text')) {
-    const text = hidden.text(content.map((block) => (block as { text: string }).text).join('\n'));
-    return cutToFit(text);
+    const text = content.map((block) => (block as { text: string }).text).join('\n');
+    // Hiding takes its time, and more than this is not shown.
+    return cutToFit(text.length > MOST_BYTES ? hidden.cut(text.slice(0, MOST_BYTES)) : hidden.text(text), {
+      cut: text.length > MOST_BYTES,
+    });
   }
-  const outcome = { content: hidden.json(content.map((block) => blockOf(block))) };
+  return bounded({ content: content.map((block) => blockOf(block)) }, hidden);
+}
+
+function bounded(outcome: Json, hidden: Hidden): Json {
   if (sizeOf(outcome) > MOST_BYTES) throw tooLarge();
-  return outcome;
+  return hidden.json(outcome);
 }
 
 function tooLarge(): TroupeError {
@@ -76,8 +80,8 @@ function sizeOf(value: Json): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-function cutToFit(text: string): Json {
-  if (sizeOf({ text }) <= MOST_BYTES) return { text };
+function cutToFit(text: string, { cut }: { cut: boolean }): Json {
+  if (!cut && sizeOf({ text }) <= MOST_BYTES) return { text };
   const note = 'The result was longer; the rest is left out.';
   let [least, most] = [0, Math.min(text.length, MOST_BYTES)];
   while (least < most) {
