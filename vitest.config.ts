@@ -29,13 +29,18 @@ const together = [
 const same = process.env.TROUPE_TEST_POSTGRES === '15' ? ['**/kernel/{bad-input,memory}.test.ts'] : [];
 const all = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 
-/** Files that start and kill processes take longest: begun last, one of them would keep one core busy and leave the other idle. */
+/**
+ * Begun last, a file that takes long would keep one core busy and leave the other idle. Those that have a process to themselves come first, so that
+ * the processes that run many are not ended in between.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash|embedded|process|faults)\/|(company|kill)\.crash/.test(moduleId);
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+      /\/test\/(crash|embedded|process|faults|races|simulation)\/|(company|kill|processes)\.crash|\/(pack|crowd|edges|sandbox|sessions\.handover\.race)\.test/.test(
+        moduleId,
+      );
+    const rank = (file: TestSpecification) => (file.project.config.isolate ? 0 : 2) + (isLong(file) ? 0 : 1);
+    return (await super.sort(files)).toSorted((one, two) => rank(one) - rank(two));
   }
 }
 
