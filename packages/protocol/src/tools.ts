@@ -183,8 +183,8 @@ export const toolPatch = z.strictObject({
   output: json.optional(),
   request: toolRequest.optional(),
   response: toolResponse.nullable().optional(),
-  network: toolNetwork.optional(),
-  agent: toolAgent.optional(),
+  network: toolNetwork.nullable().optional(),
+  agent: toolAgent.nullable().optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
 });
