@@ -1,8 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, messageOf } from '../base/index.ts';
 import { type Database, joinChild, openJoins } from '../store/index.ts';
 import { patiently } from './patiently.ts';
 
 const MOST = 100;
+/** A database that is away keeps nobody. */
+const CLOSING_MS = 500;
 
 export interface JoinsOptions {
   logger: Logger;
@@ -52,7 +55,7 @@ export class Joins {
   /** What is left is for others to join. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#joining;
+    await Promise.race([this.#joining, delay(CLOSING_MS, undefined, { ref: false })]);
   }
 
   /** Until none is left that this process can take: a child that is canceled leaves rows of its own children. */

@@ -68,9 +68,8 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
     return { messages: [], refuse: finishReason === 'content_filter' ? FILTERED : EMPTY };
   }
   const place = placeOf(view);
-  const { agent } = place;
+  const { network, agent } = place;
   const judged = judgedBy(view, place, answer);
-  const { network } = place;
   const unset = await secretsMissing(db, view.run.projectId, network, judged);
   const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
   const step = { agentKey: agent.key, decision: notesOf(judged) };
