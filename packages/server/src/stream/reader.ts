@@ -10,6 +10,13 @@ const MOST_BYTES = 65_536;
 const AGAIN_MS = 250;
 const MOST_PASSING = 100;
 
+/** What a reader is told last, and the last event that it takes account of. */
+export interface LastFrame {
+  type: string;
+  data: object;
+  upTo: number;
+}
+
 export interface ReaderOptions {
   connected: Connected;
   after: number;
@@ -21,7 +28,7 @@ export interface ReaderOptions {
   onFailure(message: string): void;
   mayStay?: () => Promise<void>;
   /** Asked whenever he has read everything and a run has ended in it: the last that he is told, or null where there is more to come. */
-  last?: () => Promise<{ type: string; data: object } | null>;
+  last?: () => Promise<LastFrame | null>;
   /** It had ended by where he begins. */
   hasEnd?: boolean;
 }
@@ -164,6 +171,11 @@ export class Reader {
   async #last(): Promise<Buffer | null> {
     if (!this.#ended || !this.#options.last) return null;
     const last = await this.#options.last();
+    // Events that he has not read yet are older than what would be said last.
+    if (last && last.upTo > this.#cursor) {
+      this.#topic?.refresh();
+      return null;
+    }
     this.#ended = false;
     if (last === null) return null;
     this.#done = true;

@@ -7,7 +7,7 @@ import { TYPING, typingFrame } from './frame.ts';
 import type { ElsewherePiece, Hints, Line, Speaker, SpokenDelta } from './line.ts';
 import { isPiece, Live, type LiveText } from './live.ts';
 import { isPassing } from './passing.ts';
-import { Reader } from './reader.ts';
+import { type LastFrame, Reader } from './reader.ts';
 import { Topic } from './topic.ts';
 
 export interface StreamOptions {
@@ -82,7 +82,7 @@ export class Stream {
       /** Only what is of this run. */
       run?: string | undefined;
       /** What is told when the run has ended, and then the stream ends; null where the run goes on. Left out: it goes on for ever. */
-      last?: () => Promise<{ type: string; data: object } | null>;
+      last?: () => Promise<LastFrame | null>;
       /** Throws a `Refusal` once the reader may read no longer. */
       mayStay?: () => Promise<void>;
     },

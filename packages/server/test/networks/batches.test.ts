@@ -346,7 +346,10 @@ test('canceled in the middle: nothing more begins, what is under way is canceled
   await ask('POST', `/v1/runs/${before[1]!.runId}/retry`, {});
   expect(await rearmBatches(server.db)).toBe(0);
   await ask('POST', `/v1/batches/${id}/cancel`);
-  await until('it failed again', async () => (await items(id))[1]!.endedAt !== before[1]!.endedAt);
+  await until('it failed again', async () => {
+    const { status, endedAt } = (await items(id))[1]!;
+    return status === 'failed' && endedAt !== before[1]!.endedAt;
+  });
   const failedAgain = (await items(id))[1]!;
   expect(failedAgain).toMatchObject({ status: 'failed', runId: before[1]!.runId, attempt: 1 });
 

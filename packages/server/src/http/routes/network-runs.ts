@@ -75,7 +75,10 @@ async function followed({ services, caller, context }: Invoking, answer: Respons
     last: async () => {
       const ended = presentNetworkRun(await getNetworkRun(services.db, caller.project, run));
       // It may have been taken up again.
-      return isRunEnd(ended.status) ? { type: 'invoked', data: ended } : null;
+      if (!isRunEnd(ended.status)) return null;
+      // Afterwards: all that led to this end is within it.
+      const now = await findRunLog(services.db, caller.project, { run, entity: null });
+      return { type: 'invoked', data: ended, upTo: now?.lastSequence ?? 0 };
     },
   });
   return streamAnswer(frames, answer.status);
