@@ -25,6 +25,7 @@ import {
   type Script,
   Stream,
   silentLogger,
+  type Telemetry,
   toolParts,
 } from '@troupe/server';
 import { createDatabase } from './databases.ts';
@@ -52,6 +53,7 @@ export interface ServerOptions {
   encryptionKey?: Buffer;
   /** Functions that the worker has, as a module declares them. */
   code?: CodeTool[];
+  telemetry?: (db: Database) => Telemetry;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -71,6 +73,7 @@ export async function openServer({
   works = true,
   encryptionKey = randomBytes(32),
   code = [],
+  telemetry,
 }: ServerOptions) {
   const database = await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
@@ -89,7 +92,8 @@ export async function openServer({
     code: codeFunctions([{ from: 'test', tools: code }]),
   });
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
-  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
+  const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
+  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], ...work });
   else await kernel.listen();
   const jobs = withJobs ? new Jobs({ db, logger, tasks: planTasks(kernel), crontab: [] }) : null;
   await jobs?.start();

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { StartupError } from '../base/index.ts';
-import { environment } from './env.ts';
+import { type Environment, environment } from './env.ts';
 
 export interface Config {
   port: number;
@@ -17,6 +17,8 @@ export interface Config {
   outgoingAllow: string[];
   /** Modules with functions that agents can have as tools. */
   tools: string[];
+  /** Null: no collector is set. The rest of its settings is read by OpenTelemetry itself. */
+  telemetry: { serviceName: string; sampler: string; ratio: number; delayMs: number } | null;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -67,6 +69,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     origins: data.TROUPE_ORIGINS,
     outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
     tools: data.TROUPE_TOOLS,
+    telemetry: telemetryOf(data),
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
@@ -78,7 +81,19 @@ export function readConfig(variables: Record<string, string | undefined> = proce
   };
 }
 
+function telemetryOf(data: Environment): Config['telemetry'] {
+  const isSet = data.OTEL_EXPORTER_OTLP_ENDPOINT ?? data.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const isOff = data.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || data.OTEL_TRACES_EXPORTER === 'none';
+  if (!isSet || isOff) return null;
+  return {
+    serviceName: data.OTEL_SERVICE_NAME,
+    sampler: data.OTEL_TRACES_SAMPLER,
+    ratio: data.OTEL_TRACES_SAMPLER_ARG,
+    delayMs: data.OTEL_BSP_SCHEDULE_DELAY,
+  };
+}
+
 /** An address may hold a password, and a key is one: these values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return /_URL$|_TOKEN$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
+  return /_URL$|_ENDPOINT$|_TOKEN$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

@@ -3,6 +3,7 @@ import { checkInstruction, invokeNetwork, listNetworkRuns, promptOf } from '../.
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
+import { traceparentIn } from '../traceparent.ts';
 
 /** A request with a key that is not answered within a minute counts as lost: sent again, it would start another run. */
 const LONGEST_ONCE_MS = 50_000;
@@ -12,7 +13,9 @@ export function networkRunRoutes(endpoints: Endpoints): void {
   endpoints.serve(networkEndpoints.invoke, async ({ services, caller, params, body, context }) => {
     const once = context.req.header('idempotency-key') !== undefined;
     const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
-    const run = await invokeNetwork(services, caller.project, params.network, { ...body, timeoutMs });
+    const metadata = { ...body.metadata, ...traceparentIn(context) };
+    const invocation = { ...body, timeoutMs, metadata };
+    const run = await invokeNetwork(services, caller.project, params.network, invocation);
     return presentNetworkRun(run);
   });
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {
