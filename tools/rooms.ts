@@ -44,7 +44,7 @@ const behindHttp = [
   'config',
   ...foundation,
 ];
-const wholeServer = ['http', 'jobs', 'models', 'tools', 'outgoing', ...behindHttp];
+const wholeServer = ['http', 'jobs', 'models', 'tools', 'telemetry', 'outgoing', ...behindHttp];
 const port = 'kernel/ports.ts';
 
 export const rooms: Record<string, Room> = {
@@ -71,6 +71,7 @@ export const rooms: Record<string, Room> = {
   outgoing: { paths: server('outgoing/'), may: ['base', 'protocol'] },
   models: { paths: server('models/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
   tools: { paths: server('tools/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
+  telemetry: { paths: server('telemetry/'), may: ['kernel', ...foundation] },
   triggers: { paths: server('triggers/'), may: [...doors, 'outgoing', ...foundation] },
   stream: { paths: server('stream/'), may: foundation },
   sync: { paths: server('sync/'), may: ['stream', ...foundation] },
@@ -111,6 +112,7 @@ export const reserved: Record<string, string[]> = {
   '@modelcontextprotocol/*': ['tools'],
   'ipaddr.js': ['outgoing'],
   croner: ['agents'],
+  '@opentelemetry/*': ['telemetry'],
 };
 
 export interface Violation {

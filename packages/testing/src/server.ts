@@ -31,6 +31,7 @@ import {
   Stream,
   secretsOf,
   silentLogger,
+  type Telemetry,
   toolParts,
 } from '@troupe/server';
 import { createDatabase } from './databases.ts';
@@ -65,6 +66,7 @@ export interface ServerOptions {
   /** Instead of a fresh one: that of another server, which drops it. */
   databaseUrl?: string;
   probe?: Probe;
+  telemetry?: (db: Database) => Telemetry;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -88,6 +90,7 @@ export async function openServer({
   code = [],
   databaseUrl,
   probe,
+  telemetry,
 }: ServerOptions) {
   const database = databaseUrl
     ? { url: databaseUrl, drop: async () => {} }
@@ -115,7 +118,8 @@ export async function openServer({
     code: codeFunctions([{ from: 'test', tools: code }]),
   });
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
-  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], models, tools, graceMs: 500 });
+  const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
+  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], ...work });
   else await kernel.listen();
   const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption) };
   const jobs = withJobs ? new Jobs({ db, logger, tasks, crontab: [] }) : null;

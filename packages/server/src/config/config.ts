@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { StartupError } from '../base/index.ts';
-import { environment } from './env.ts';
+import { type Environment, environment } from './env.ts';
 
 export interface Config {
   port: number;
@@ -21,6 +21,8 @@ export interface Config {
   programEnvironment: Record<string, string>;
   /** Modules with functions that agents can have as tools. */
   tools: string[];
+  /** Null: no collector is set. The rest of its settings is read by OpenTelemetry itself. */
+  telemetry: { serviceName: string; sampler: string; ratio: number; delayMs: number } | null;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
@@ -73,6 +75,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     mcpCommands: data.TROUPE_MCP_COMMANDS,
     programEnvironment: programEnvironment(variables),
     tools: data.TROUPE_TOOLS,
+    telemetry: telemetryOf(data),
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
@@ -89,7 +92,19 @@ function programEnvironment(variables: Record<string, string | undefined>): Reco
   return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
+function telemetryOf(data: Environment): Config['telemetry'] {
+  const isSet = data.OTEL_EXPORTER_OTLP_ENDPOINT ?? data.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const isOff = data.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || data.OTEL_TRACES_EXPORTER === 'none';
+  if (!isSet || isOff) return null;
+  return {
+    serviceName: data.OTEL_SERVICE_NAME,
+    sampler: data.OTEL_TRACES_SAMPLER,
+    ratio: data.OTEL_TRACES_SAMPLER_ARG,
+    delayMs: data.OTEL_BSP_SCHEDULE_DELAY,
+  };
+}
+
 /** An address may hold a password, and a key is one: these values are not shown. */
 function describe(name: string, variables: Record<string, string | undefined>): string {
-  return /_URL$|_TOKEN$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
+  return /_URL$|_ENDPOINT$|_TOKEN$|_KEY(_|$)/.test(name) ? name : `${name} is "${variables[name]}" and`;
 }

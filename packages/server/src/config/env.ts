@@ -110,5 +110,15 @@ export const environment = z.object({
   TROUPE_MCP_COMMANDS: variable(commands.default([])),
   TROUPE_TOOLS: variable(paths.default([])),
   TROUPE_ORIGINS: variable(origins.default([])),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable(webAddress.optional()),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: variable(webAddress.optional()),
+  OTEL_SDK_DISABLED: variable(z.string().optional()),
+  OTEL_TRACES_EXPORTER: variable(z.string().optional()),
+  OTEL_SERVICE_NAME: variable(z.string().trim().max(200).default('troupe')),
+  OTEL_TRACES_SAMPLER: variable(z.string().trim().default('parentbased_always_on')),
+  OTEL_TRACES_SAMPLER_ARG: variable(z.coerce.number('must be a number from 0 to 1').min(0).max(1).default(1)),
+  OTEL_BSP_SCHEDULE_DELAY: variable(wholeNumber(0, 600_000).default(5_000)),
   LOG_LEVEL: variable(z.enum(LEVELS, `must be one of ${LEVELS.join(', ')}`).default('info')),
 });
+
+export type Environment = z.infer<typeof environment>;

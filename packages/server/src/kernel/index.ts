@@ -18,6 +18,7 @@ export { HANDED_OVER } from './ports.ts';
 export { BOUNDARIES, type Boundary, type Probe } from './probe.ts';
 export type { Hints } from './signals.ts';
 export type * from './state.ts';
+export type { ModelCalled, Telemetry, ToolCalled } from './telemetry.ts';
 export { mostOutput } from './think.ts';
 export { toModelMessages } from './transcript.ts';
 export { testTool, tryTool } from './try.ts';

@@ -10,6 +10,7 @@ import { patiently } from './patiently.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
+import type { Telemetry } from './telemetry.ts';
 import { Worker } from './worker.ts';
 
 export interface KernelOptions {
@@ -26,6 +27,7 @@ export interface WorkOptions {
   tools: Tools;
   capacity?: number;
   graceMs?: number;
+  telemetry?: Telemetry | undefined;
   onDelta?: (run: store.ClaimedRun, step: number, delta: ModelDelta) => void;
 }
 

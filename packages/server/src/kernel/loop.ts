@@ -22,6 +22,7 @@ import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
 import { withShown } from './shown.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
+import type { Telemetry } from './telemetry.ts';
 import { failureOf, think } from './think.ts';
 
 export interface LoopDependencies {
@@ -42,6 +43,7 @@ export interface LoopDependencies {
   onSaid?: ((run: ClaimedRun, calls: string[] | null) => void) | undefined;
   /** Something of the run is on disk. */
   onCommitted?: ((run: ClaimedRun, threads: string[]) => void) | undefined;
+  telemetry?: Telemetry | undefined;
   logger: Logger;
 }
 
@@ -202,7 +204,7 @@ export class RunLoop {
 
   async #think(effect: RunEffect & { type: 'think' }): Promise<void> {
     const { signal } = this.#abort;
-    const { lease, onDelta, onSaid } = this.#dependencies;
+    const { lease, onDelta, onSaid, telemetry } = this.#dependencies;
     if (!lease.fresh()) await lease.confirmed();
     if (signal.aborted || this.gone) return;
     const view = this.#view(effect);
@@ -221,6 +223,15 @@ export class RunLoop {
       attempt: effect.attempt,
       signal,
       callIds,
+      onCalled:
+        telemetry &&
+        ((called) =>
+          telemetry.modelCalled(this.run, {
+            ...called,
+            step: effect.step,
+            attempt: effect.attempt,
+            thought,
+          })),
       onDelta: (written) => {
         if (!listening || signal.aborted || this.gone) return;
         // Models come from anywhere, and say anything.
@@ -302,11 +313,12 @@ export class RunLoop {
 
   async #execute(executing: Executing): Promise<void> {
     const { signal } = this.#abort;
-    const { lease, tools } = this.#dependencies;
+    const { lease, tools, telemetry } = this.#dependencies;
     if (!lease.fresh()) await lease.confirmed();
     if (signal.aborted || this.gone) return;
     const { run } = this;
     const call = this.#calls.get(executing.id)!;
+    const [startedAt, step] = [Date.now(), this.#state.step];
     const finished = await act(tools, this.#snapshot, call, {
       projectId: run.projectId,
       runId: run.id,
@@ -315,10 +327,21 @@ export class RunLoop {
       entityId: run.entityId,
       epoch: run.epoch,
       worker: this.#dependencies.incarnation,
-      step: this.#state.step,
+      step,
       attempt: executing.attempt,
       signal,
     });
+    if ('status' in finished) {
+      const error = signal.aborted ? 'given_up' : finished.error?.code;
+      const done = { startedAt, finishedAt: Date.now(), ...(error === undefined ? {} : { error }) };
+      telemetry?.toolCalled(run, {
+        step,
+        call: call.id,
+        tool: call.tool,
+        attempt: executing.attempt,
+        ...done,
+      });
+    }
     if (signal.aborted || this.gone) return;
     this.#calls.delete(executing.id);
     if (this.#door.live) this.#dependencies.onSaid?.(this.run, [executing.id]);

@@ -1,6 +1,7 @@
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, expireUnclaimed, sweep } from '../store/index.ts';
+import { type Database, expireUnclaimed, sweep, takeEnded } from '../store/index.ts';
 import type { Probe } from './probe.ts';
+import type { Telemetry } from './telemetry.ts';
 
 const EVERY_MS = 500;
 const MOST = 100;
@@ -12,6 +13,7 @@ export interface SweeperOptions {
   probe: Probe | undefined;
   /** The code tools that this worker has. */
   codeTools: readonly string[];
+  telemetry: Telemetry | undefined;
   onQueued(): void;
   /** Children, or calls that waited for them, have ended. */
   onJoins(): void;
@@ -47,7 +49,10 @@ export class Sweeper {
       // From the first sweep on, so that a worker that has just come is known to have been there.
       if (this.#count++ % UNCLAIMED_EVERY === 0)
         await expireUnclaimed(this.#db, this.#options.codeTools, MOST);
-      full = swept.runs === MOST;
+      const { telemetry } = this.#options;
+      const ended = telemetry ? await takeEnded(this.#db, MOST) : [];
+      if (ended.length > 0) telemetry!.ended(ended);
+      full = swept.runs === MOST || ended.length === MOST;
     } catch (error) {
       logger.debug({ error: messageOf(error) }, 'sweep failed');
     }

@@ -9,6 +9,7 @@ import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from '.
 import { plainText } from './plain-json.ts';
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './ports.ts';
 import { type KeptReasoning, storable } from './reasoning.ts';
+import type { ModelCalled } from './telemetry.ts';
 
 export interface Thought {
   answer: ModelAnswer;
@@ -36,6 +37,8 @@ export interface Thinking {
   signal: AbortSignal;
   callIds: CallIds;
   onDelta(delta: ModelDelta): void;
+  /** Told of the call of the model, however it went. */
+  onCalled?: ((called: ModelCalled) => void) | undefined;
 }
 
 /** One model call: what the door shows, what the budgets allow, what the model answers, what the door makes of it. */
@@ -81,6 +84,12 @@ export async function think(
 
     const watch = watchdog(snapshot, signal);
     const askedAt = Date.now();
+    const called = () => ({
+      provider: model.kind ?? choice.provider,
+      model: choice.model,
+      startedAt: askedAt,
+      finishedAt: Date.now(),
+    });
     let answer: ModelAnswer;
     try {
       const io = {
@@ -95,6 +104,10 @@ export async function think(
       answer = { ...answer, calls: input.callIds.all(answer.calls) };
     } catch (error) {
       countFailed(model.kind ?? choice.provider, error, signal);
+      input.onCalled?.({
+        ...called(),
+        error: signal.aborted ? 'given_up' : failureOf(error).code,
+      });
       throw error;
     } finally {
       watch.stop();
@@ -102,6 +115,8 @@ export async function think(
 
     const cost = costOf(answer, choice);
     countAnswered(model.kind ?? choice.provider, answer, cost, Date.now() - askedAt);
+    const { finishReason, usage } = answer;
+    input.onCalled?.({ ...called(), finishReason, usage });
     const meaning = await orAborted(input.door.settle(view, answer), signal);
     const spend = (committed: boolean) =>
       reservation?.settle(

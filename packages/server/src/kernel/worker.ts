@@ -24,6 +24,7 @@ import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
 import { Snapshots } from './snapshots.ts';
 import { Sweeper } from './sweeper.ts';
+import type { Telemetry } from './telemetry.ts';
 
 export interface WorkerOptions {
   db: Database;
@@ -42,6 +43,7 @@ export interface WorkerOptions {
   onTouched?: ((run: ClaimedRun, threads: string[]) => void) | undefined;
   onLive?: LoopDependencies['onLive'];
   onSaid?: LoopDependencies['onSaid'];
+  telemetry?: Telemetry | undefined;
   /** A run left this worker for good. */
   onEnded?: (run: ClaimedRun, ended: Ended) => void;
   /** Children, or calls that waited for them, have ended. */
@@ -124,6 +126,7 @@ export class Worker {
       logger: this.#logger,
       probe: options.probe,
       codeTools: this.#codeTools,
+      telemetry: options.telemetry,
       onQueued: () => this.wake(),
       onJoins: () => options.onJoins?.(),
     });
@@ -141,6 +144,7 @@ export class Worker {
       onCommitted: options.onTouched,
       onLive: options.onLive,
       onSaid: options.onSaid,
+      telemetry: options.telemetry,
       logger: this.#logger,
     };
   }
@@ -337,6 +341,8 @@ export class Worker {
     this.#loops.delete(run.id);
     if (ended) {
       runsEnded.add(1, ended.status);
+      // Of others, which end in many places, the sweeper tells.
+      if (ended.status === 'completed') this.#options.telemetry?.ended([run.id]);
       this.#options.onEnded?.(run, ended);
     }
     if (this.#loops.size + this.#promised === 0) this.#onIdle?.();

@@ -23,6 +23,7 @@ import { openEnvironmentModels } from './environment-models.ts';
 import type { Life } from './life.ts';
 import { planTasks } from './plan-tasks.ts';
 import type { ProviderRows } from './provider-rows.ts';
+import { openTelemetry } from './telemetry.ts';
 
 /** What main.ts composed: the same for every process. */
 export interface Program {
@@ -207,6 +208,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const { life, logger, config, doors, models, tools, tasks, crontab } = program;
   const encryption = openEncryption(program.name, config);
   program.providers.open(db, encryption);
+  const telemetry = await openTelemetry(program, db);
   const working = new Kernel({ db, logger });
   const openingKernel = async () => {
     await working.work({
@@ -215,6 +217,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
       tools: tools(db, encryption, working),
       capacity: config.concurrency,
       graceMs: RUN_GRACE_MS,
+      telemetry,
     });
     return working;
   };

@@ -53,6 +53,7 @@ export * from './queries/sessions.ts';
 export * from './queries/signals.ts';
 export * from './queries/snapshots.ts';
 export * from './queries/spaces.ts';
+export * from './queries/spans.ts';
 export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';

@@ -116,7 +116,13 @@ export interface CompiledSnapshots {
   checksum: string;
   compiled: JsonColumn;
   created_at: Timestamp<undefined>;
-  code_tools: Generated<string[] | null>;
+  code_tools: string[] | null;
+}
+
+export interface EndedRuns {
+  run_id: string;
+  lives: number;
+  ended_at: Timestamp<undefined>;
 }
 
 export interface Entities {
@@ -546,6 +552,7 @@ export interface Runs {
   sealed: JsonColumn<null | undefined>;
   parent_call_id: string | null;
   code_tools: string[] | null;
+  lives: Generated<number>;
 }
 
 export interface Secrets {
@@ -666,6 +673,7 @@ export interface DB {
   clients: Clients;
   code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
+  ended_runs: EndedRuns;
   entities: Entities;
   events: Events;
   file_totals: FileTotals;

@@ -155,10 +155,17 @@ create table troupe.compiled_snapshots (
   checksum text not null,
   compiled jsonb not null,
   created_at timestamp with time zone not null default now(),
-  code_tools text[] generated always as (troupe.code_tools_of(compiled)) stored,
+  code_tools text[],
   constraint compiled_snapshots_pkey PRIMARY KEY (id),
   constraint compiled_snapshots_project_id_checksum_key UNIQUE (project_id, checksum),
   constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
+);
+
+create unlogged table troupe.ended_runs (
+  run_id uuid not null,
+  lives integer not null,
+  ended_at timestamp with time zone not null default now(),
+  constraint ended_runs_pkey PRIMARY KEY (run_id, lives)
 );
 
 create table troupe.entities (
@@ -673,6 +680,7 @@ create table troupe.runs (
   sealed jsonb,
   parent_call_id text,
   code_tools text[],
+  lives integer not null default 1,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -1441,7 +1449,7 @@ begin
       'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
       'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
       'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id, 'lives', got.lives)
     || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
@@ -1844,6 +1852,8 @@ AS $function$
 declare
   ids uuid[]; r record;
 begin
+  -- Nobody told of these in time.
+  delete from troupe.ended_runs e where e.ended_at < now() - interval '10 minutes';
   if p_code <> '{}' then
     insert into troupe.code_tools as c (names) values (p_code)
       on conflict (names) do update set seen_at = now() where c.seen_at < now() - interval '1 second';
@@ -1884,6 +1894,15 @@ CREATE OR REPLACE FUNCTION troupe.expired()
 AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.find_code_tools()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.code_tools := troupe.code_tools_of(new.compiled);
+  return new;
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.fire_plan(p_plan uuid, p_version integer, p_next timestamp with time zone, p_item jsonb, p_why text)
  RETURNS jsonb
@@ -2137,6 +2156,15 @@ begin
   return promoted;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.live_again()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.lives := old.lives + 1;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.lock_plans(p_entity uuid)
  RETURNS void
  LANGUAGE sql
@@ -2276,6 +2304,15 @@ AS $function$
     || set_byte(substring(r from 3 for 8), 0, (get_byte(r, 2) & 63) | 128), 'hex')::uuid
   from (select uuid_send(gen_random_uuid()) as r offset 0) x
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.note_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.ended_runs (run_id, lives) values (new.id, new.lives) on conflict do nothing;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.note_history(p_run uuid, p_space uuid, p_history jsonb)
  RETURNS void
@@ -3881,6 +3918,8 @@ CREATE TRIGGER audit_log_final BEFORE DELETE OR UPDATE ON troupe.audit_log FOR E
 
 CREATE TRIGGER audit_log_kept BEFORE TRUNCATE ON troupe.audit_log FOR EACH STATEMENT EXECUTE FUNCTION troupe.audit_is_final();
 
+CREATE TRIGGER compiled_snapshots_code_tools BEFORE INSERT ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.find_code_tools();
+
 CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
@@ -3894,6 +3933,10 @@ CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_dea
 CREATE TRIGGER runs_code_tools BEFORE INSERT OR UPDATE OF snapshot_id ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.set_code_tools();
 
 CREATE TRIGGER runs_join AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.parent_call_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.note_join();
+
+CREATE TRIGGER runs_live_again BEFORE UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (new.status = 'queued'::troupe.run_status))) EXECUTE FUNCTION troupe.live_again();
+
+CREATE TRIGGER runs_note_end AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (old.status <> new.status))) EXECUTE FUNCTION troupe.note_end();
 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
 

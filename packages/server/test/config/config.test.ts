@@ -33,6 +33,7 @@ test('everything may be left out, or set to nothing', () => {
     tools: [],
     mcpCommands: [],
     programEnvironment: {},
+    telemetry: null,
   };
   expect(readConfig({})).toEqual(defaults);
   const names = ['PORT', 'HOST', 'TROUPE_HOME', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL'];
@@ -55,10 +56,14 @@ test('what is set is used', () => {
       TROUPE_TOOLS: './a.ts, b.ts,',
       TROUPE_MCP_COMMANDS: '/opt/mcp/files, uvx',
       PATH: '/bin',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
     }),
   ).toEqual({
     port: 0,
     tools: ['./a.ts', 'b.ts'],
+    telemetry: { serviceName: 'troupe', sampler: 'traceidratio', ratio: 0.25, delayMs: 5_000 },
     host: '::',
     home: '/srv/x',
     databaseUrl: url,

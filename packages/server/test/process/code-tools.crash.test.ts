@@ -6,6 +6,7 @@ import type { Agent, Run, Session, Tool, ToolCall } from '@troupe/protocol';
 import { loadCodeTools } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
+import { openCollector, wrongWith } from '../telemetry/collector.ts';
 import { after, freePort, Troupe } from './stage.ts';
 
 /** A folder as a user has one, where `troupe` and zod are installed. */
@@ -41,7 +42,10 @@ test('only the worker with the functions takes runs that need them; killed withi
   after(drop);
   const TROUPE_BOOTSTRAP_KEY = `tsk_${randomBytes(32).toString('base64url')}`;
   const TROUPE_ENCRYPTION_KEY = `v1:${randomBytes(32).toString('base64')}`;
-  const env = { DATABASE_URL, TROUPE_ENCRYPTION_KEY, TROUPE_BOOTSTRAP_KEY };
+  const collector = await openCollector();
+  after(() => collector.close());
+  const sending = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '20' };
+  const env = { DATABASE_URL, TROUPE_ENCRYPTION_KEY, TROUPE_BOOTSTRAP_KEY, ...sending };
   // HTTP comes from a process without them.
   const serve = new Troupe('serve', { ...env, PORT: String(await freePort()) });
   const bare = new Troupe('work', env);
@@ -76,6 +80,9 @@ test('only the worker with the functions takes runs that need them; killed withi
       .map((line) => JSON.parse(line) as { n: number; callId: string; attempt: number; pid: number });
   await until('both calls are made', () => written().length === 2);
   expect(written().map(({ pid }) => pid)).toEqual([victim.pid, victim.pid]);
+  const spansOf = (run: string) =>
+    collector.spans.filter(({ attributes }) => attributes['troupe.run.id'] === run);
+  await until('what the models did is sent', () => runs.every((run) => spansOf(run).length === 1));
   await victim.stop('SIGKILL');
   await until('both runs wait for one that has the functions', async () => {
     const found = await Promise.all(runs.map(runOf));
@@ -98,6 +105,25 @@ test('only the worker with the functions takes runs that need them; killed withi
   const [first, second] = written().filter(({ n }) => n === 1);
   expect([second!.callId, second!.attempt, second!.pid]).toEqual([first!.callId, 2, successor.pid]);
   expect(written().filter(({ n }) => n === 2)).toHaveLength(1);
+  // One trace, although the first step was begun by a worker that is dead and ended by another.
+  for (const run of runs) {
+    const spans = await until('the span of the run is sent', () => {
+      const found = spansOf(run);
+      return found.some(({ name }) => name === 'invoke_agent Ada') ? found : null;
+    });
+    expect(wrongWith(spans)).toEqual([]);
+    const [root, ...more] = spans.filter(({ name }) => name === 'invoke_agent Ada');
+    expect(more).toEqual([]);
+    expect(root).toMatchObject({
+      attributes: { 'troupe.takeover': 1 },
+      events: [{ name: 'troupe.resumed' }],
+    });
+    expect(spans.filter(({ name }) => name.startsWith('step '))).toHaveLength(2);
+    expect(spans.filter(({ name }) => name.startsWith('chat '))).toHaveLength(2);
+  }
+  const called = spansOf(runs[0]!).filter(({ name }) => name === 'execute_tool again');
+  expect(called.map(({ attributes }) => attributes['troupe.attempt'])).toEqual([2]);
+
   // `dev` makes the rows of the first project what the module says.
   const { data } = await send<{ data: Tool[] }>('GET', '/v1/tools?kind=code');
   expect(data.map(({ name, version, description }) => [name, version, description]).sort()).toEqual([

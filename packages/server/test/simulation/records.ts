@@ -162,6 +162,7 @@ export function toClaimed(run: RunRecord, thread: ThreadRecord, now: number): Cl
     status: run.status,
     step: run.step,
     epoch: run.epoch,
+    lives: 1,
     version: run.version,
     attempt: run.attempt,
     modelIndex: run.modelIndex,

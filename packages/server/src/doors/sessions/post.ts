@@ -15,6 +15,8 @@ export interface Posting {
   modelId?: string | undefined;
   reasoningEffort?: ReasoningEffort | undefined;
   metadata: JsonObject;
+  /** What whoever asks is doing, for the run's span. */
+  traceparent?: string | undefined;
 }
 
 export interface Posted {
@@ -68,6 +70,7 @@ export async function postMessage(
   const metadata = {
     ...(posting.modelId ? { modelId: posting.modelId } : {}),
     ...(posting.reasoningEffort ? { reasoningEffort: posting.reasoningEffort } : {}),
+    ...(posting.traceparent ? { traceparent: posting.traceparent } : {}),
   };
   const item = {
     project: who.project,

@@ -2,10 +2,12 @@ import { type PostedMessage, runEndpoints, sessionEndpoints } from '@troupe/prot
 import { listMessages, listRunMessages, postMessage } from '../../doors/sessions/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentMessage } from '../present/session.ts';
+import { traceparentIn } from '../traceparent.ts';
 
 export function messageRoutes(endpoints: Endpoints): void {
-  endpoints.serve(sessionEndpoints.postMessage, async ({ services, caller, params, body }) => {
-    const { message, run } = await postMessage(services, caller, params, body);
+  endpoints.serve(sessionEndpoints.postMessage, async ({ services, caller, params, body, context }) => {
+    const posting = { ...body, ...traceparentIn(context) };
+    const { message, run } = await postMessage(services, caller, params, posting);
     return { ...presentMessage(params.sessionId, message), run } as PostedMessage;
   });
   endpoints.serve(sessionEndpoints.listMessages, async ({ services, caller, params, query }) => {

@@ -14,6 +14,7 @@ import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
 import { idToMake } from '../idempotency.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
+import { traceparentIn } from '../traceparent.ts';
 
 /** A request with a key that is not answered within a minute counts as lost: sent again, it would start another run. */
 const LONGEST_ONCE_MS = 50_000;
@@ -31,7 +32,8 @@ export function networkRunRoutes(endpoints: Endpoints): void {
       // Whoever follows it waits by himself.
       const mode = isFollowed(call) ? 'stream' : body.mode;
       const made = idToMake(context);
-      const asked = { ...body, timeoutMs, mode };
+      const metadata = { ...body.metadata, ...traceparentIn(context) };
+      const asked = { ...body, timeoutMs, mode, metadata };
       const known = made === undefined ? null : { run: made };
       const run = await invokeNetwork(services, caller.project, params.network, asked, known);
       return presentNetworkRun(run);

@@ -8,7 +8,7 @@ create function troupe.code_tools_of(compiled jsonb) returns text[] language sql
 $$;
 
 -- Null where it needs none, which is nearly every one.
-alter table troupe.compiled_snapshots add column code_tools text[] generated always as (troupe.code_tools_of(compiled)) stored;
+alter table troupe.compiled_snapshots add column code_tools text[];
 alter table troupe.runs add column code_tools text[];
 
 -- When a worker last had all of these: a run that nobody can take is given up after its time, counted from then at the earliest.
@@ -16,6 +16,14 @@ create table troupe.code_tools (
   names text[] not null primary key,
   seen_at timestamptz not null default now()
 );
+
+create function troupe.find_code_tools() returns trigger language plpgsql as $$
+begin
+  new.code_tools := troupe.code_tools_of(new.compiled);
+  return new;
+end $$;
+
+create trigger compiled_snapshots_code_tools before insert on troupe.compiled_snapshots for each row execute function troupe.find_code_tools();
 
 -- By a trigger, since runs begin and change their snapshot in many places, and each of them must not be able to forget it.
 create function troupe.set_code_tools() returns trigger language plpgsql as $$
@@ -135,7 +143,7 @@ begin
       'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt,
       'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
       'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id)
+      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id, 'lives', got.lives)
     || jsonb_build_object(
       'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
           'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]') from troupe.messages m
@@ -151,6 +159,8 @@ set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   ids uuid[]; r record;
 begin
+  -- Nobody told of these in time.
+  delete from troupe.ended_runs e where e.ended_at < now() - interval '10 minutes';
   if p_code <> '{}' then
     insert into troupe.code_tools as c (names) values (p_code)
       on conflict (names) do update set seen_at = now() where c.seen_at < now() - interval '1 second';
@@ -183,3 +193,33 @@ begin
   end loop;
   return ids;
 end $$;
+
+-- Spans. A run that is taken up again after it had ended is another activation, whose span is another one.
+alter table troupe.runs add column lives integer not null default 1;
+
+create function troupe.live_again() returns trigger language plpgsql as $$
+begin
+  new.lives := old.lives + 1;
+  return new;
+end $$;
+
+create trigger runs_live_again before update of status on troupe.runs for each row
+  when (old.status in ('failed', 'canceled') and new.status = 'queued') execute function troupe.live_again();
+
+-- Runs that failed or were canceled, which happens in many places and often where no worker has the run, for whoever tells of them. Those
+-- that complete are told of by their worker and are not noted here.
+create unlogged table troupe.ended_runs (
+  run_id uuid not null,
+  lives integer not null,
+  ended_at timestamptz not null default now(),
+  primary key (run_id, lives)
+);
+
+create function troupe.note_end() returns trigger language plpgsql as $$
+begin
+  insert into troupe.ended_runs (run_id, lives) values (new.id, new.lives) on conflict do nothing;
+  return null;
+end $$;
+
+create trigger runs_note_end after update of status on troupe.runs for each row
+  when (new.status in ('failed', 'canceled') and old.status <> new.status) execute function troupe.note_end();

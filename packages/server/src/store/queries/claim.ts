@@ -22,6 +22,8 @@ export interface RunRow {
   status: string;
   step: number;
   epoch: number;
+  /** 1, and one more each time that it was taken up again after it had ended. */
+  lives: number;
   version: number;
   attempt: number;
   modelIndex: number;

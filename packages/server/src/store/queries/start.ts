@@ -108,6 +108,7 @@ export function claimedRun(item: StartItem, started: Started): ClaimedRun | null
     status: 'running',
     step: 0,
     epoch: 1,
+    lives: 1,
     version: 1,
     attempt: 0,
     modelIndex: 0,
