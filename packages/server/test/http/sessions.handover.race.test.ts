@@ -110,7 +110,9 @@ for (const when of ['before', 'after']) {
       expect(refusals).toContain(said.get(policy));
       expect(texts('user')).toEqual(said.get(policy) === 409 ? ['first'] : ['first', 'second']);
       expect(texts('assistant').flatMap((answer) => answer.slice(4).split('+'))).toEqual(texts('user'));
-      expect(await stage.events(session)).toContain(policy === 'interrupt' ? 'run.canceled' : 'run.resumed');
+      const events = await stage.events(session);
+      const isFree = policy === 'interrupt' && when === 'after' && events.includes('run.resumed');
+      expect(events).toContain(policy === 'interrupt' && !isFree ? 'run.canceled' : 'run.resumed');
     }
   });
 }
@@ -132,10 +134,12 @@ async function play(boundary: string, when: string, policy: BusyPolicy) {
     return reply(request);
   };
   const echoing = Promise.withResolvers<void>();
-  // Pure: whoever takes the run over executes it again.
+  const second = Promise.withResolvers<void>();
+  let tries = 0;
+  // Pure: whoever takes the run over executes it again, and that may be before the second message is there.
   const echo = async () => {
     echoing.resolve();
-    if (boundary === 'release' && said === 0) await new Promise(() => {});
+    if (boundary === 'release') await (tries++ === 0 ? new Promise(() => {}) : second.promise);
     return 'x';
   };
   const tools = { approve: () => 'x', echo };
@@ -156,6 +160,7 @@ async function play(boundary: string, when: string, policy: BusyPolicy) {
       once = false;
       const path = `${stage.sessions}/${session.id}/messages`;
       said = (await stage.ask('POST', path, { content: { text: 'second' }, policy })).status;
+      second.resolve();
     },
   });
   const opened = await stage.create();
