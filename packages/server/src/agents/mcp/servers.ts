@@ -66,6 +66,8 @@ export async function updateMcpServer(
   mcp: McpPort,
   { id, patch }: { id: string; patch: McpServerPatch },
 ): Promise<McpServer> {
+  // What is not there is not there, whatever it was to become.
+  await required(db.rows, author.project, id);
   await checkCommand(author.project, patch.command, mcp);
   const row = await changing(db, async (transaction) => {
     const found = await required(transaction, author.project, id, { lock: true });
