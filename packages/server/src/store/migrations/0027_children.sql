@@ -33,9 +33,10 @@ end $$;
 create trigger runs_join after update of status on troupe.runs for each row
   when (new.parent_call_id is not null and new.status is distinct from old.status and new.status in ('completed', 'failed', 'canceled'))
   execute function troupe.note_join();
--- What the child itself settled needs no second look.
+-- What the child itself settled needs no second look. Another run may have closed the call too, by stopping the one that it is of.
 create trigger tool_calls_join after update of waits_for on troupe.tool_calls for each row
-  when (old.waits_for = 'task' and new.waits_for is null and (new.settled_by is null or new.settled_by not like 'run:%'))
+  when (old.waits_for = 'task' and new.waits_for is null
+    and not (new.status in ('completed', 'failed') and coalesce(new.settled_by like 'run:%', false)))
   execute function troupe.note_join();
 create trigger tool_calls_join_gone after delete on troupe.tool_calls for each row when (old.waits_for = 'task') execute function troupe.note_join();
 
