@@ -458,6 +458,26 @@ test('sent twice with the same key it is one batch; one whose job was lost gets 
   await until('both are completed', async () => (await get(first.id)).counts.completed === 2);
 });
 
+test('made by a process that died before it answered, it is found by the same request', async () => {
+  const headers = { 'idempotency-key': newId() };
+  const made = async () => {
+    const { status, text } = await send('POST', '/v1/networks/desk/batches', textRows('lost'), headers);
+    return { status, id: (JSON.parse(text) as Batch).id };
+  };
+  const first = await made();
+  const { rowCount } = await server.db.pool.query(
+    `update troupe.idempotency_keys set status = null, body = jsonb_build_object('made', $2::text), created_at = now() - interval '2 minutes' where key = $1`,
+    [headers['idempotency-key'], first.id],
+  );
+  expect(rowCount).toBe(1);
+  expect(await made()).toEqual({ status: 201, id: first.id });
+  const { rows } = await server.db.pool.query(
+    `select batch_id as id from troupe.network_batch_rows where input = '"lost"'`,
+  );
+  expect(rows).toEqual([{ id: first.id }]);
+  expect(await ended(first.id)).toMatchObject({ counts: { completed: 1, total: 1 } });
+});
+
 test('no system parameter stands anywhere, and all that must be true of a database is', async () => {
   const { rows: tables } = await server.db.pool.query(
     `select table_schema || '.' || table_name as name from information_schema.tables
