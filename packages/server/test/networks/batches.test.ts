@@ -390,6 +390,41 @@ test('where whoever cancels dies after saying so, the job cancels what is under 
   await until('both are canceled', async () => (await get(id)).counts.canceled === 2);
 });
 
+test('canceled while a commit tells of several of its runs in another order, neither gives way', async () => {
+  holds = true;
+  const { id } = await create({ ...textRows('hold 1', 'hold 2', 'hold 3'), concurrency: 1 });
+  const runs = async () => (await items(id)).map(({ runId }) => runId!);
+  await until('all have begun', async () => (await runs()).every(Boolean));
+  await until('the first works', async () => (await get(id)).counts.running === 1);
+  const [, second, third] = await runs();
+  const commit = await server.db.pool.connect();
+  const wait = (run: string) =>
+    commit.query(
+      `update troupe.runs set status = 'waiting_tool', wait_deadline = now() + interval '1 hour' where id = $1`,
+      [run],
+    );
+  try {
+    await commit.query('begin');
+    await commit.query('select from troupe.runs where id = any($1) order by id for no key update', [
+      [second, third],
+    ]);
+    await wait(third!);
+    const canceled = send('POST', `/v1/batches/${id}/cancel`);
+    await until('it waits for the commit', async () => {
+      const { rowCount } = await server.db.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount! > 0;
+    });
+    await wait(second!);
+    await commit.query('rollback');
+    expect((await canceled).status).toBe(200);
+  } finally {
+    commit.release(true);
+  }
+  expect(await ended(id)).toMatchObject({ status: 'canceled', counts: { canceled: 3, running: 0 } });
+});
+
 test('a batch stays with its version, whatever becomes of the network; others do not wait for a large one', async () => {
   const { id: other } = await publish(server.db, project, snapshot('Other', 'I am 1.'));
   holds = true;
