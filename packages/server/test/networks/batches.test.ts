@@ -40,6 +40,8 @@ async function script({ messages, system }: ModelRequest): Promise<Turn> {
     if (holds && text.includes('hold')) await new Promise<void>((resolve) => held.add(resolve));
     if (text.includes('look') && !messages.some(({ role }) => role === 'tool'))
       return call('lookup', { q: 'x' });
+    if (text.includes('give') && !messages.some(({ role }) => role === 'tool'))
+      return call('delegate_to_agent', { agent: 'hand', assignment: `hold ${text.slice(5)}` });
     if (text.includes('fail')) return call('unknown', {});
     const answer = text.startsWith('say ') ? text.slice(4) : text;
     return call('respond', {
@@ -423,6 +425,41 @@ test('canceled while a commit tells of several of its runs in another order, nei
     commit.release(true);
   }
   expect(await ended(id)).toMatchObject({ status: 'canceled', counts: { canceled: 3, running: 0 } });
+});
+
+test('a run that waits for its tasks is at work, and goes on before others begin', async () => {
+  holds = true;
+  const boss = { key: 'boss', isDefault: true, prompt: 'I am boss.', allowRespond: true };
+  await publish(
+    server.db,
+    project,
+    compiled({
+      name: 'Tasks',
+      agents: [
+        { ...boss, allowTaskGroup: true, routes: ['hand'] },
+        { key: 'hand', prompt: 'I am hand.' },
+      ],
+    }),
+  );
+  const { id } = await ask<Batch>('POST', '/v1/networks/tasks/batches', {
+    ...textRows('give 1', 'give 2', 'give 3'),
+    concurrency: 1,
+  });
+  const releaseOne = async () => {
+    await until('a task works', () => held.size === 1);
+    release();
+  };
+  await until('a task works', () => held.size === 1);
+  // Whoever took these has looked at the others before.
+  for (let round = 0; round < 2; round++) await ended((await create(textRows('between'))).id);
+  expect((await get(id)).counts).toMatchObject({ running: 1, queued: 2 });
+  for (let task = 0; task < 3; task++) await releaseOne();
+  expect(await ended(id)).toMatchObject({ counts: { completed: 3 } });
+  const { rows } = await server.db.pool.query(
+    `select max(r.started_at) as began, min(r.completed_at) as ended from troupe.runs r where r.trigger->'batch'->>'id' = $1`,
+    [id],
+  );
+  expect(rows[0].ended.getTime()).toBeLessThan(rows[0].began.getTime());
 });
 
 test('a batch stays with its version, whatever becomes of the network; others do not wait for a large one', async () => {
