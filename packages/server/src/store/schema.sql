@@ -3862,6 +3862,7 @@ CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
+CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX folded_messages_run ON troupe.folded_messages USING btree (run_id);
 CREATE INDEX folded_messages_space ON troupe.folded_messages USING btree (space_id);

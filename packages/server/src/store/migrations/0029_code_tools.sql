@@ -221,6 +221,8 @@ create unlogged table troupe.ended_runs (
   ended_at timestamptz not null default now(),
   primary key (run_id, lives)
 );
+-- They are taken, and given up, by their time.
+create index ended_runs_oldest on troupe.ended_runs (ended_at);
 
 create function troupe.note_end() returns trigger language plpgsql as $$
 begin
