@@ -2040,6 +2040,7 @@ $function$;
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
+ SET lock_timeout TO '250ms'
 AS $function$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;

@@ -461,6 +461,37 @@ describe('tasks', () => {
     await until('all have ended', async () => (await server.db.pool.query(left, [ids])).rowCount === 0);
   });
 
+  test('a run that somebody holds does not keep others from going on', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const say: Say = async (request, agent) => {
+      if (agent === 'boss')
+        return results(request).length > 0
+          ? respond({ answer: 'x' })
+          : calls(delegate('worker', wordIn(request)));
+      await gate;
+      return respond('done');
+    };
+    const [first, second] = [await begin(say), await begin(say)];
+    const waits = async (id: string) => (await details(id)).status === 'waiting_tool';
+    await until('both wait', async () => (await waits(first.run.id)) && waits(second.run.id));
+    const holder = await server.db.pool.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from troupe.runs where id = $1 for no key update', [first.run.id]);
+      const [child] = await children(first.run.id);
+      await made(`/v1/runs/${child!.id}/cancel`, {});
+      go();
+      await server.kernel.ended(second.run.id, { timeoutMs: 5_000 });
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+    expect(await server.kernel.ended(first.run.id)).toMatchObject({ status: 'completed' });
+  });
+
   test('a child that is canceled, or takes too long, is told to whoever waits', async () => {
     const say: Say = (request, agent) => {
       const got = results(request);

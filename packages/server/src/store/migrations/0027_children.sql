@@ -122,8 +122,9 @@ end $$;
 
 -- Looks at both sides of a join. A child that has ended settles the call that waits for it; a child that nobody waits for any more is
 -- canceled, and so are its own children, by what that notes. Each side is read without a lock and looked at again under its own: a row
--- is written by whichever ends, so whoever ends later is seen by the second look. Null: somebody else has the row, or did it.
-create function troupe.join_child(p_join bigint) returns jsonb language plpgsql as $$
+-- is written by whichever ends, so whoever ends later is seen by the second look. Null: somebody else has the row, or did it. Nobody waits
+-- for long: the rows behind this one are of others.
+create function troupe.join_child(p_join bigint) returns jsonb language plpgsql set lock_timeout to '250ms' as $$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
