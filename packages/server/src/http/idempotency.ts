@@ -9,6 +9,7 @@ import {
   type Database,
   freeIdempotencyKey,
   holdIdempotencyKey,
+  leaveIdempotencyKey,
 } from '../store/index.ts';
 import { answerRefusal } from './problem.ts';
 
@@ -23,7 +24,7 @@ export interface Attempt {
 
 /** Well before others take the request for lost, which is after a minute. */
 const HOLD_MS = 20_000;
-/** Nothing came of these: the next request with the same key is tried anew. */
+/** No answers: the next request with the same key is tried anew. */
 const isFailure = (status: number) => status >= 500 || status === 429;
 
 /**
@@ -86,18 +87,23 @@ async function carryOut(attempt: Attempt, key: string, claimed: string, act: () 
     if (since !== null) await then(since).catch(() => {});
   };
   const free = () => settle((held) => freeIdempotencyKey(db, project, key, held));
+  const leave = () => settle((held) => leaveIdempotencyKey(db, project, key, held));
   let response: Response;
   try {
     response = await act();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.kind === 'rate_limited') {
+    if (!(error instanceof Refusal)) {
+      await leave();
+      throw error;
+    }
+    if (error.kind === 'rate_limited') {
       await free();
       throw error;
     }
     response = answerRefusal(error, context);
   }
   if (isFailure(response.status)) {
-    await free();
+    await (response.status === 429 ? free() : leave());
     return response;
   }
   const kept = endpoint.shownOnce && response.ok ? null : await keep(response.clone());

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, joinChild, openJoins } from '../store/index.ts';
-import { patiently } from './patiently.ts';
+import { type Database, isContention, joinChild, openJoins } from '../store/index.ts';
 
 const MOST = 100;
 /** A database that is away keeps nobody. */
@@ -69,15 +68,16 @@ export class Joins {
     }
   }
 
-  /** One that fails is left for the next sweep, and does not keep the others. */
+  /** One that fails, or whose run somebody holds, is left for the next sweep, and does not keep the others. */
   async #one(join: string): Promise<boolean> {
     try {
-      const joined = await patiently(() => joinChild(this.#db, join));
+      const joined = await joinChild(this.#db, join);
       if (joined?.settled) this.#options.onSettled(joined);
       if (joined?.canceled) this.#options.onCanceled(joined.canceled, joined.thread);
       return joined !== null;
     } catch (error) {
-      this.#options.logger.error({ join, error: messageOf(error) }, 'a child was not joined');
+      const level = isContention(error) ? 'debug' : 'error';
+      this.#options.logger[level]({ join, error: messageOf(error) }, 'a child was not joined');
       return false;
     }
   }

@@ -197,13 +197,17 @@ export class Worker {
    */
   fits(snapshot: string): boolean | null {
     const known = this.#snapshots.known(snapshot);
-    return known ? codeToolsOf(known).every((name) => this.#codeTools.includes(name)) : null;
+    return known ? this.#hasCodeOf(known) : null;
   }
 
-  /** Reads a snapshot, which is kept. */
+  /** Reads a snapshot, which is kept. One that is not there fails the run, whoever takes it. */
   async learn(snapshot: string): Promise<boolean> {
-    await this.#snapshots.load([snapshot]);
-    return this.fits(snapshot) ?? true;
+    const read = (await this.#snapshots.load([snapshot])).get(snapshot);
+    return !read || this.#hasCodeOf(read);
+  }
+
+  #hasCodeOf(snapshot: Parameters<typeof codeToolsOf>[0]): boolean {
+    return codeToolsOf(snapshot).every((name) => this.#codeTools.includes(name));
   }
 
   /** Whether this worker has the run, or may be about to. */

@@ -16,6 +16,7 @@ const OLDEST_POSTGRES = 150_000;
 // One starter migrates, the others wait and then find nothing to do.
 const LOCK = 4_700_001;
 const LOCK_OF_OTHERS = 4_700_002;
+const DEADLOCK_TRIES = 10;
 const BEGINNING = `create schema if not exists troupe;
   create table troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`;
 
@@ -46,39 +47,53 @@ export async function withMigrationLock<T>(url: string, action: () => Promise<T>
   }
 }
 
-/** Brings the database up to date. Returns the names of the migrations that this call applied. */
+/**
+ * Brings the database up to date. Returns the names of the migrations that this call applied. Processes of the version before go on working
+ * meanwhile, and lock tables in their own order: where that makes a circle and Postgres breaks it here, all is tried again.
+ */
 export async function migrate(url: string, migrations: Migration[] = readMigrations()): Promise<string[]> {
   const client = await connect(url);
   try {
     await checkVersion(client);
-    await client.query('begin');
-    await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    // `create … if not exists` asks for the right to create even where nothing is to be created.
-    const { rows: known } = await client.query(`select where to_regclass('troupe.migrations') is not null`);
-    if (known.length === 0) await client.query(BEGINNING);
-    const { rows } = await client.query<{ id: number; name: string; breaking: boolean }>(
-      'select id, name, breaking from troupe.migrations order by id',
-    );
-    refuseNewer(rows, migrations);
-    const applied: string[] = [];
-    const present = new Set(rows.map((row) => row.id));
-    for (const migration of migrations) {
-      if (present.has(migration.id)) continue;
-      await client.query(migration.sql);
-      await client.query('insert into troupe.migrations (id, name, breaking) values ($1, $2, $3)', [
-        migration.id,
-        migration.name,
-        migration.breaking,
-      ]);
-      applied.push(migration.name);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await apply(client, migrations);
+      } catch (error) {
+        if (attempt >= DEADLOCK_TRIES || (error as { code?: string }).code !== '40P01') throw error;
+        await client.query('rollback');
+      }
     }
-    await client.query('commit');
-    return applied;
   } catch (error) {
     throw explained(url, error);
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function apply(client: pg.Client, migrations: Migration[]): Promise<string[]> {
+  await client.query('begin');
+  await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+  // `create … if not exists` asks for the right to create even where nothing is to be created.
+  const { rows: known } = await client.query(`select where to_regclass('troupe.migrations') is not null`);
+  if (known.length === 0) await client.query(BEGINNING);
+  const { rows } = await client.query<{ id: number; name: string; breaking: boolean }>(
+    'select id, name, breaking from troupe.migrations order by id',
+  );
+  refuseNewer(rows, migrations);
+  const applied: string[] = [];
+  const present = new Set(rows.map((row) => row.id));
+  for (const migration of migrations) {
+    if (present.has(migration.id)) continue;
+    await client.query(migration.sql);
+    await client.query('insert into troupe.migrations (id, name, breaking) values ($1, $2, $3)', [
+      migration.id,
+      migration.name,
+      migration.breaking,
+    ]);
+    applied.push(migration.name);
+  }
+  await client.query('commit');
+  return applied;
 }
 
 async function connect(url: string): Promise<pg.Client> {

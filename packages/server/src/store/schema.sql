@@ -1394,14 +1394,18 @@ begin
       exit when cardinality(ids) >= p_limit;
       -- One claimer at a time counts a lane; another passes by and comes back with the next poll.
       continue when not pg_try_advisory_xact_lock(hashtextextended('troupe.lane:' || lane_row.lane, 0));
+      -- A run that waits for what it began is at work as long as that is.
       free := lane_row.most - (select count(*) from troupe.runs r
-        where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
+          where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running')
+        - (select count(*) from troupe.runs r where r.lane = lane_row.lane and r.status = 'waiting_tool' and exists (
+          select from troupe.runs c where c.root_run_id = r.id and c.parent_call_id is not null and c.status in ('queued', 'running')));
       if free > 0 then
         select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
           select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
             and (r.code_tools is null or r.code_tools <@ p_code)
-          order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
+          -- What was begun is ended before more is begun.
+          order by r.started_at is null, r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
         ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
@@ -2036,6 +2040,7 @@ $function$;
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
+ SET lock_timeout TO '250ms'
 AS $function$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
@@ -3858,6 +3863,7 @@ CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
+CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX folded_messages_run ON troupe.folded_messages USING btree (run_id);
 CREATE INDEX folded_messages_space ON troupe.folded_messages USING btree (space_id);
@@ -3891,6 +3897,7 @@ CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WH
 CREATE UNIQUE INDEX runs_children ON troupe.runs USING btree (parent_run_id, parent_call_id) WHERE (parent_call_id IS NOT NULL);
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
+CREATE INDEX runs_lane_waiting ON troupe.runs USING btree (lane) WHERE ((lane IS NOT NULL) AND (status = 'waiting_tool'::troupe.run_status));
 CREATE INDEX runs_network ON troupe.runs USING btree (network_id, id DESC) WHERE (network_id IS NOT NULL);
 CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE (door = 'space'::text);
 CREATE INDEX runs_of_root ON troupe.runs USING btree (root_run_id) WHERE (parent_call_id IS NOT NULL);
@@ -3942,7 +3949,7 @@ CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.do
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
-CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND ((new.settled_by IS NULL) OR (new.settled_by !~~ 'run:%'::text)))) EXECUTE FUNCTION troupe.note_join();
+CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER tool_calls_join_gone AFTER DELETE ON troupe.tool_calls FOR EACH ROW WHEN ((old.waits_for = 'task'::troupe.waits_for)) EXECUTE FUNCTION troupe.note_join();
 

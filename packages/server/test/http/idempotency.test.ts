@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Refusal, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
+import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
 import { openDoor, takeTokens } from '../access/stage.ts';
 
@@ -47,9 +48,11 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     mcp: noMcp,
   }));
   let count = 0;
+  const made: (string | undefined)[] = [];
   for (const each of [order, put]) {
-    endpoints.serve(each, async ({ body }) => {
+    endpoints.serve(each, async ({ body, context }) => {
       const mine = ++count;
+      made.push(idToMake(context));
       await act(mine);
       return { count: mine, text: body.text };
     });
@@ -83,7 +86,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
       body: answer === '' ? null : JSON.parse(answer),
     };
   };
-  return { ...door, door, send, count: () => count };
+  return { ...door, door, send, made, count: () => count };
 }
 
 test('the same request again gets the same answer, and is carried out once', async () => {
@@ -206,6 +209,25 @@ test('a failure frees the key; a refusal is an answer', async () => {
   // A request that is not even understood takes no key.
   expect((await send('b', 5 as never)).status).toBe(422);
   expect((await send('b')).status).toBe(201);
+});
+
+test('what failed may have been carried out: the next one makes the same, unless nothing can have come of it', async () => {
+  const outcomes: Error[] = [
+    new Error('the answer of the database was lost'),
+    new RetryableError('busy', 'Busy.'),
+    new Refusal('rate_limited', 'rate_limited', 'Slow down.'),
+  ];
+  const { send, made } = await openOrders((n) => {
+    const outcome = outcomes[n - 1];
+    if (outcome) throw outcome;
+  });
+  const seen = [];
+  for (let i = 0; i < 4; i++) seen.push((await send('a')).status);
+  expect(seen).toEqual([500, 503, 429, 201]);
+  const [first, ...rest] = made;
+  expect(first).toBeDefined();
+  expect(rest.slice(0, 2)).toEqual([first, first]);
+  expect(rest[2]).not.toBe(first);
 });
 
 test('a request whose process died blocks its key for a minute only', async () => {

@@ -40,6 +40,8 @@ async function script({ messages, system }: ModelRequest): Promise<Turn> {
     if (holds && text.includes('hold')) await new Promise<void>((resolve) => held.add(resolve));
     if (text.includes('look') && !messages.some(({ role }) => role === 'tool'))
       return call('lookup', { q: 'x' });
+    if (text.includes('give') && !messages.some(({ role }) => role === 'tool'))
+      return call('delegate_to_agent', { agent: 'hand', assignment: `hold ${text.slice(5)}` });
     if (text.includes('fail')) return call('unknown', {});
     const answer = text.startsWith('say ') ? text.slice(4) : text;
     return call('respond', {
@@ -390,6 +392,76 @@ test('where whoever cancels dies after saying so, the job cancels what is under 
   await until('both are canceled', async () => (await get(id)).counts.canceled === 2);
 });
 
+test('canceled while a commit tells of several of its runs in another order, neither gives way', async () => {
+  holds = true;
+  const { id } = await create({ ...textRows('hold 1', 'hold 2', 'hold 3'), concurrency: 1 });
+  const runs = async () => (await items(id)).map(({ runId }) => runId!);
+  await until('all have begun', async () => (await runs()).every(Boolean));
+  await until('the first works', async () => (await get(id)).counts.running === 1);
+  const [, second, third] = await runs();
+  const commit = await server.db.pool.connect();
+  const wait = (run: string) =>
+    commit.query(
+      `update troupe.runs set status = 'waiting_tool', wait_deadline = now() + interval '1 hour' where id = $1`,
+      [run],
+    );
+  try {
+    await commit.query('begin');
+    await commit.query('select from troupe.runs where id = any($1) order by id for no key update', [
+      [second, third],
+    ]);
+    await wait(third!);
+    const canceled = send('POST', `/v1/batches/${id}/cancel`);
+    await until('it waits for the commit', async () => {
+      const { rowCount } = await server.db.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount! > 0;
+    });
+    await wait(second!);
+    await commit.query('rollback');
+    expect((await canceled).status).toBe(200);
+  } finally {
+    commit.release(true);
+  }
+  expect(await ended(id)).toMatchObject({ status: 'canceled', counts: { canceled: 3, running: 0 } });
+});
+
+test('a run that waits for its tasks is at work, and goes on before others begin', async () => {
+  holds = true;
+  const boss = { key: 'boss', isDefault: true, prompt: 'I am boss.', allowRespond: true };
+  await publish(
+    server.db,
+    project,
+    compiled({
+      name: 'Tasks',
+      agents: [
+        { ...boss, allowTaskGroup: true, routes: ['hand'] },
+        { key: 'hand', prompt: 'I am hand.' },
+      ],
+    }),
+  );
+  const { id } = await ask<Batch>('POST', '/v1/networks/tasks/batches', {
+    ...textRows('give 1', 'give 2', 'give 3'),
+    concurrency: 1,
+  });
+  const releaseOne = async () => {
+    await until('a task works', () => held.size === 1);
+    release();
+  };
+  await until('a task works', () => held.size === 1);
+  // Whoever took these has looked at the others before.
+  for (let round = 0; round < 2; round++) await ended((await create(textRows('between'))).id);
+  expect((await get(id)).counts).toMatchObject({ running: 1, queued: 2 });
+  for (let task = 0; task < 3; task++) await releaseOne();
+  expect(await ended(id)).toMatchObject({ counts: { completed: 3 } });
+  const { rows } = await server.db.pool.query(
+    `select max(r.started_at) as began, min(r.completed_at) as ended from troupe.runs r where r.trigger->'batch'->>'id' = $1`,
+    [id],
+  );
+  expect(rows[0].ended.getTime()).toBeLessThan(rows[0].began.getTime());
+});
+
 test('a batch stays with its version, whatever becomes of the network; others do not wait for a large one', async () => {
   const { id: other } = await publish(server.db, project, snapshot('Other', 'I am 1.'));
   holds = true;
@@ -456,6 +528,26 @@ test('sent twice with the same key it is one batch; one whose job was lost gets 
   holds = false;
   release();
   await until('both are completed', async () => (await get(first.id)).counts.completed === 2);
+});
+
+test('made by a process that died before it answered, it is found by the same request', async () => {
+  const headers = { 'idempotency-key': newId() };
+  const made = async () => {
+    const { status, text } = await send('POST', '/v1/networks/desk/batches', textRows('lost'), headers);
+    return { status, id: (JSON.parse(text) as Batch).id };
+  };
+  const first = await made();
+  const { rowCount } = await server.db.pool.query(
+    `update troupe.idempotency_keys set status = null, body = jsonb_build_object('made', $2::text), created_at = now() - interval '2 minutes' where key = $1`,
+    [headers['idempotency-key'], first.id],
+  );
+  expect(rowCount).toBe(1);
+  expect(await made()).toEqual({ status: 201, id: first.id });
+  const { rows } = await server.db.pool.query(
+    `select batch_id as id from troupe.network_batch_rows where input = '"lost"'`,
+  );
+  expect(rows).toEqual([{ id: first.id }]);
+  expect(await ended(first.id)).toMatchObject({ counts: { completed: 1, total: 1 } });
 });
 
 test('no system parameter stands anywhere, and all that must be true of a database is', async () => {

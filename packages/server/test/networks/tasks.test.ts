@@ -461,6 +461,37 @@ describe('tasks', () => {
     await until('all have ended', async () => (await server.db.pool.query(left, [ids])).rowCount === 0);
   });
 
+  test('a run that somebody holds does not keep others from going on', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const say: Say = async (request, agent) => {
+      if (agent === 'boss')
+        return results(request).length > 0
+          ? respond({ answer: 'x' })
+          : calls(delegate('worker', wordIn(request)));
+      await gate;
+      return respond('done');
+    };
+    const [first, second] = [await begin(say), await begin(say)];
+    const waits = async (id: string) => (await details(id)).status === 'waiting_tool';
+    await until('both wait', async () => (await waits(first.run.id)) && waits(second.run.id));
+    const holder = await server.db.pool.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from troupe.runs where id = $1 for no key update', [first.run.id]);
+      const [child] = await children(first.run.id);
+      await made(`/v1/runs/${child!.id}/cancel`, {});
+      go();
+      await server.kernel.ended(second.run.id, { timeoutMs: 5_000 });
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+    expect(await server.kernel.ended(first.run.id)).toMatchObject({ status: 'completed' });
+  });
+
   test('a child that is canceled, or takes too long, is told to whoever waits', async () => {
     const say: Say = (request, agent) => {
       const got = results(request);
@@ -638,6 +669,90 @@ describe('networks and agents as tools', () => {
         (await server.db.pool.query(`select from troupe.runs where door = 'space' and status <> 'completed'`))
           .rowCount === 0,
     );
+  });
+
+  test('race: a session is deleted while what it began begins more, and nothing of it is left', async () => {
+    const input = { name: 'input', required: true };
+    await made('/v1/agents', { name: 'Bea', systemPrompt: 'I am bea.', tools: ['ask_object'] });
+    await made('/v1/tools', { name: 'ask_bea', kind: 'agent', agent: { agent: 'bea' }, params: [input] });
+    const agent = await made<{ id: string }>('/v1/agents', {
+      name: 'Eva',
+      systemPrompt: 'I am eva.',
+      tools: ['ask_bea'],
+    });
+    const path = `/v1/agents/${agent.id}/sessions/${(await made<{ id: string }>(`/v1/agents/${agent.id}/sessions`, {})).id}`;
+    const word = `ask-${newId()}`;
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    scripts.set(word, async (_, who) => {
+      if (who === 'eva') return calls(call('ask_bea', { input: word }));
+      if (who !== 'bea') return new Promise<Turn>(() => {});
+      await gate;
+      return calls(call('ask_object', { input: word }));
+    });
+    const { runId: root } = await made<{ runId: string }>(`${path}/messages`, { content: { text: word } });
+    await until('bea works', async () => (await children(root))[0]?.status === 'running');
+    // Whoever begins the last one has its run by now, and waits here.
+    const holder = await server.db.pool.connect();
+    const waits = (what: string) => async () =>
+      (
+        await server.db.pool.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+          [`%${what}%`],
+        )
+      ).rowCount! > 0;
+    let deleted: Promise<{ status: number }>;
+    try {
+      await holder.query('begin');
+      await holder.query('select pg_advisory_xact_lock(27, hashtext($1))', [root]);
+      go();
+      await until('it is about to begin', waits('begin_child'));
+      deleted = ask('DELETE', path);
+      await until('the session is about to be deleted', waits('order by r.id for update'));
+      await holder.query('commit');
+    } finally {
+      holder.release();
+    }
+    expect((await deleted).status).toBe(204);
+    const left = 'select id, thread_id from troupe.runs where root_run_id = $1';
+    expect((await server.db.pool.query(left, [root])).rows).toEqual([]);
+    const said = `select thread_id from troupe.messages where content->>'text' like $1`;
+    expect((await server.db.pool.query(said, [`%${word}%`])).rows).toEqual([]);
+  });
+
+  test('a run that another one of its agent stops takes what it began with it', async () => {
+    const agent = await made<{ id: string }>('/v1/agents', {
+      name: 'Sue',
+      systemPrompt: 'I am sue.',
+      tools: ['ask_ada'],
+    });
+    const space = await made<{ id: string }>('/v1/spaces', {
+      name: 'Stopped',
+      members: [{ user: 'ann' }, { agentId: agent.id }],
+    });
+    const tell = async (say: Say) => {
+      const word = `ask-${newId()}`;
+      scripts.set(word, say);
+      const { runs } = await made<{ runs: { id: string }[] }>(`/v1/spaces/${space.id}/messages`, {
+        content: { text: word },
+        user: 'ann',
+      });
+      return { word, run: runs[0]!.id };
+    };
+    const first = await tell((request, who) =>
+      who === 'sue' ? calls(call('ask_ada', { input: wordIn(request) })) : new Promise<Turn>(() => {}),
+    );
+    await until('ada works', async () => (await children(first.run))[0]?.status === 'running');
+    const stop: Say = (request) =>
+      results(request).length === 0 ? calls(call('stop_run', { runId: first.run })) : { text: '' };
+    // The space shows it what was said before, too.
+    scripts.set(first.word, stop);
+    const second = await tell(stop);
+    await server.kernel.ended(second.run);
+    expect((await details(first.run)).status).toBe('canceled');
+    await until('ada is stopped', async () => (await children(first.run))[0]!.status === 'canceled');
   });
 
   test('a version from before there were tasks runs as it did', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { migrate, readMigrations, StartupError } from '@troupe/server';
-import { createDatabase } from '@troupe/testing';
+import { createDatabase, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
 import { oldPostgres } from './old-postgres.ts';
@@ -57,6 +57,27 @@ test('a migration that fails leaves nothing behind', async () => {
   expect((await client.query(`select from pg_namespace where nspname = 'troupe'`)).rowCount).toBe(0);
   expect(await migrate(url, [good])).toEqual(['0001_good']);
   expect(await migrate(url, [good])).toEqual([]);
+});
+
+test('race: while workers commit, a circle of locks costs time and no start', async () => {
+  const { url, client } = await emptyDatabase();
+  const migration = (id: number, sql: string) => ({ id, name: `000${id}_x`, breaking: false, sql });
+  const first = migration(1, 'create table troupe.runs (a int); create table troupe.calls (a int)');
+  const second = migration(2, 'alter table troupe.runs add b int; alter table troupe.calls add b int');
+  await migrate(url, [first]);
+  await client.query('begin; lock table troupe.calls in row exclusive mode');
+  const migrated = migrate(url, [first, second]);
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  cleanups.push(() => other.end());
+  await until('it waits for the worker', async () => {
+    const { rowCount } = await other.query(
+      `select from pg_locks where relation = 'troupe.calls'::regclass and not granted`,
+    );
+    return rowCount === 1;
+  });
+  await client.query('select from troupe.runs; commit');
+  expect(await migrated).toEqual(['0002_x']);
 });
 
 test('the owner of the tables needs no further right once they are there', async () => {

@@ -13,6 +13,7 @@ import {
 } from '../../doors/networks/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { idToMake } from '../idempotency.ts';
 import { presentBatch, presentBatchItem } from '../present/batch.ts';
 import { fromCursor, pageOf } from '../present/cursor.ts';
 
@@ -22,9 +23,11 @@ const itemCursor = z.object({ row: place, iteration: place });
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', jsonl: 'application/x-ndjson' };
 
 export function batchRoutes(endpoints: Endpoints): void {
-  endpoints.serve(batchEndpoints.create, async ({ services, caller, params, body }) =>
-    presentBatch(await createBatch(services, caller.project, params.network, body)),
-  );
+  endpoints.serve(batchEndpoints.create, async ({ services, caller, params, body, context }) => {
+    const made = idToMake(context);
+    const once = made === undefined ? null : { batch: made };
+    return presentBatch(await createBatch(services, caller.project, params.network, body, once));
+  });
   endpoints.serve(batchEndpoints.list, async ({ services, caller, params, query }) => {
     const { limit, cursor } = query;
     const asked = { before: fromCursor(cursor), limit: limit + 1 };

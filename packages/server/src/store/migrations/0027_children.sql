@@ -33,9 +33,10 @@ end $$;
 create trigger runs_join after update of status on troupe.runs for each row
   when (new.parent_call_id is not null and new.status is distinct from old.status and new.status in ('completed', 'failed', 'canceled'))
   execute function troupe.note_join();
--- What the child itself settled needs no second look.
+-- What the child itself settled needs no second look. Another run may have closed the call too, by stopping the one that it is of.
 create trigger tool_calls_join after update of waits_for on troupe.tool_calls for each row
-  when (old.waits_for = 'task' and new.waits_for is null and (new.settled_by is null or new.settled_by not like 'run:%'))
+  when (old.waits_for = 'task' and new.waits_for is null
+    and not (new.status in ('completed', 'failed') and coalesce(new.settled_by like 'run:%', false)))
   execute function troupe.note_join();
 create trigger tool_calls_join_gone after delete on troupe.tool_calls for each row when (old.waits_for = 'task') execute function troupe.note_join();
 
@@ -121,8 +122,9 @@ end $$;
 
 -- Looks at both sides of a join. A child that has ended settles the call that waits for it; a child that nobody waits for any more is
 -- canceled, and so are its own children, by what that notes. Each side is read without a lock and looked at again under its own: a row
--- is written by whichever ends, so whoever ends later is seen by the second look. Null: somebody else has the row, or did it.
-create function troupe.join_child(p_join bigint) returns jsonb language plpgsql as $$
+-- is written by whichever ends, so whoever ends later is seen by the second look. Null: somebody else has the row, or did it. Nobody waits
+-- for long: the rows behind this one are of others.
+create function troupe.join_child(p_join bigint) returns jsonb language plpgsql set lock_timeout to '250ms' as $$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin

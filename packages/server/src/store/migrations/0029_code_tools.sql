@@ -39,6 +39,9 @@ drop index troupe.runs_queued;
 create index runs_queued on troupe.runs (run_at) where status = 'queued' and ready and lane is null and code_tools is null;
 create index runs_queued_code on troupe.runs (code_tools, run_at) where status = 'queued' and ready and lane is null and code_tools is not null;
 
+-- Those of a lane that wait for what they began.
+create index runs_lane_waiting on troupe.runs (lane) where lane is not null and status = 'waiting_tool';
+
 drop function troupe.claim(uuid, integer, text[], jsonb);
 -- As before, with the code tools that the worker has. A worker of the version before has none.
 create function troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_start_events jsonb, p_code text[] default '{}')
@@ -88,14 +91,18 @@ begin
       exit when cardinality(ids) >= p_limit;
       -- One claimer at a time counts a lane; another passes by and comes back with the next poll.
       continue when not pg_try_advisory_xact_lock(hashtextextended('troupe.lane:' || lane_row.lane, 0));
+      -- A run that waits for what it began is at work as long as that is.
       free := lane_row.most - (select count(*) from troupe.runs r
-        where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running');
+          where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running')
+        - (select count(*) from troupe.runs r where r.lane = lane_row.lane and r.status = 'waiting_tool' and exists (
+          select from troupe.runs c where c.root_run_id = r.id and c.parent_call_id is not null and c.status in ('queued', 'running')));
       if free > 0 then
         select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
           select r.id, r.door from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
             and (r.code_tools is null or r.code_tools <@ p_code)
-          order by r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
+          -- What was begun is ended before more is begun.
+          order by r.started_at is null, r.run_at limit least(free, p_limit - cardinality(ids)) for no key update skip locked) x;
         ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
@@ -214,6 +221,8 @@ create unlogged table troupe.ended_runs (
   ended_at timestamptz not null default now(),
   primary key (run_id, lives)
 );
+-- They are taken, and given up, by their time.
+create index ended_runs_oldest on troupe.ended_runs (ended_at);
 
 create function troupe.note_end() returns trigger language plpgsql as $$
 begin

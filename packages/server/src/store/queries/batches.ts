@@ -311,7 +311,18 @@ export async function rearmBatches(db: Database): Promise<number> {
 
 // ---- canceling, resuming, deleting; the batch must be locked
 
+/**
+ * Runs before items, as those who end several runs in one commit have them: these tell the items in an order of their own, and
+ * without this would wait for one of ours while we wait for one of theirs.
+ */
+async function lockOpenRuns(transaction: Transaction, batch: string): Promise<void> {
+  await sql`select from troupe.runs r where r.id in (select i.run_id from troupe.network_batch_items i
+      where i.batch_id = ${batch} and i.status in ('pending', 'queued', 'running') and i.run_id is not null)
+    order by r.id for no key update`.execute(transaction);
+}
+
 export async function cancelBatch(transaction: Transaction, batch: string): Promise<void> {
+  await lockOpenRuns(transaction, batch);
   await sql`update troupe.network_batches set canceled_at = coalesce(canceled_at, now()) where id = ${batch}`.execute(
     transaction,
   );
@@ -329,12 +340,20 @@ export async function runsToCancel(on: Rows, batch: string): Promise<string[]> {
   return rows.map(({ run }) => run);
 }
 
+/** Whether that is still so: who resumed the batch meanwhile wants those that are at work to go on. */
+export async function isCanceling(on: Rows, run: string): Promise<boolean> {
+  const { rows } =
+    await sql`select from troupe.network_batch_items where run_id = ${run} and canceling`.execute(on);
+  return rows.length === 1;
+}
+
 /** Answers how many begin again. */
 export async function resumeBatch(
   transaction: Transaction,
   batch: string,
   { failed }: { failed: boolean },
 ): Promise<number> {
+  await lockOpenRuns(transaction, batch);
   await sql`update troupe.network_batches set canceled_at = null where id = ${batch}`.execute(transaction);
   // Those that are still at work go on.
   await sql`update troupe.network_batch_items set canceling = false

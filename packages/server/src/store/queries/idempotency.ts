@@ -78,7 +78,7 @@ export async function answerIdempotencyKey(
   );
 }
 
-/** The request failed: the next one with this key is the first. */
+/** Nothing came of the request: the next one with this key is the first. */
 export async function freeIdempotencyKey(
   db: Database,
   project: string,
@@ -89,6 +89,27 @@ export async function freeIdempotencyKey(
     {
       name: 'free_idempotency_key',
       text: `delete from troupe.idempotency_keys where project_id = $1 and key = $2 and created_at = $3::timestamptz`,
+      values: [project, key, since],
+    },
+    db.pool,
+  );
+}
+
+/**
+ * The request failed, and may have been carried out all the same, as where the answer of the database was lost: the next one with this key
+ * is tried anew and makes what this one was to make.
+ */
+export async function leaveIdempotencyKey(
+  db: Database,
+  project: string,
+  key: string,
+  since: string,
+): Promise<void> {
+  await db.run(
+    {
+      name: 'leave_idempotency_key',
+      text: `update troupe.idempotency_keys set created_at = now() - ${STALE} - interval '1 second'
+        where project_id = $1 and key = $2 and created_at = $3::timestamptz and status is null`,
       values: [project, key, since],
     },
     db.pool,

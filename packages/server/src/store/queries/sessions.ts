@@ -316,6 +316,7 @@ const LOCKS: string[] = [
 // What calls of its runs began, and calls of those: each has a thread of its own.
 const THREADS = `select $1::uuid as id union select c.thread_id from troupe.runs r
   join troupe.runs c on c.root_run_id = r.id and c.parent_call_id is not null where r.thread_id = $1`;
+const MORE_THREADS = `select from (${THREADS}) x where x.id <> all($2::uuid[])`;
 // The session and the note of who deleted it. Of several at once one finds it there, and one note is written.
 const DELETE = `with gone as (delete from troupe.sessions s where s.thread_id = $1 returning s.*)
   insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
@@ -339,10 +340,19 @@ export async function deleteSession(db: Database, author: Author, thread: string
   const client = await db.pool.connect();
   let broken = true;
   try {
-    await client.query('begin');
-    const { rows } = await client.query<{ id: string }>(THREADS, [thread]);
-    const threads = rows.map(({ id }) => id);
-    for (const text of LOCKS) await client.query(text, [threads]);
+    let threads: string[] = [];
+    for (let hasAll = false; !hasAll; ) {
+      await client.query('begin');
+      const { rows } = await client.query<{ id: string }>(THREADS, [thread]);
+      threads = rows.map(({ id }) => id);
+      for (const text of LOCKS) await client.query(text, [threads]);
+      // One that was started before we had the thread. From here on none of them begins another.
+      await client.query(LOCKS[0]!, [threads]);
+      // Before that, while we waited, it may have: from the beginning, so that locks are taken in their order.
+      const { rowCount } = await client.query(MORE_THREADS, [thread, threads]);
+      hasAll = rowCount === 0;
+      if (!hasAll) await client.query('rollback');
+    }
     await client.query(DELETE, [thread, author.kind, author.id]);
     for (const text of DELETE_REST) await client.query(text, [threads]);
     await client.query('commit');

@@ -66,10 +66,10 @@ export async function saveSnapshot(db: Database, project: string, snapshot: Agen
 export async function loadSnapshots(
   db: Database,
   ids: string[],
-): Promise<{ id: string; compiled: AgentSnapshot }[]> {
+): Promise<{ id: string; compiled: AgentSnapshot; bytes: number }[]> {
   return db.run({
     name: 'load_snapshots',
-    text: 'select id, compiled from troupe.compiled_snapshots where id = any($1)',
+    text: 'select id, compiled, pg_column_size(compiled) as bytes from troupe.compiled_snapshots where id = any($1)',
     values: [ids],
   });
 }

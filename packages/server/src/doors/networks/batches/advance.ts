@@ -88,5 +88,6 @@ export async function cancelRunsOf(
   { db, kernel }: { db: store.Database; kernel: Kernel },
   id: string,
 ): Promise<void> {
-  for (const run of await store.runsToCancel(db.rows, id)) await kernel.cancel(run);
+  for (const run of await store.runsToCancel(db.rows, id))
+    if (await store.isCanceling(db.rows, run)) await kernel.cancel(run);
 }

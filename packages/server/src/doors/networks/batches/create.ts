@@ -9,18 +9,24 @@ import { batchSealedName, sealRows } from './sealed-rows.ts';
 /** Of a file without a single good row, so many problems are told. */
 const TOLD = 50;
 
-/** All its rows, its items and the job that begins with them, or none of it. Bound to the version that there is now. */
+/**
+ * All its rows, its items and the job that begins with them, or none of it. Bound to the version that there is now. Where a request that was
+ * lost (`once`) made it already, that batch is meant.
+ */
 export async function createBatch(
   { db, sealer }: Omit<Parts, 'kernel'>,
   project: string,
   ref: string,
   { rows, format, data, iterations, concurrency, version, agent, systemParams, name, metadata }: NewBatch,
+  once: { batch: string } | null = null,
 ): Promise<store.BatchRecord> {
+  const made = once && (await store.readBatch(db.rows, project, once.batch));
+  if (made) return made;
   const found = await networkToRun(db, project, ref, { version, agent });
   refuseArchived(found);
   const given: GivenRow[] = rows ? rows.map((row) => ({ row })) : await rowsOf(format!, data!);
   checkRows(given, iterations);
-  const id = newId();
+  const id = once?.batch ?? newId();
   const batch: store.NewBatchRecord = {
     id,
     project,
