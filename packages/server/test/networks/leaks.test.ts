@@ -1,0 +1,227 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JsonObject } from '@troupe/protocol';
+import { tool } from '@troupe/server';
+import { violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, Desk, respond, type Say, turns } from './desk.ts';
+import { placesOf } from './planted.ts';
+
+// Ways out that values of system parameters and of secrets have had or could have: by what begins another run, by their length, by the
+// place where an answer is cut, by the code of an error, by the stream of an invocation.
+
+const logged: string[] = [];
+let desk: Desk;
+let outside: Server;
+let address: string;
+/** What the server outside answers, by the path of the request. */
+const answers = new Map<string, (sent: string) => { status?: number; type?: string; body: string }>();
+
+beforeAll(async () => {
+  outside = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    const { status = 200, type = 'application/json', body: said } = answers.get(request.url!)!(body);
+    response.writeHead(status, { 'content-type': type }).end(said);
+  });
+  await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
+  address = `127.0.0.1:${(outside.address() as AddressInfo).port}`;
+  const write = (...words: unknown[]) => void logged.push(JSON.stringify(words));
+  desk = await Desk.open({
+    allow: [address],
+    logger: { debug: write, info: write, warn: write, error: write },
+    code: [
+      tool({
+        name: 'throws_it',
+        execute: async (args, { secret }) => {
+          const { tenant } = args as { tenant: string };
+          const value = tenant === 'no' ? await secret('IN_CODE') : tenant;
+          throw Object.assign(new Error('No.'), { code: value });
+        },
+      }),
+    ],
+  });
+});
+afterAll(async () => {
+  expect(await violations(desk.server.db.pool)).toEqual([]);
+  await desk.server.close();
+  outside.close();
+});
+
+async function httpTool(
+  name: string,
+  answer: (sent: string) => { status?: number; type?: string; body: string },
+  more: JsonObject = {},
+) {
+  answers.set(`/${name}`, answer);
+  await desk.done('POST', '/v1/tools', {
+    name,
+    kind: 'http',
+    params: [{ name: 'tenant', source: 'system', required: true }],
+    request: { method: 'POST', url: `http://${address}/${name}`, body: { tenant: '{{input.tenant}}' } },
+    ...more,
+  });
+}
+const alone = (name: string, tools: string[], more: JsonObject = {}) =>
+  desk.network({
+    name,
+    tools: tools.map((key) => ({ key })),
+    agents: [{ key: 'front', prompt: 'I am front.', allowRespond: true, tools, ...more }],
+  });
+/** All that anybody was told. */
+const told = () => [JSON.stringify(desk.prompts), ...desk.answered, ...logged].join('\n');
+async function expectNowhere(...values: string[]) {
+  for (const value of values) {
+    expect(told().includes(value), value.slice(0, 100)).toBe(false);
+    expect(await placesOf(desk.server.db, value)).toEqual([]);
+  }
+}
+
+test('an agent that is asked as a tool is not told what the system gives', async () => {
+  await desk.done('POST', '/v1/agents', { name: 'Ada', systemPrompt: 'I am ada.' });
+  await desk.done('POST', '/v1/tools', {
+    name: 'ask_ada',
+    kind: 'agent',
+    agent: { agent: 'Ada' },
+    params: [
+      { name: 'input', required: true, schema: { type: 'string' } },
+      { name: 'tenant', source: 'system', required: true },
+    ],
+  });
+  const id = await alone('Asking', ['ask_ada']);
+  const heard: string[] = [];
+  const { run } = await desk.play(
+    id,
+    ({ messages, step }, agent) => {
+      const { text } = messages[0] as { text: string };
+      if (agent === 'front') return step === 1 ? call('ask_ada', { input: text }) : respond({ ok: true });
+      heard.push(text);
+      return { text: 'Yes.' };
+    },
+    { systemParams: { tenant: 'tenant-of-ada-51c0ffee' } },
+  );
+  expect(run).toMatchObject({ status: 'completed', calls: [{ status: 'completed', output: 'Yes.' }] });
+  expect(heard).toEqual([expect.stringMatching(/^ask-[0-9a-f-]{36}$/)]);
+  await expectNowhere('tenant-of-ada-51c0ffee');
+});
+
+/** No part of it is like another. */
+const long = (word: string, length: number) =>
+  Array.from({ length: length / 10 }, (_, n) => `${word}${String(n).padStart(10 - word.length, '0')}`).join(
+    '',
+  );
+
+test('values of any length are hidden', async () => {
+  const [system, secret, many] = [long('sys', 60_000), long('sec', 60_000), long('lst', 20_000)];
+  await desk.done('PUT', '/v1/secrets/LONG', { value: secret });
+  const headers = { 'x-none': '' };
+  await httpTool('long', (sent) => ({ body: sent }), {
+    request: {
+      method: 'POST',
+      url: `http://${address}/long`,
+      headers,
+      body: { tenant: '{{input.tenant}}', key: '{{secrets.LONG}}' },
+    },
+  });
+  const id = await alone('Long', ['long']);
+  const tenant = {
+    one: system,
+    list: Array.from({ length: 200 }, (_, n) => many.slice(100 * n, 100 * n + 100)),
+  };
+  const { run } = await desk.play(id, turns(call('long'), respond({ ok: true })), {
+    systemParams: { tenant },
+  });
+  expect(run).toMatchObject({
+    status: 'completed',
+    calls: [{ status: 'completed', output: { status: 200, data: { key: '[secret LONG]' } } }],
+  });
+  await expectNowhere('sys0000001', 'sec0000001', 'lst0000001');
+});
+
+test('an answer that is cut within a value ends before it', async () => {
+  const value = 'tenant-7d41b2aa90c3e65f';
+  const before = (length: number) => 'x'.repeat(length - 10) + value;
+  await httpTool('fails', () => ({ status: 500, type: 'text/plain', body: before(3_000) + 'x'.repeat(100) }));
+  await httpTool('no_json', () => ({ body: before(1_000) }));
+  await httpTool('not_picked', () => ({ body: JSON.stringify({ a: before(1_000 - 6) }) }), {
+    response: { pick: '/b' },
+  });
+  await httpTool('cut_off', () => ({ type: 'text/plain', body: `${before(1_000)}xxxx` }), {
+    response: { maxBytes: 1_000 },
+  });
+  const tools = ['fails', 'no_json', 'not_picked', 'cut_off'];
+  const id = await alone('Cut', tools);
+  const { run } = await desk.play(
+    id,
+    turns({ calls: tools.map((name) => ({ name, arguments: {} })) }, respond({ ok: true })),
+    { systemParams: { tenant: value } },
+  );
+  expect(run.calls.map(({ status, error }) => [status, error?.code])).toEqual([
+    ['failed', 'http_status'],
+    ['failed', 'response_not_json'],
+    ['failed', 'pick_missing'],
+    ['completed', undefined],
+  ]);
+  // Not even its beginning, where that is longer than what is everywhere.
+  await expectNowhere('tenant-7d');
+});
+
+test('each of several values is hidden, also where they are reached by names that look the same', async () => {
+  const tenant = {
+    'a.b': 'value-one-c0de',
+    a: { b: 'value-two-c0de' },
+    list: ['value-three-c0de'],
+    'list.0': 'value-four-c0de',
+  };
+  await httpTool('named_alike', (sent) => ({ body: sent }));
+  const id = await alone('Alike', ['named_alike']);
+  const { run } = await desk.play(id, turns(call('named_alike'), respond({ ok: true })), {
+    systemParams: { tenant },
+  });
+  expect(run.calls).toMatchObject([
+    { status: 'completed', output: { data: { tenant: { 'a.b': '[secret tenant.a.b]' } } } },
+  ]);
+  await expectNowhere('value-one-c0de', 'value-two-c0de', 'value-three-c0de', 'value-four-c0de');
+});
+
+test('nor do codes of errors tell it', async () => {
+  await desk.done('PUT', '/v1/secrets/IN_CODE', { value: 'sk_9f8e7d6c5b4a' });
+  await desk.done('POST', '/v1/tools', {
+    name: 'throws_it',
+    kind: 'code',
+    function: 'throws_it',
+    params: [{ name: 'tenant', source: 'system', required: true }],
+  });
+  const id = await alone('Throwing', ['throws_it']);
+  for (const tenant of ['no', 'tenant_1f2e3d4c']) {
+    const { run } = await desk.play(id, turns(call('throws_it'), respond({ ok: true })), {
+      systemParams: { tenant },
+    });
+    expect(run.calls).toMatchObject([{ status: 'failed', error: { code: 'tool_error', message: 'No.' } }]);
+  }
+  await expectNowhere('sk_9f8e7d6c5b4a', 'tenant_1f2e3d4c');
+});
+
+test('in no frame of a stream, live ones included', async () => {
+  const value = 'tenant-streamed-0d15ea5e';
+  await httpTool('streamed', (sent) => ({ body: sent }));
+  const id = await alone('Streamed', ['streamed']);
+  // It says all that it was told.
+  const say: Say = ({ messages, step }) =>
+    step === 1 ? call('streamed') : respond({ told: JSON.stringify(messages) });
+  const scripted = await desk.invoke(id, say, { systemParams: { tenant: value } });
+  const { data } = await desk.done<{ data: { content: { text: string } }[] }>(
+    'GET',
+    `/v1/runs/${scripted.id}/messages`,
+  );
+  const response = await fetch(`${desk.server.url}/v1/networks/${id}/invoke`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ input: data[0]!.content.text, systemParams: { tenant: value } }),
+  });
+  const frames = await response.text();
+  expect(frames).toContain('event: invoked');
+  expect(frames).toContain('[secret tenant]');
+  expect(frames).not.toContain(value);
+  await expectNowhere(value);
+});
