@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JsonObject } from '@troupe/protocol';
-import { tool } from '@troupe/server';
+import type { Json, JsonObject, Verdict } from '@troupe/protocol';
+import { type Turn, tool } from '@troupe/server';
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Desk, respond, type Say, turns } from './desk.ts';
+import { call, Desk, respond, route, type Say, turns } from './desk.ts';
 import { placesOf } from './planted.ts';
 
 // Ways out that values of system parameters and of secrets have had or could have: by what begins another run, by their length, by the
@@ -224,4 +224,138 @@ test('in no frame of a stream, live ones included', async () => {
   expect(frames).toContain('[secret tenant]');
   expect(frames).not.toContain(value);
   await expectNowhere(value);
+});
+
+test('what `check` says is what happens: of decisions by chance, those with strange names and keys among them', async () => {
+  await desk.done('PUT', '/v1/secrets/TO_GO', { value: 'soon-gone' });
+  await httpTool('needs_secret', (sent) => ({ body: sent }), {
+    params: [],
+    request: {
+      method: 'POST',
+      url: `http://${address}/needs_secret`,
+      headers: { 'x-key': '{{secrets.TO_GO}}' },
+    },
+  });
+  const integer = { type: 'integer', maximum: 5 };
+  const echo = (name: string, params: JsonObject[]) =>
+    desk.done('POST', '/v1/tools', { name, kind: 'echo', params });
+  await echo('look', [
+    { name: 'q', required: true, schema: integer },
+    { name: 'tenant', source: 'system' },
+    { name: 'unit', source: 'default', default: 'c' },
+  ]);
+  await echo('needy', [{ name: 'absent', source: 'system', required: true }]);
+  await echo('theirs', []);
+  await desk.done('POST', '/v1/tools', { name: 'open', kind: 'echo' });
+  const id = await desk.network({
+    name: 'Judged',
+    policy: { retries: 0 },
+    response: { schema: { type: 'object', properties: { n: integer }, required: ['n'] } },
+    tools: ['look', 'needy', 'theirs', 'open', 'needs_secret'].map((key) => ({ key })),
+    agents: [
+      {
+        key: 'front',
+        isDefault: true,
+        prompt: 'I am front.',
+        allowRespond: true,
+        tools: ['look', 'needy', 'open', 'needs_secret'],
+        routes: ['next'],
+      },
+      { key: 'next', prompt: 'I am next.', tools: ['theirs'], routes: ['other'] },
+      { key: 'other', prompt: 'I am other.', allowRespond: true, routes: ['front'] },
+    ],
+  });
+  await desk.done('DELETE', '/v1/secrets/TO_GO');
+
+  // Always the same ones.
+  let seed = 20_26;
+  const any = <Item>(items: readonly Item[]): Item => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return items[Math.floor((seed / 2 ** 31) * items.length)]!;
+  };
+  const names = [
+    'look',
+    'LOOK',
+    'look\u200b',
+    'ｌｏｏｋ',
+    'needy',
+    'theirs',
+    'open',
+    'needs_secret',
+    'constructor',
+    'toString',
+    'Respond',
+    '',
+  ];
+  const agents = ['next', 'NEXT', 'other', 'front', 'nobody', '__proto__', 'next '];
+  const keys = ['q', 'q', 'q', 'Q', 'tenant', 'unit', 'constructor', 'hasOwnProperty', 'x'];
+  const values: Json[] = [1, 9, '1', null, true, [], { q: 1 }, 'x'.repeat(3_000)];
+  const params = () =>
+    Object.fromEntries(Array.from({ length: any([0, 1, 1, 1, 2]) }, () => [any(keys), any(values)]));
+  const decisions: JsonObject[] = [
+    { type: 'USE_TOOL', tool: 'needy', params: {} },
+    { type: 'USE_TOOL', tool: 'look', params: { q: 9 } },
+    { type: 'USE_TOOL', tool: 'look', params: { q: 1, unit: 'f' } },
+    { type: 'USE_TOOL', tool: 'look', params: { q: 1, tenant: 'mine' } },
+    ...Array.from({ length: 45 }, () => ({ type: 'USE_TOOL', tool: any(names), params: params() })),
+    ...agents.map((agent) => ({ type: 'ROUTE_TO_AGENT', agent })),
+    ...[...values, { n: 1 }, { n: 9 }, { constructor: 1 }].map((payload) => ({ type: 'RESPOND', payload })),
+  ];
+  const turnOf = (decision: JsonObject): Turn => {
+    if (decision.type === 'USE_TOOL') return call(decision.tool as string, decision.params);
+    return decision.type === 'RESPOND' ? respond(decision.payload!) : route(decision.agent as string);
+  };
+  const codes = new Set<string>();
+  const outcomes = await Promise.all(
+    decisions.map(async (action) => {
+      const { status, body } = await desk.ask<Verdict>('POST', `/v1/networks/${id}/check`, {
+        agent: 'front',
+        instruction: { action },
+        systemParams: { tenant: 'tenant-judged' },
+      });
+      // What no request may have, a model may say: it is compared where it can be.
+      if (status !== 200) return null;
+      // With no second try, whatever is not let through ends the run with its code.
+      const { run } = await desk.play(
+        id,
+        turns(turnOf(action), route('next'), route('other'), respond({ n: 1 })),
+        {
+          systemParams: { tenant: 'tenant-judged' },
+        },
+      );
+      const [first] = run.steps;
+      const [note] = first!.decision as { status: string; code?: string }[];
+      codes.add(body.code ?? body.status);
+      const verdict = run.error?.code === 'secret_missing' ? 'secret_missing' : (note!.code ?? note!.status);
+      const done = run.calls.filter(({ status }) => status === 'completed').map(({ tool: called }) => called);
+      return {
+        action,
+        said: body.code ?? body.status,
+        happened: verdict,
+        done,
+        isUsed: body.status === 'ok' && action.type === 'USE_TOOL',
+      };
+    }),
+  );
+  const compared = outcomes.filter((outcome) => outcome !== null);
+  expect(compared.length).toBeGreaterThan(50);
+  for (const { action, said, happened, done, isUsed } of compared) {
+    expect({ action, verdict: happened }).toEqual({ action, verdict: said });
+    expect({ action, done: done.length }).toEqual({ action, done: isUsed ? 1 : 0 });
+  }
+  expect([...codes].sort()).toEqual([
+    'default_param_given',
+    'invalid_params',
+    'missing_param',
+    'missing_system_param',
+    'ok',
+    'response_invalid',
+    'route_not_allowed',
+    'secret_missing',
+    'system_param_given',
+    'tool_not_allowed',
+    'unknown_agent',
+    'unknown_param',
+    'unknown_tool',
+  ]);
 });
