@@ -213,7 +213,17 @@ describe('servers', () => {
     ]);
     expect(await bad({ args: ['x'], env: { A: 'b' } })).toEqual(['mcp_server_invalid', 'args', 'env']);
     expect(await bad(program({ headers: { a: 'b' } }))).toEqual(['mcp_server_invalid', 'headers']);
-    for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'TROUPE_KEY', 'PYTHONPATH', 'BASH_ENV'])
+    for (const name of [
+      'PATH',
+      'LD_PRELOAD',
+      'NODE_OPTIONS',
+      'TROUPE_KEY',
+      'PYTHONPATH',
+      'BASH_ENV',
+      'OPENSSL_CONF',
+      'php_ini_scan_dir',
+      'LUA_INIT',
+    ])
       expect(await bad(program({ env: { [name]: 'x' } }))).toEqual(['mcp_server_invalid', `env.${name}`]);
     for (const command of ['/bin/sh', 'node', `${NODE} -e`, `${NODE};ls`, '{{secrets.TOKEN}}'])
       expect(await bad(program({ command }))).toEqual(['mcp_command_not_allowed', 'command']);
@@ -327,6 +337,24 @@ describe('importing', () => {
     ).created;
     expect(name).toMatch(/^[long]+_[0-9a-f]{8}$/);
     expect(name).toHaveLength(64);
+  });
+});
+
+test('a server that names a tool by a secret tells nobody', async () => {
+  const says = `const [token] = process.argv.slice(-1); let text = '';
+    process.stdin.on('data', (piece) => { text += piece; const lines = text.split('\\n'); text = lines.pop();
+      for (const line of lines) { const { id, method, params } = JSON.parse(line); if (id === undefined) continue;
+        const result = method === 'initialize'
+          ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: token, version: token } }
+          : { tools: [{ name: 'do_' + token, inputSchema: { type: 'object' } }, { name: 'fine', inputSchema: { type: 'object' } }] };
+        console.log(JSON.stringify({ jsonrpc: '2.0', id, result })); } });`;
+  const from = await addProgram('well', { args: ['-e', says, '{{secrets.TOKEN}}'], env: {} });
+  const { tools, server: about } = await look(from);
+  expect(tools.map(({ name }) => name)).toEqual(['do_[secret TOKEN]', 'fine']);
+  expect(about).toEqual({ name: '[secret TOKEN]', version: '[secret TOKEN]' });
+  expect(await take(from)).toMatchObject({
+    created: [{ tool: 'fine' }],
+    refused: [{ tool: 'do_[secret TOKEN]', code: 'mcp_tool_name_secret' }],
   });
 });
 

@@ -183,7 +183,7 @@ async function definitionIn(
 function offered({ tool, hash }: Definition, hidden: Hidden) {
   const { name, title, description = '', inputSchema, annotations = {} } = tool;
   return {
-    name,
+    name: hidden.text(name),
     title: title === undefined ? null : hidden.text(title),
     description: hidden.text(description),
     inputSchema: hidden.json(inputSchema as unknown as Json) as JsonObject,
