@@ -36,7 +36,7 @@ beforeAll(async () => {
         execute: async (args, { secret }) => {
           const { tenant } = args as { tenant: string };
           const value = tenant === 'no' ? await secret('IN_CODE') : tenant;
-          throw Object.assign(new Error('No.'), { code: value });
+          throw Object.assign(new Error(`No, ${value}.`), { code: value });
         },
       }),
     ],
@@ -112,7 +112,7 @@ const long = (word: string, length: number) =>
   );
 
 test('values of any length are hidden', async () => {
-  const [system, secret, many] = [long('sys', 60_000), long('sec', 60_000), long('lst', 20_000)];
+  const [system, secret, many] = [long('sys', 40_000), long('sec', 60_000), long('lst', 20_000)];
   await desk.done('PUT', '/v1/secrets/LONG', { value: secret });
   const headers = { 'x-none': '' };
   await httpTool('long', (sent) => ({ body: sent }), {
@@ -136,6 +136,24 @@ test('values of any length are hidden', async () => {
     calls: [{ status: 'completed', output: { status: 200, data: { key: '[secret LONG]' } } }],
   });
   await expectNowhere('sys0000001', 'sec0000001', 'lst0000001');
+});
+
+test('there are only so many and so long ones as can be looked for in time', async () => {
+  const id = await alone('Bounded', []);
+  const refused = async (systemParams: JsonObject) => {
+    const { status, body } = await desk.ask<{ issues?: { path: string; message: string }[] }>(
+      'POST',
+      `/v1/networks/${id}/invoke`,
+      { input: 'x', systemParams },
+    );
+    expect(status).toBe(422);
+    return body.issues;
+  };
+  const [path, rows] = ['systemParams', Array.from({ length: 1_001 }, (_, n) => n)];
+  expect(await refused({ a: long('big', 70_000) })).toEqual([
+    { path, message: 'take more than 65536 characters as JSON' },
+  ]);
+  expect(await refused({ a: { b: rows } })).toEqual([{ path, message: 'have more than 1000 values' }]);
 });
 
 test('an answer that is cut within a value ends before it', async () => {
@@ -184,7 +202,7 @@ test('each of several values is hidden, also where they are reached by names tha
   await expectNowhere('value-one-c0de', 'value-two-c0de', 'value-three-c0de', 'value-four-c0de');
 });
 
-test('nor do codes of errors tell it', async () => {
+test('neither what a function throws nor its code tells it', async () => {
   await desk.done('PUT', '/v1/secrets/IN_CODE', { value: 'sk_9f8e7d6c5b4a' });
   await desk.done('POST', '/v1/tools', {
     name: 'throws_it',
@@ -193,11 +211,16 @@ test('nor do codes of errors tell it', async () => {
     params: [{ name: 'tenant', source: 'system', required: true }],
   });
   const id = await alone('Throwing', ['throws_it']);
-  for (const tenant of ['no', 'tenant_1f2e3d4c']) {
+  for (const [tenant, name] of [
+    ['no', 'IN_CODE'],
+    ['tenant_1f2e3d4c', 'tenant'],
+  ] as const) {
     const { run } = await desk.play(id, turns(call('throws_it'), respond({ ok: true })), {
       systemParams: { tenant },
     });
-    expect(run.calls).toMatchObject([{ status: 'failed', error: { code: 'tool_error', message: 'No.' } }]);
+    expect(run.calls).toMatchObject([
+      { status: 'failed', error: { code: 'tool_error', message: `No, [secret ${name}].` } },
+    ]);
   }
   await expectNowhere('sk_9f8e7d6c5b4a', 'tenant_1f2e3d4c');
 });

@@ -61,7 +61,7 @@ export function hiddenOf(secrets: Iterable<readonly [name: string, value: string
 }
 
 /** Of one regular expression, and of one value in it. Those that are too large cannot be used: what is thrown then tells all of it. */
-const LONGEST_PATTERN = 4_000;
+const LONGEST_PATTERN = 20_000;
 const LONGEST_FORM = 1_000;
 
 /** All places of any of these texts, whatever the case, with what stands there. */
