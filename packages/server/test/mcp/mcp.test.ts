@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   type Agent,
   type McpImport,
@@ -569,6 +571,32 @@ describe('programs', () => {
     await until('it is given up', () => !isRunning(pid!));
     expect((await pidsOf(known))[0]).not.toBe(pid);
   });
+});
+
+test('no project takes the connections of all others', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const connections = new McpConnections({
+    outgoing: createOutgoing({ allowed: async () => [`127.0.0.1:${port}`] }),
+    patienceMs: 1_000,
+  });
+  const target = (n: number) => ({
+    transport: 'http' as const,
+    url: `http://127.0.0.1:${port}/${n}`,
+    headers: {},
+  });
+  const codeOf = (project: string, n: number) =>
+    connections
+      .use(project, target(n), new AbortController().signal, async () => 'open')
+      .catch(({ code }: { code?: unknown }) => code);
+  const one = Array.from({ length: 110 }, (_, n) => codeOf('one', n));
+  const other = codeOf('other', 1);
+  expect((await Promise.all(one)).filter((code) => code === 'mcp_too_many_connections')).toHaveLength(60);
+  expect(await other).not.toBe('mcp_too_many_connections');
+  await connections.close();
+  silent.closeAllConnections();
+  silent.close();
 });
 
 test('every kind of tool can be tested without being called', async () => {
