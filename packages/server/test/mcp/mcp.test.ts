@@ -599,6 +599,50 @@ test('no project takes the connections of all others', async () => {
   silent.close();
 });
 
+test('a server that ends each stream and wants it opened anew at once is not asked without pause', async () => {
+  let streams = 0;
+  const restless = createServer(async (request, response) => {
+    if (request.method !== 'POST') {
+      streams++;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return void response.end('retry: 0\nid: 1\ndata:\n\n');
+    }
+    let body = '';
+    for await (const piece of request) body += piece;
+    const { id, method, params } = JSON.parse(body);
+    if (id === undefined) return void response.writeHead(202).end();
+    const found: Record<string, object> = {
+      initialize: {
+        protocolVersion: params?.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'restless', version: '1' },
+      },
+      'tools/list': { tools: [] },
+    };
+    const result = found[method];
+    const answer = result ? { result } : { error: { code: -32601, message: 'Method not found' } };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });
+  await new Promise<void>((resolve) => restless.listen(0, '127.0.0.1', resolve));
+  const { port } = restless.address() as AddressInfo;
+  const connections = new McpConnections({
+    outgoing: createOutgoing({ allowed: async () => [`127.0.0.1:${port}`] }),
+  });
+  const target = { transport: 'http' as const, url: `http://127.0.0.1:${port}/`, headers: {} };
+  await connections.use('p', target, new AbortController().signal, async (connection) => {
+    await until('two streams were opened', () => streams >= 2);
+    const before = performance.now();
+    await until('a third one is', () => streams >= 3);
+    expect(performance.now() - before).toBeGreaterThan(300);
+    await connection.tools();
+  });
+  expect(streams).toBeLessThan(10);
+  await connections.close();
+  restless.closeAllConnections();
+  restless.close();
+});
+
 test('every kind of tool can be tested without being called', async () => {
   const make = (body: object) => done<Tool>('POST', '/v1/tools', { name: `t${++count}`, ...body });
   expect(await check(await make({ kind: 'static' }))).toMatchObject({ ok: true });
