@@ -14,7 +14,7 @@ import {
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { eventFrames } from './events.ts';
-import { type JsonObject, jsonObject } from './json.ts';
+import { type Json, type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run. Long because it is one
