@@ -14,7 +14,7 @@ import {
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { eventFrames } from './events.ts';
-import { type JsonObject, jsonObject } from './json.ts';
+import { type Json, type JsonObject, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run. Long because it is one
@@ -340,10 +340,26 @@ const agentPatch = z.strictObject({
   metadata: metadata.optional(),
 });
 
+/** All of them are looked for in all that comes back from tools, in many forms: what that takes must be bounded. */
+export const SYSTEM_PARAMS = { characters: 65_536, values: 1_000 };
+
 const systemParams = z
   .record(z.string().max(64), z.json())
+  .refine((params) => JSON.stringify(params).length <= SYSTEM_PARAMS.characters, {
+    error: `take more than ${SYSTEM_PARAMS.characters} characters as JSON`,
+    abort: true,
+  })
+  .refine(
+    (params) => valuesIn(params) <= SYSTEM_PARAMS.values,
+    `have more than ${SYSTEM_PARAMS.values} values`,
+  )
   .describe('What tools get that no agent may give or see. Kept encrypted, and shown nowhere.')
   .default({});
+
+function valuesIn(value: Json): number {
+  if (value === null || typeof value !== 'object') return 1;
+  return Object.values(value).reduce<number>((sum, item) => sum + valuesIn(item), 0);
+}
 
 export const invocation = z.strictObject({
   input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),

@@ -126,6 +126,8 @@ export interface ToolContext {
   /** 1 for the first try. */
   attempt: number;
   signal: AbortSignal;
+  /** Values among the arguments that nobody may read, with their names. Whoever shortens an answer hides them first: half of one is not found. */
+  hides?: readonly (readonly [name: string, value: string])[];
   /** Where somebody tries a tool alone: told what is sent, without secrets. */
   onRequest?(request: ToolTrialRequest): void;
 }

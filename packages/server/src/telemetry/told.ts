@@ -156,10 +156,15 @@ function stepsOf(run: EndedRun, trace: string, startedAt: number, endedAt: numbe
 }
 
 /** Decisions that a network did not allow. What was wanted is the model's to say; the code is ours. */
-function refusalsIn({ decision, endedAt }: EndedStep): NonNullable<Told['events']> {
+function refusalsIn({
+  decision,
+  endedAt,
+}: Pick<EndedStep, 'decision' | 'endedAt'>): NonNullable<Told['events']> {
   const decisions: Json[] = Array.isArray(decision) ? decision : [];
   return decisions.flatMap((one) => {
     if (one === null || typeof one !== 'object' || Array.isArray(one) || one.status === 'ok') return [];
+    // Tasks that were given at once are judged one by one.
+    if (Array.isArray(one.tasks)) return refusalsIn({ decision: one.tasks, endedAt });
     const code = typeof one.code === 'string' ? { 'error.type': one.code } : {};
     return [{ name: 'troupe.decision.refused', at: endedAt, attributes: { ...code } }];
   });

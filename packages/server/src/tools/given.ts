@@ -34,6 +34,7 @@ export function withGiven(
     try {
       const answer = await execute(merged(name, params, args, system), {
         ...context,
+        hides: texts,
         ...(onRequest ? { onRequest: (sent) => onRequest(hide(sent as Json) as typeof sent) } : {}),
       });
       return typeof answer === 'object' && answer !== null && isHandedOver(answer)
@@ -43,7 +44,7 @@ export function withGiven(
       if (context.signal.aborted) throw context.signal.reason;
       // Anew and without its cause, which may have been made from what was given.
       const code = error instanceof TroupeError ? error.code : 'tool_error';
-      throw new TroupeError(code, hidden.text(messageOf(error)));
+      throw new TroupeError(hidden.text(code) === code ? code : 'tool_error', hidden.text(messageOf(error)));
     }
   };
 }
@@ -70,7 +71,8 @@ function merged(name: string, params: SnapshotParam[], args: Json, system: JsonO
 
 /** All values within what the system gives to this tool, under the parameter's name: those to look for everywhere, and short ones. */
 function secretValues(params: SnapshotParam[], system: JsonObject) {
-  const texts = new Map<string, string>();
+  // Different ways may have the same label: `a.b` is a key as well.
+  const texts: [label: string, value: string][] = [];
   const shorts: ShortValue[] = [];
   const note = (label: string, key: string, value: Json): void => {
     if (value === null || value === '') return;
@@ -80,7 +82,7 @@ function secretValues(params: SnapshotParam[], system: JsonObject) {
       for (const [name, item] of Object.entries(value)) note(`${label}.${name}`, name, item);
     } else if (typeof value === 'boolean' || String(value).length < SHORTEST) {
       shorts.push({ label, key, value });
-    } else texts.set(label, String(value));
+    } else texts.push([label, String(value)]);
   };
   for (const { name, source } of params) {
     if (source === 'system' && Object.hasOwn(system, name)) note(name, name, system[name]!);

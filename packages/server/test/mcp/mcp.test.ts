@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   type Agent,
   type McpImport,
@@ -213,7 +215,17 @@ describe('servers', () => {
     ]);
     expect(await bad({ args: ['x'], env: { A: 'b' } })).toEqual(['mcp_server_invalid', 'args', 'env']);
     expect(await bad(program({ headers: { a: 'b' } }))).toEqual(['mcp_server_invalid', 'headers']);
-    for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'TROUPE_KEY', 'PYTHONPATH', 'BASH_ENV'])
+    for (const name of [
+      'PATH',
+      'LD_PRELOAD',
+      'NODE_OPTIONS',
+      'TROUPE_KEY',
+      'PYTHONPATH',
+      'BASH_ENV',
+      'OPENSSL_CONF',
+      'php_ini_scan_dir',
+      'LUA_INIT',
+    ])
       expect(await bad(program({ env: { [name]: 'x' } }))).toEqual(['mcp_server_invalid', `env.${name}`]);
     for (const command of ['/bin/sh', 'node', `${NODE} -e`, `${NODE};ls`, '{{secrets.TOKEN}}'])
       expect(await bad(program({ command }))).toEqual(['mcp_command_not_allowed', 'command']);
@@ -327,6 +339,24 @@ describe('importing', () => {
     ).created;
     expect(name).toMatch(/^[long]+_[0-9a-f]{8}$/);
     expect(name).toHaveLength(64);
+  });
+});
+
+test('a server that names a tool by a secret tells nobody', async () => {
+  const says = `const [token] = process.argv.slice(-1); let text = '';
+    process.stdin.on('data', (piece) => { text += piece; const lines = text.split('\\n'); text = lines.pop();
+      for (const line of lines) { const { id, method, params } = JSON.parse(line); if (id === undefined) continue;
+        const result = method === 'initialize'
+          ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: token, version: token } }
+          : { tools: [{ name: 'do_' + token, inputSchema: { type: 'object' } }, { name: 'fine', inputSchema: { type: 'object' } }] };
+        console.log(JSON.stringify({ jsonrpc: '2.0', id, result })); } });`;
+  const from = await addProgram('well', { args: ['-e', says, '{{secrets.TOKEN}}'], env: {} });
+  const { tools, server: about } = await look(from);
+  expect(tools.map(({ name }) => name)).toEqual(['do_[secret TOKEN]', 'fine']);
+  expect(about).toEqual({ name: '[secret TOKEN]', version: '[secret TOKEN]' });
+  expect(await take(from)).toMatchObject({
+    created: [{ tool: 'fine' }],
+    refused: [{ tool: 'do_[secret TOKEN]', code: 'mcp_tool_name_secret' }],
   });
 });
 
@@ -541,6 +571,76 @@ describe('programs', () => {
     await until('it is given up', () => !isRunning(pid!));
     expect((await pidsOf(known))[0]).not.toBe(pid);
   });
+});
+
+test('no project takes the connections of all others', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const connections = new McpConnections({
+    outgoing: createOutgoing({ allowed: async () => [`127.0.0.1:${port}`] }),
+    patienceMs: 1_000,
+  });
+  const target = (n: number) => ({
+    transport: 'http' as const,
+    url: `http://127.0.0.1:${port}/${n}`,
+    headers: {},
+  });
+  const codeOf = (project: string, n: number) =>
+    connections
+      .use(project, target(n), new AbortController().signal, async () => 'open')
+      .catch(({ code }: { code?: unknown }) => code);
+  const one = Array.from({ length: 110 }, (_, n) => codeOf('one', n));
+  const other = codeOf('other', 1);
+  expect((await Promise.all(one)).filter((code) => code === 'mcp_too_many_connections')).toHaveLength(60);
+  expect(await other).not.toBe('mcp_too_many_connections');
+  await connections.close();
+  silent.closeAllConnections();
+  silent.close();
+});
+
+test('a server that ends each stream and wants it opened anew at once is not asked without pause', async () => {
+  let streams = 0;
+  const restless = createServer(async (request, response) => {
+    if (request.method !== 'POST') {
+      streams++;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return void response.end('retry: 0\nid: 1\ndata:\n\n');
+    }
+    let body = '';
+    for await (const piece of request) body += piece;
+    const { id, method, params } = JSON.parse(body);
+    if (id === undefined) return void response.writeHead(202).end();
+    const found: Record<string, object> = {
+      initialize: {
+        protocolVersion: params?.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'restless', version: '1' },
+      },
+      'tools/list': { tools: [] },
+    };
+    const result = found[method];
+    const answer = result ? { result } : { error: { code: -32601, message: 'Method not found' } };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });
+  await new Promise<void>((resolve) => restless.listen(0, '127.0.0.1', resolve));
+  const { port } = restless.address() as AddressInfo;
+  const connections = new McpConnections({
+    outgoing: createOutgoing({ allowed: async () => [`127.0.0.1:${port}`] }),
+  });
+  const target = { transport: 'http' as const, url: `http://127.0.0.1:${port}/`, headers: {} };
+  await connections.use('p', target, new AbortController().signal, async (connection) => {
+    await until('two streams were opened', () => streams >= 2);
+    const before = performance.now();
+    await until('a third one is', () => streams >= 3);
+    expect(performance.now() - before).toBeGreaterThan(300);
+    await connection.tools();
+  });
+  expect(streams).toBeLessThan(10);
+  await connections.close();
+  restless.closeAllConnections();
+  restless.close();
 });
 
 test('every kind of tool can be tested without being called', async () => {

@@ -280,9 +280,11 @@ describe('files', () => {
       '{"input": 5}',
       '"\\u0000"',
       '{"__proto__": 1}',
+      `{"question": "x", "systemParams": {"tenant": "${OWN}"}}`,
+      `{"question": "x", "system_params.tenant": "${OWN}"}`,
     ];
     const { id } = await create({ format: 'jsonl', data: `${[...good, '', ...bad].join('\n')}\n` });
-    expect((await ended(id)).counts).toMatchObject({ rows: 9, bad: 6, total: 3, completed: 3 });
+    expect((await ended(id)).counts).toMatchObject({ rows: 11, bad: 8, total: 3, completed: 3 });
     const all = await items(id);
     expect(all.slice(0, 3).map(({ input }) => input)).toEqual(['text', { q: 1 }, { q: 2 }]);
     expect(all.slice(3).map(({ error }) => error!.message)).toEqual([
@@ -292,6 +294,8 @@ describe('files', () => {
       expect.stringContaining('Line 8: "input"'),
       expect.stringContaining('cannot be stored'),
       expect.stringContaining('__proto__'),
+      'Line 11 has "systemParams" and no "input": put what is asked into "input".',
+      'Line 12 has "system_params.tenant" and no "input": put what is asked into "input".',
     ]);
   });
 
@@ -307,6 +311,7 @@ describe('files', () => {
     expect(await csv('input,\na,b\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('input\n"a"b\nc\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('input\nok\n"never closed\nc\n')).toMatchObject({ code: 'file_invalid' });
+    expect(await csv(`question,System_Params.tenant\na,${OWN}\n`)).toMatchObject({ code: 'file_invalid' });
     expect(await csv('input\n')).toMatchObject({ code: 'no_good_rows' });
     expect(await refused({ format: 'jsonl', data: '1\n2' })).toMatchObject({
       code: 'no_good_rows',
@@ -375,7 +380,10 @@ test('canceled in the middle: nothing more begins, what is under way is canceled
   // A run that is taken up again by itself is the item's too.
   const [, failed] = await items(id);
   await ask('POST', `/v1/runs/${failed!.runId}/retry`, {});
-  await until('it failed again', async () => (await items(id))[1]!.endedAt !== failed!.endedAt);
+  await until('it failed again', async () => {
+    const { status, endedAt } = (await items(id))[1]!;
+    return status === 'failed' && endedAt !== failed!.endedAt;
+  });
   expect((await items(id))[1]).toMatchObject({ attempt: 2, status: 'failed', runId: failed!.runId });
 });
 

@@ -57,9 +57,18 @@ beforeAll(async () => {
         execute: async (_, { secret }) => Promise.reject(new Error(`${await secret('KEY')} ${planted.said}`)),
       }),
     ],
-    script: async ({ messages, step, tools }) => {
+    script: async ({ messages, step, system, tools }) => {
       const text = messages.find(({ role }) => role === 'user');
       const said = text?.role === 'user' ? text.text : '';
+      if (system.includes('I am boss') && step === 1)
+        return {
+          calls: ['worker', 'nobody'].map((agent, n) => ({
+            id: `d${n}`,
+            name: 'delegate_to_agent',
+            arguments: { agent, assignment: planted.said },
+          })),
+        };
+      if (/I am (boss|worker)/.test(system)) return turns[3]!;
       if (tools.some(({ name }) => name === 'route_to_agent' || name === 'respond')) return turns[step - 1]!;
       if (said.includes('fail')) throw new RetryableError('overloaded', planted.said);
       if (said.includes('hang')) return new Promise<Turn>(() => {});
@@ -183,6 +192,34 @@ test('a run of a network is a tree: steps, model calls and tools, with what was 
     attributes: { 'gen_ai.tool.call.id': 'c2' },
   });
   expect(breaks).toMatchObject({ status: 2, attributes: { 'error.type': 'tool_error' } });
+});
+
+test('tasks are in the trace of the run that gave them, and only those that were refused are told as refused', async () => {
+  const boss = { key: 'boss', isDefault: true, allowTaskGroup: true, allowRespond: true, routes: ['worker'] };
+  const network = await publish(
+    server.db,
+    project,
+    compiled({
+      name: 'Bosses',
+      agents: [
+        { ...boss, prompt: 'I am boss.' },
+        { key: 'worker', prompt: 'I am worker.', routes: ['boss'] },
+      ],
+    }),
+  );
+  const run = await ask<Invoked>('POST', `/v1/networks/${network.name}/invoke`, { input: 'x', mode: 'wait' });
+  expect(run, JSON.stringify(run)).toMatchObject({ status: 'completed' });
+  const found = await whole(run.id);
+  const steps = found.filter(({ name }) => name.startsWith('step ')).sort((a, b) => a.start - b.start);
+  expect(steps.map(({ events }) => events)).toMatchObject([
+    [{ name: 'troupe.decision.refused', attributes: { 'error.type': 'unknown_agent' } }],
+    [],
+  ]);
+  const { data: tasks } = await ask<{ data: Run[] }>('GET', `/v1/runs?parentRunId=${run.id}`);
+  expect(tasks).toHaveLength(1);
+  const [task] = named(await whole(tasks[0]!.id), 'invoke_workflow Bosses');
+  const [root] = named(found, 'invoke_workflow Bosses');
+  expect(task).toMatchObject({ traceId: root!.traceId, parentSpanId: root!.spanId });
 });
 
 test('a run that failed is told of once more when it is taken up again; one that is canceled by HTTP is told of too', async () => {

@@ -22,6 +22,8 @@ import { isAllowed } from './test.ts';
 
 const LONGEST_NAME = 64;
 const LONGEST_DESCRIPTION = 10_000;
+/** In a name, what stands there instead of a secret: it could not be called by that. */
+const HIDDEN = /\[secret [^\]]+\]/;
 
 /** Makes tools of the project of what a server offers now, or makes those that there are what it says. */
 export async function importFromMcpServer(
@@ -112,6 +114,12 @@ async function importTool(
   known: ToolRow | undefined,
   done: McpImport,
 ): Promise<void> {
+  if (HIDDEN.test(tool.name))
+    throw new Refusal(
+      'conflict',
+      'mcp_tool_name_secret',
+      'The name of the tool holds the value of a secret.',
+    );
   const told = {
     description: tool.description.slice(0, LONGEST_DESCRIPTION).toWellFormed(),
     inputSchema: tool.inputSchema,

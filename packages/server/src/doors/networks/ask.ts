@@ -6,6 +6,7 @@ import { contextOf } from './context.ts';
 import { networkToRun } from './invoke.ts';
 import { judge } from './judge.ts';
 import { type Network, networkOf } from './network.ts';
+import { secretsMissing } from './secrets.ts';
 
 // What can be asked of a published network without running it.
 
@@ -24,7 +25,18 @@ export async function checkInstruction(
 ): Promise<Verdict> {
   const { network, agent } = await load(db, project, ref, asked);
   const given = new Set(Object.keys(asked.systemParams));
-  return judge(network, agent, asked.instruction, given, { delegated: asked.delegated ?? false });
+  const { instruction, delegated = false } = asked;
+  const verdict = judge(network, agent, instruction, given, { delegated });
+  const { action } = instruction;
+  const judged =
+    action.type === 'TASK_GROUP'
+      ? action.tasks.flatMap((task, at) => {
+          const of = verdict.tasks?.[at];
+          return of ? [{ action: task, verdict: of }] : [];
+        })
+      : [{ action, verdict }];
+  const unset = await secretsMissing(db, project, network, judged);
+  return unset ? { ...(verdict.tasks ? { tasks: verdict.tasks } : {}), ...unset } : verdict;
 }
 
 /** What this agent would be told, were the run to begin with it. */

@@ -1,7 +1,6 @@
-import type { Json, Verdict } from '@troupe/protocol';
+import type { Instruction, JsonObject, NetworkTask, SnapshotTool, Verdict } from '@troupe/protocol';
 import { mapTexts, templateOf } from '../../base/index.ts';
 import { type Database, secretsNotSet } from '../../store/index.ts';
-import type { Decided } from './decisions.ts';
 import type { Network } from './network.ts';
 
 /** A call that cannot be made because a secret is not set is nothing that another decision could mend. */
@@ -9,12 +8,12 @@ export async function secretsMissing(
   db: Database,
   project: string,
   network: Network,
-  judged: readonly (Decided & { verdict: Verdict })[],
+  judged: readonly { action: Instruction['action'] | NetworkTask; verdict: Verdict }[],
 ): Promise<Verdict | null> {
   const named = new Map<string, string>();
   for (const { action, verdict } of judged) {
     if (action.type !== 'USE_TOOL' || verdict.status !== 'ok') continue;
-    for (const name of secretsIn(network.executed(action.tool)?.config.request)) named.set(name, action.tool);
+    for (const name of secretsIn(network.executed(action.tool))) named.set(name, action.tool);
   }
   if (named.size === 0) return null;
   const [missing] = await secretsNotSet(db, project, [...named.keys()]);
@@ -26,10 +25,12 @@ export async function secretsMissing(
   };
 }
 
-function secretsIn(request: Json | undefined): Set<string> {
+/** Of its request, or of the server that has it. */
+function secretsIn(tool: SnapshotTool | undefined): Set<string> {
   const names = new Set<string>();
-  if (request === undefined) return names;
-  mapTexts(request, (text) => {
+  const { request = null, server } = tool?.config ?? {};
+  const { url = null, headers = null, args = null, env = null } = (server ?? {}) as JsonObject;
+  mapTexts([request, url, headers, args, env], (text) => {
     for (const part of templateOf(text)) if (part.from === 'secrets') names.add(part.name);
     return text;
   });

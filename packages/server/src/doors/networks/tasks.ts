@@ -2,7 +2,7 @@ import { type Json, type JsonObject, type SnapshotTool, toolNetwork } from '@tro
 import { Refusal, TroupeError } from '../../base/index.ts';
 import type { Kernel, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { beginChild, childIdOf, inputOf } from '../shared/index.ts';
+import { apart, beginChild, childIdOf, inputOf } from '../shared/index.ts';
 import { plain } from './context.ts';
 import { DOOR, HISTORY } from './door-name.ts';
 import { networkToRun } from './invoke.ts';
@@ -51,17 +51,6 @@ export function networkTask({ db, kernel, encryption }: TaskParts) {
         },
       });
     };
-}
-
-/** By now the call has all its parameters (tools/given.ts); who gives which is kept with the tool. */
-function apart({ config }: SnapshotTool, args: JsonObject): { system: JsonObject; input: JsonObject } {
-  const params = Array.isArray(config.params) ? (config.params as { name: string; source: string }[]) : [];
-  const ofSystem = new Set(params.filter(({ source }) => source === 'system').map(({ name }) => name));
-  const entries = Object.entries(args);
-  return {
-    system: Object.fromEntries(entries.filter(([name]) => ofSystem.has(name))),
-    input: Object.fromEntries(entries.filter(([name]) => !ofSystem.has(name))),
-  };
 }
 
 /** Outside of networks nothing is pinned: whoever calls gets the version that is current then. */

@@ -3,7 +3,7 @@ import { snapshotFor } from '../../agents/index.ts';
 import { TroupeError } from '../../base/index.ts';
 import type { Kernel, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { beginChild, inputOf } from '../shared/index.ts';
+import { apart, beginChild, inputOf } from '../shared/index.ts';
 
 interface Pinned {
   snapshot: string;
@@ -20,7 +20,8 @@ export function agentTask({ db, kernel }: { db: store.Database; kernel: Kernel }
       const pinned =
         (tool.config.pinned as unknown as Pinned) ?? (await current(db, context.projectId, tool));
       return beginChild(kernel, tool, context, {
-        text: inputOf(args as JsonObject),
+        // What the system gives would be read by the agent's model.
+        text: inputOf(apart(tool, args as JsonObject).input),
         run: {
           door: 'session',
           agent: pinned.agent,

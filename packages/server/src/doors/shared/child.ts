@@ -66,6 +66,20 @@ export async function beginChild(
   }
 }
 
+/** What the system gives, and the rest. By now the call has all its parameters (tools/given.ts); who gives which is kept with the tool. */
+export function apart(
+  { config }: Pick<SnapshotTool, 'config'>,
+  args: JsonObject,
+): { system: JsonObject; input: JsonObject } {
+  const params = Array.isArray(config.params) ? (config.params as { name: string; source: string }[]) : [];
+  const ofSystem = new Set(params.filter(({ source }) => source === 'system').map(({ name }) => name));
+  const entries = Object.entries(args);
+  return {
+    system: Object.fromEntries(entries.filter(([name]) => ofSystem.has(name))),
+    input: Object.fromEntries(entries.filter(([name]) => !ofSystem.has(name))),
+  };
+}
+
 /** What a run is asked by the arguments of a call: `input` alone as it is, else all of them. */
 export function inputOf(args: JsonObject): string {
   const [only, ...more] = Object.keys(args);

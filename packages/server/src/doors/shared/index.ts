@@ -4,7 +4,7 @@
  * Imports: kernel, store, base, protocol.
  * Start reading: room.ts.
  */
-export { beginChild, childIdOf, inputOf } from './child.ts';
+export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { roomFor, sizeOf } from './room.ts';
 export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';

@@ -27,7 +27,9 @@ async function call(
     return hiddenOf(revealed).json(jsonOf(name, answer));
   } catch (error) {
     // Anew and without its cause, which may hold what was revealed.
-    throw new TroupeError(codeOf(error), hiddenOf(revealed).text(messageOf(error)));
+    const hidden = hiddenOf(revealed);
+    const code = codeOf(error);
+    throw new TroupeError(hidden.text(code) === code ? code : 'tool_error', hidden.text(messageOf(error)));
   }
 }
 

@@ -16,18 +16,18 @@ const SHORTEST = 4;
  * Hides the values behind the secrets' names: as they are, as they are written in addresses, in JSON, in HTML, in base64 and in hex, and
  * however often they were escaped on top of that. Takes time in proportion to the text.
  */
-export function hiddenOf(secrets: ReadonlyMap<string, string>): Hidden {
+export function hiddenOf(secrets: Iterable<readonly [name: string, value: string]>): Hidden {
   const needles = [...secrets].flatMap(([name, value]) => formsOf(value).map((form) => ({ name, form })));
   if (needles.length === 0) return { text: (given) => given, cut: (given) => given, json: (value) => value };
   // The longest first: what is part of another must not break it.
   needles.sort((one, two) => two.form.length - one.form.length);
   const names = new Map(needles.map(({ name, form }) => [form.toLowerCase(), name]));
-  const pattern = new RegExp(needles.map(({ form }) => escaped(form)).join('|'), 'gi');
   const forms = [...names.keys()];
+  const placesIn = finderOf(needles.map(({ form }) => form));
 
   const foundIn = (layers: Layer[]): Found[] => {
     const found = layers.flatMap((layer) =>
-      [...layer.text.matchAll(pattern)].map(({ 0: form, index }) => ({
+      placesIn(layer.text).map(([form, index]) => ({
         name: names.get(form.toLowerCase()) ?? 'value',
         start: layer.startOf(index),
         end: layer.endOf(index + form.length - 1),
@@ -58,6 +58,71 @@ export function hiddenOf(secrets: ReadonlyMap<string, string>): Hidden {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), json(item)]));
   };
   return { text, cut, json };
+}
+
+/** Of one regular expression, and of one value in it. Those that are too large cannot be used: what is thrown then tells all of it. */
+const LONGEST_PATTERN = 20_000;
+const LONGEST_FORM = 1_000;
+
+/** All places of any of these texts, whatever the case, with what stands there. */
+function finderOf(forms: readonly string[]): (text: string) => [form: string, index: number][] {
+  const long = forms.filter(({ length }) => length > LONGEST_FORM).map((form) => searchFor(folded(form)));
+  const patterns: RegExp[] = [];
+  let together: string[] = [];
+  let size = 0;
+  const close = () => {
+    if (together.length > 0) patterns.push(new RegExp(together.join('|'), 'gi'));
+    [together, size] = [[], 0];
+  };
+  for (const form of forms.filter(({ length }) => length <= LONGEST_FORM)) {
+    if (size + form.length > LONGEST_PATTERN) close();
+    together.push(escaped(form));
+    size += form.length;
+  }
+  close();
+  return (text) => {
+    const found = patterns.flatMap((pattern) =>
+      [...text.matchAll(pattern)].map(({ 0: form, index }): [string, number] => [form, index]),
+    );
+    if (long.length === 0) return found;
+    const lower = folded(text);
+    for (const { form, ends } of long)
+      for (const end of ends(lower)) found.push([text.slice(end - form.length, end), end - form.length]);
+    return found;
+  };
+}
+
+/** The same letters in one case, as many as before. */
+function folded(text: string): string {
+  return text.replaceAll('\u0130', 'i').replaceAll(/[Σς]/g, 'σ').toLowerCase();
+}
+
+/** By Knuth, Morris and Pratt: in proportion to the text, whatever the value is like. */
+function searchFor(form: string) {
+  const back = new Int32Array(form.length);
+  for (let at = 1, length = 0; at < form.length; at++) {
+    while (length > 0 && form[at] !== form[length]) length = back[length - 1]!;
+    if (form[at] === form[length]) length++;
+    back[at] = length;
+  }
+  /** How much of the form stands at the end of the text, but for all of it; each end of a whole one is told. */
+  const follow = (text: string, onEnd?: (end: number) => void): number => {
+    let length = 0;
+    for (let at = 0; at < text.length; at++) {
+      while (length > 0 && text[at] !== form[length]) length = back[length - 1]!;
+      if (text[at] === form[length]) length++;
+      if (length < form.length) continue;
+      onEnd?.(at + 1);
+      length = back[length - 1]!;
+    }
+    return length;
+  };
+  const ends = (text: string): number[] => {
+    const found: number[] = [];
+    follow(text, (end) => found.push(end));
+    return found;
+  };
+  return { form, ends, begunAtEnd: (text: string) => follow(text) };
 }
 
 interface Found {
@@ -94,8 +159,7 @@ function hangingIn(layer: Layer, forms: string[]): number {
   const starts = [layer.text, withoutBroken(layer.text)].flatMap((text) => {
     const tail = text.slice(-longest).toLowerCase();
     return forms.map((form) => {
-      let length = Math.min(form.length - 1, tail.length);
-      while (length > 0 && !tail.endsWith(form.slice(0, length))) length--;
+      const length = searchFor(form).begunAtEnd(tail.slice(-form.length));
       return length === 0 ? Number.POSITIVE_INFINITY : layer.startOf(text.length - length);
     });
   });

@@ -17,7 +17,7 @@ export function httpTool({ secrets, outgoing }: Pick<ToolParts, 'secrets' | 'out
     const response = toolResponse.parse(config.response ?? {});
     return async (args, context) => {
       const values = await valuesOf(secrets, context.projectId, secretsIn(request));
-      const hidden = hiddenOf(values);
+      const hidden = hiddenOf([...values, ...(context.hides ?? [])]);
       try {
         const rendered = render(request, { input: args, secrets: values });
         context.onRequest?.(shown(rendered, hidden));

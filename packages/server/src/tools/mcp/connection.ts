@@ -15,6 +15,9 @@ import type { Target } from './target.ts';
 
 const PING_MS = 3_000;
 const GOODBYE_MS = 1_000;
+/** Between a stream that ended and the next one. */
+const SOONEST_MS = 500;
+const LATEST_MS = 5_000;
 const MOST_PAGES = 20;
 const MOST_TOOLS = 1_000;
 /** Of all definitions together; they are kept as long as the connection is. */
@@ -78,10 +81,16 @@ export class Connection {
         fetch: countedFetch(fetch, (what) => connection.#cutOff(what)),
         requestInit: { headers: target.headers },
         reconnectionOptions: {
-          initialReconnectionDelay: 500,
-          maxReconnectionDelay: 5_000,
+          initialReconnectionDelay: SOONEST_MS,
+          maxReconnectionDelay: LATEST_MS,
           reconnectionDelayGrowFactor: 2,
           maxRetries: 2,
+        },
+        // How soon is for servers to say, within these: one that says 0 and ends each stream would be asked without pause.
+        reconnectionScheduler: (reconnect, delay) => {
+          const timer = setTimeout(reconnect, Math.min(Math.max(delay, SOONEST_MS), LATEST_MS));
+          timer.unref();
+          return () => clearTimeout(timer);
         },
       });
     } else {

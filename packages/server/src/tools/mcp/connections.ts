@@ -18,8 +18,11 @@ export interface McpSettings {
 const IDLE_MS = 60_000;
 const PATIENCE_MS = 12_000;
 const MOST_OPEN = 100;
+/** So that no project takes the connections of all others. */
+const MOST_OF_PROJECT = 50;
 
 interface Entry {
+  project: string;
   opening: Promise<Connection>;
   users: number;
   idle: NodeJS.Timeout | undefined;
@@ -87,8 +90,8 @@ export class McpConnections {
   }
 
   #open(key: string, project: string, target: Target): Entry {
-    this.#makeRoom();
-    const entry: Entry = { users: 0, idle: undefined, opening: undefined as never };
+    this.#makeRoom(project);
+    const entry: Entry = { project, users: 0, idle: undefined, opening: undefined as never };
     const forget = () => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
       clearTimeout(entry.idle);
@@ -125,9 +128,12 @@ export class McpConnections {
     entry.idle.unref();
   }
 
-  #makeRoom(): void {
-    if (this.#entries.size < MOST_OPEN) return;
-    const [idle] = [...this.#entries].filter(([, { users }]) => users === 0);
+  #makeRoom(project: string): void {
+    const all = [...this.#entries];
+    const own = all.filter(([, entry]) => entry.project === project);
+    const most = own.length >= MOST_OF_PROJECT ? own : all.length >= MOST_OPEN ? all : null;
+    if (most === null) return;
+    const [idle] = most.filter(([, { users }]) => users === 0);
     if (!idle) throw tooMany();
     this.#end(...idle);
   }
@@ -147,7 +153,7 @@ export class McpConnections {
 function tooMany(): TroupeError {
   return new TroupeError(
     'mcp_too_many_connections',
-    `This process has ${MOST_OPEN} connections to MCP servers in use, and opens no more. Try again later.`,
+    `This process has as many connections to MCP servers in use as it may (${MOST_OPEN}, of one project ${MOST_OF_PROJECT}). Try again later.`,
   );
 }
 

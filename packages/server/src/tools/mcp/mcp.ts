@@ -35,21 +35,28 @@ export function mcpTool(parts: Parts) {
   return ({ config, timeoutMs }: SnapshotTool): ToolExecute => {
     const pinned = pinnedIn(config);
     return (args, context) =>
-      asking(parts, context.projectId, pinned.server, context.signal, ({ target, hidden, use }) => {
-        requireAllowed(pinned);
-        context.onRequest?.(shown(target, args, hidden));
-        return use(async (connection) => {
-          const { tool } = await definitionIn(connection, pinned);
-          const callId = idempotencyKey(context as ToolContext);
-          const { signal } = context;
-          const result = await connection.call(tool, args as JsonObject, {
-            callId,
-            signal,
-            timeoutMs: timeoutMs + SPARE_MS,
+      asking(
+        parts,
+        context.projectId,
+        pinned.server,
+        context.signal,
+        ({ target, hidden, use }) => {
+          requireAllowed(pinned);
+          context.onRequest?.(shown(target, args, hidden));
+          return use(async (connection) => {
+            const { tool } = await definitionIn(connection, pinned);
+            const callId = idempotencyKey(context as ToolContext);
+            const { signal } = context;
+            const result = await connection.call(tool, args as JsonObject, {
+              callId,
+              signal,
+              timeoutMs: timeoutMs + SPARE_MS,
+            });
+            return outcomeOf(result, hidden);
           });
-          return outcomeOf(result, hidden);
-        });
-      });
+        },
+        context.hides,
+      );
   };
 }
 
@@ -100,9 +107,10 @@ async function asking<Result>(
   server: SnapshotMcpServer,
   signal: AbortSignal,
   work: (asked: Asked) => Promise<Result>,
+  hides: ToolContext['hides'] = [],
 ): Promise<Result> {
   const values = await valuesOf(secrets, project, secretsOf(server));
-  const hidden = hiddenOf(values);
+  const hidden = hiddenOf([...values, ...hides]);
   let last: Connection | null = null;
   try {
     const target = targetOf(server, values);
@@ -175,7 +183,7 @@ async function definitionIn(
 function offered({ tool, hash }: Definition, hidden: Hidden) {
   const { name, title, description = '', inputSchema, annotations = {} } = tool;
   return {
-    name,
+    name: hidden.text(name),
     title: title === undefined ? null : hidden.text(title),
     description: hidden.text(description),
     inputSchema: hidden.json(inputSchema as unknown as Json) as JsonObject,

@@ -9,6 +9,8 @@ export type GivenRow = { row: BatchRow } | { problem: string };
 const AT_ONCE = 500;
 const SYSTEM = 'system_params.';
 const METADATA = 'metadata.';
+/** What somebody means who writes so, in whatever way: taken for input, it would be stored as it is, and told to models. */
+const MEANT_AS_SYSTEM = /^system[\s_.-]?params?(\W|_|$)/i;
 /** What an object of a JSONL file may have beside its `input`. */
 const FIELDS = Object.keys(batchRow.shape);
 
@@ -62,6 +64,9 @@ function checkHeader(header: string[]): void {
   if (own.length === 0) throw fileInvalid('The file has no column "input", and no other to take as input.');
   if (bare !== undefined) throw fileInvalid('The header has a column without a name.');
   if (twice !== undefined) throw fileInvalid(`The header has the column "${clip(twice)}" twice.`);
+  const meant = own.find((column) => MEANT_AS_SYSTEM.test(column));
+  if (meant !== undefined)
+    throw fileInvalid(`There is a column "${clip(meant)}": is it "${SYSTEM}" and the name of a parameter?`);
   // Taken for metadata, a system parameter whose column is named wrongly would be stored as it is.
   if (own.includes('input') && beside !== undefined)
     throw fileInvalid(
@@ -85,7 +90,12 @@ function jsonlRows(data: string): Promise<GivenRow[]> {
     if (typeof value === 'string') return checked({ input: value }, where);
     if (value === null || typeof value !== 'object' || Array.isArray(value))
       return { problem: `${where} is neither a text nor an object.` };
-    if (!Object.hasOwn(value, 'input')) return checked({ input: value }, where);
+    if (!Object.hasOwn(value, 'input')) {
+      const meant = Object.keys(value).find((key) => MEANT_AS_SYSTEM.test(key));
+      if (meant !== undefined)
+        return { problem: `${where} has "${clip(meant)}" and no "input": put what is asked into "input".` };
+      return checked({ input: value }, where);
+    }
     const beside = Object.keys(value).find((key) => !FIELDS.includes(key));
     if (beside !== undefined)
       return { problem: `${where} has "${clip(beside)}" beside "input": put it into "metadata".` };
