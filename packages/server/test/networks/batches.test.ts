@@ -278,9 +278,11 @@ describe('files', () => {
       '{"input": 5}',
       '"\\u0000"',
       '{"__proto__": 1}',
+      '{"input": "x", "system_params": {"tenant": "t"}}',
+      '{"q": 1, "systemParams": {"tenant": "t"}}',
     ];
     const { id } = await create({ format: 'jsonl', data: `${[...good, '', ...bad].join('\n')}\n` });
-    expect((await ended(id)).counts).toMatchObject({ rows: 9, bad: 6, total: 3, completed: 3 });
+    expect((await ended(id)).counts).toMatchObject({ rows: 11, bad: 8, total: 3, completed: 3 });
     const all = await items(id);
     expect(all.slice(0, 3).map(({ input }) => input)).toEqual(['text', { q: 1 }, { q: 2 }]);
     expect(all.slice(3).map(({ error }) => error!.message)).toEqual([
@@ -290,6 +292,8 @@ describe('files', () => {
       expect.stringContaining('Line 8: "input"'),
       expect.stringContaining('cannot be stored'),
       expect.stringContaining('__proto__'),
+      'Line 11 has "system_params": system parameters are an object called "systemParams".',
+      'Line 12 has "systemParams" without "input": put what is asked into "input".',
     ]);
   });
 
@@ -300,6 +304,7 @@ describe('files', () => {
     const csv = (data: string) => refused({ format: 'csv', data });
     expect(await csv('input,expected\na,b\n')).toMatchObject({ status: 422, code: 'file_invalid' });
     expect((await csv('input,expected\na,b\n')).detail).toContain('"metadata.expected"');
+    expect((await csv('question,systemParams.tenant\na,b\n')).detail).toContain('"system_params."');
     expect(await csv('input,input\na,b\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('metadata.a\na\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('input,\na,b\n')).toMatchObject({ code: 'file_invalid' });
