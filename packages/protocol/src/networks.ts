@@ -9,6 +9,7 @@ import {
   name,
   oneLine,
   page,
+  patchOf,
   timestamp,
   wholeNumber,
 } from './common.ts';
@@ -317,12 +318,12 @@ const edits = [
   'tool_schema_invalid',
 ] as const;
 
-/** Without defaults: what is left out stays. */
+/** Without defaults: what is left out stays, also within `policy` and `response`. */
 const networkPatch = z.strictObject({
   name: name.optional(),
   description: z.string().max(10_000).nullable().optional(),
-  policy: networkPolicy.optional(),
-  response: responseContract.optional(),
+  policy: patchOf(networkPolicy).optional(),
+  response: patchOf(responseContract).optional(),
   logPolicy: logPolicy.optional(),
   metadata: metadata.optional(),
 });
@@ -406,7 +407,7 @@ export const networkEndpoints = {
     method: 'PATCH',
     path: `${base}/{network}`,
     tag: 'networks',
-    summary: 'Change a network; fields that are left out stay',
+    summary: 'Change a network; fields that are left out stay, those of `policy` and `response` too',
     scope: 'networks:write',
     params: networkParams,
     body: networkPatch,
@@ -646,7 +647,7 @@ export const networkEndpoints = {
     summary: 'Take no new runs',
     scope: 'networks:write',
     params: networkParams,
-    body: z.strictObject({ archived: z.boolean().default(true) }),
+    body: z.strictObject({ archived: z.boolean().default(true) }).prefault({}),
     status: 200,
     response: network,
   }),
