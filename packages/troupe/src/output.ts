@@ -1,10 +1,14 @@
 /** Beside a list that is longer than what is shown. */
 export const MORE = 'There are more; --limit shows up to 200.\n';
 
-/** Rows as columns of text, as wide as they need to be. */
-export function table(rows: Record<string, unknown>[], columns: string[]): string {
+/** Rows as columns of text, as wide as they need to be. Long cells are cut, unless what they say is what was asked for. */
+export function table(
+  rows: Record<string, unknown>[],
+  columns: string[],
+  { longest = 60 }: { longest?: number } = {},
+): string {
   if (rows.length === 0) return 'none\n';
-  const cells = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column], longest)))];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => line[at]!.length)));
   return cells
     .map(
@@ -17,11 +21,11 @@ export function table(rows: Record<string, unknown>[], columns: string[]): strin
     .join('');
 }
 
-function cellOf(value: unknown): string {
+function cellOf(value: unknown, longest: number): string {
   if (value === null || value === undefined || value === '') return '-';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   const line = plain(text).replaceAll(/\s+/g, ' ');
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }
 
 /** One thing, a line for each of its fields. */

@@ -114,6 +114,11 @@ it('validates, publishes, compares, rolls back, archives, and carries versions a
   await told(['networks', 'apply', file('shop.yaml', draft), '--yes']);
   const wrong = await told(['networks', 'validate', 'shop']);
   expect(wrong).toMatchObject({ code: 1, out: expect.stringMatching(/agents +no_responder/) });
+  const stuck = `${draft.replace('Shop', 'Stuck')}  - { key: loud, allowRespond: true }\n`;
+  await told(['networks', 'apply', file('stuck.yaml', stuck), '--yes']);
+  expect((await told(['networks', 'validate', 'stuck'])).out).toContain(
+    'only a limit would end a run there.\n',
+  );
   expect(await told(['networks', 'publish', 'shop'])).toMatchObject({
     code: 1,
     err: expect.stringContaining('No agent may respond'),

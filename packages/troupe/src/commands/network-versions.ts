@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { NetworkFile } from '@troupe/protocol';
+import type { NetworkFile, NetworkProblem } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
 import { json, MORE, plain, table } from '../output.ts';
 import { limitOf } from '../parse.ts';
@@ -13,7 +13,7 @@ export const networkVersions: Record<string, Command> = {
     const { troupe, terminal, options } = given;
     const { ok, problems } = await troupe.networks.validate(named(given));
     if (options.json) terminal.out(json(problems));
-    else terminal.out(ok ? 'Nothing is wrong with it.\n' : table(problems, ['path', 'code', 'message']));
+    else terminal.out(ok ? 'Nothing is wrong with it.\n' : whole(problems));
     return ok ? 0 : 1;
   },
   async publish(given) {
@@ -58,6 +58,11 @@ export const networkVersions: Record<string, Command> = {
     show(given, await given.troupe.networks.import({ body: { ...file, ...name } }));
   },
 };
+
+/** What is wrong is said to its end. */
+function whole(problems: NetworkProblem[]): string {
+  return table(problems, ['path', 'code', 'message'], { longest: Number.POSITIVE_INFINITY });
+}
 
 function named({ words }: Surroundings) {
   return { params: { network: words[0]! } };
