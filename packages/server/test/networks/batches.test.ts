@@ -221,7 +221,7 @@ describe('files', () => {
       `"look; ""quoted""\nover lines";${OWN};A\r\n` +
       ';;B\r\n' +
       'two;cells\r\n' +
-      'stray "quote;;\r\n' +
+      'stray "quote";;\r\n' +
       '\r\n' +
       'look again;;\r\n';
     const { id } = await create({
