@@ -347,7 +347,9 @@ const systemParams = z
   .default({});
 
 export const invocation = z.strictObject({
-  input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),
+  input: z
+    .union([z.string().min(1).max(1_000_000), jsonObject], { error: 'must be a text or an object' })
+    .describe('What is asked.'),
   version: versionNumber.describe('Left out: the current one.').optional(),
   agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
   systemParams,
