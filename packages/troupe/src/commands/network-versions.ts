@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { NetworkFile, NetworkProblem } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { changed, json, MORE, plain, table } from '../output.ts';
 import { limitOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
@@ -34,7 +34,9 @@ export const networkVersions: Record<string, Command> = {
   async diff(given) {
     const query = { from: numberAt(given, 1, '<from>'), to: numberAt(given, 2, '<to>') };
     const { changes } = await given.troupe.networks.diff({ ...named(given), query });
-    given.terminal.out(given.options.json ? json(changes) : table(changes, ['path', 'from', 'to']));
+    given.terminal.out(
+      given.options.json ? json(changes) : table(changes.map(changed), ['path', 'from', 'to']),
+    );
   },
   async rollback(given) {
     const body = { version: numberAt(given, 1, '<version>') };
