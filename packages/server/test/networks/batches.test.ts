@@ -210,6 +210,11 @@ test('every row as often as asked for, each with its result; nothing of it is lo
   expect(jsonl.map((line) => JSON.parse(line).response)[6]).toBe('=1+1');
   expect(jsonl).toHaveLength(10);
   expect((await ask<{ data: Batch[] }>('GET', '/v1/networks/Desk/batches')).data[0]).toEqual(done);
+  // Its runs stand among the others by when it was made: what is newer comes first.
+  const newer = await ask<Invoked>('POST', '/v1/networks/Desk/invoke', { input: 'newer' });
+  for (const path of ['/v1/networks/Desk/runs', '/v1/runs'])
+    expect((await ask<{ data: Invoked[] }>('GET', path)).data[0]!.id).toBe(newer.id);
+  await server.kernel.ended(newer.id);
   expect(await send('POST', `/v1/batches/${made.id}/cancel`)).toMatchObject({ status: 200 });
   expect(await get(made.id)).toEqual(done);
 });
