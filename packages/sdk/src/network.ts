@@ -68,7 +68,7 @@ export class Network {
     try {
       for await (const item of this.stream(invocation, { ...rest, signal })) {
         onItem?.(item);
-        if (item.kind === 'event') run ??= item.event.runId;
+        if (item.kind === 'event') run ??= item.event.runId ?? null;
         if (item.kind !== 'invoked') continue;
         if (item.invoked.status !== 'completed') throw new InvocationFailedError(item.invoked);
         return item.invoked;
