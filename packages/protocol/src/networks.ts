@@ -141,9 +141,12 @@ export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
   };
 }
 
+const agentId = z.uuid({ error: 'must be the id of an agent; `troupe agents list` shows them' });
+const modelId = z.uuid({ error: 'must be the id of a model; `troupe models list` shows them' });
+
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
-  agentId: id
+  agentId: agentId
     .nullable()
     .describe('An agent of the project whose prompt and model it has, where it has none of its own.')
     .default(null),
@@ -154,7 +157,7 @@ export const networkAgentDefinition = z.strictObject({
     .describe('What other agents read about it when they may route to it.')
     .default(''),
   prompt: z.string().max(1_000_000).default(''),
-  modelId: id.nullable().default(null),
+  modelId: modelId.nullable().default(null),
   allowRespond: z.boolean().default(false),
   allowTaskGroup: z
     .boolean()
@@ -330,11 +333,11 @@ const networkPatch = z.strictObject({
 
 const agentPatch = z.strictObject({
   key: networkKey.optional(),
-  agentId: id.nullable().optional(),
+  agentId: agentId.nullable().optional(),
   displayName: z.string().max(200).nullable().optional(),
   description: z.string().max(10_000).optional(),
   prompt: z.string().max(1_000_000).optional(),
-  modelId: id.nullable().optional(),
+  modelId: modelId.nullable().optional(),
   allowRespond: z.boolean().optional(),
   allowTaskGroup: z.boolean().optional(),
   isDefault: z.boolean().optional(),
