@@ -32,6 +32,18 @@ export const wholeNumber = z.int({
   error: ({ code }) => (code === 'invalid_type' ? 'must be a whole number in decimal digits' : undefined),
 });
 
+type Undefaulted<Schema> = Schema extends z.ZodDefault<infer Inner> ? Inner : Schema;
+/** For a PATCH of an object within: without its defaults, which would put back what the caller left alone. */
+export function patchOf<Shape extends Record<string, z.ZodType>>(object: z.ZodObject<Shape>) {
+  const fields = Object.entries(object.shape).map(([field, schema]) => [
+    field,
+    (schema instanceof z.ZodDefault ? (schema.unwrap() as z.ZodType) : schema).optional(),
+  ]);
+  return z.strictObject(
+    Object.fromEntries(fields) as { [Field in keyof Shape]: z.ZodOptional<Undefaulted<Shape[Field]>> },
+  );
+}
+
 /** What every list is asked with. The cursor comes from the page before and means nothing to anybody else. */
 export const listQuery = z.strictObject({
   limit: inAddress(wholeNumber.min(1).max(200)).prefault(50),

@@ -9,6 +9,7 @@ import {
   name,
   oneLine,
   page,
+  patchOf,
   timestamp,
   wholeNumber,
 } from './common.ts';
@@ -140,9 +141,12 @@ export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
   };
 }
 
+const agentId = z.uuid({ error: 'must be the id of an agent; `troupe agents list` shows them' });
+const modelId = z.uuid({ error: 'must be the id of a model; `troupe models list` shows them' });
+
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
-  agentId: id
+  agentId: agentId
     .nullable()
     .describe('An agent of the project whose prompt and model it has, where it has none of its own.')
     .default(null),
@@ -153,7 +157,7 @@ export const networkAgentDefinition = z.strictObject({
     .describe('What other agents read about it when they may route to it.')
     .default(''),
   prompt: z.string().max(1_000_000).default(''),
-  modelId: id.nullable().default(null),
+  modelId: modelId.nullable().default(null),
   allowRespond: z.boolean().default(false),
   allowTaskGroup: z
     .boolean()
@@ -317,23 +321,23 @@ const edits = [
   'tool_schema_invalid',
 ] as const;
 
-/** Without defaults: what is left out stays. */
+/** Without defaults: what is left out stays, also within `policy` and `response`. */
 const networkPatch = z.strictObject({
   name: name.optional(),
   description: z.string().max(10_000).nullable().optional(),
-  policy: networkPolicy.optional(),
-  response: responseContract.optional(),
+  policy: patchOf(networkPolicy).optional(),
+  response: patchOf(responseContract).optional(),
   logPolicy: logPolicy.optional(),
   metadata: metadata.optional(),
 });
 
 const agentPatch = z.strictObject({
   key: networkKey.optional(),
-  agentId: id.nullable().optional(),
+  agentId: agentId.nullable().optional(),
   displayName: z.string().max(200).nullable().optional(),
   description: z.string().max(10_000).optional(),
   prompt: z.string().max(1_000_000).optional(),
-  modelId: id.nullable().optional(),
+  modelId: modelId.nullable().optional(),
   allowRespond: z.boolean().optional(),
   allowTaskGroup: z.boolean().optional(),
   isDefault: z.boolean().optional(),
@@ -362,7 +366,9 @@ function valuesIn(value: Json): number {
 }
 
 export const invocation = z.strictObject({
-  input: z.union([z.string().min(1).max(1_000_000), jsonObject]).describe('What is asked.'),
+  input: z
+    .union([z.string().min(1).max(1_000_000), jsonObject], { error: 'must be a text or an object' })
+    .describe('What is asked.'),
   version: versionNumber.describe('Left out: the current one.').optional(),
   agent: networkKey.describe('Where it begins; left out: the default agent.').optional(),
   systemParams,
@@ -422,7 +428,7 @@ export const networkEndpoints = {
     method: 'PATCH',
     path: `${base}/{network}`,
     tag: 'networks',
-    summary: 'Change a network; fields that are left out stay',
+    summary: 'Change a network; fields that are left out stay, those of `policy` and `response` too',
     scope: 'networks:write',
     params: networkParams,
     body: networkPatch,
@@ -662,7 +668,7 @@ export const networkEndpoints = {
     summary: 'Take no new runs',
     scope: 'networks:write',
     params: networkParams,
-    body: z.strictObject({ archived: z.boolean().default(true) }),
+    body: z.strictObject({ archived: z.boolean().default(true) }).prefault({}),
     status: 200,
     response: network,
   }),

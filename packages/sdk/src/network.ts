@@ -64,16 +64,19 @@ export class Network {
     const { timeoutMs = 300_000, onItem, signal: given, ...rest } = options;
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = given ? AbortSignal.any([limit, given]) : limit;
+    let run: string | null = null;
     try {
       for await (const item of this.stream(invocation, { ...rest, signal })) {
         onItem?.(item);
+        if (item.kind === 'event') run ??= item.event.runId ?? null;
         if (item.kind !== 'invoked') continue;
         if (item.invoked.status !== 'completed') throw new InvocationFailedError(item.invoked);
         return item.invoked;
       }
     } catch (error) {
       if (!limit.aborted || given?.aborted || error instanceof InvocationFailedError) throw error;
-      throw new TimeoutError(`The run did not end within ${timeoutMs} ms. It goes on by itself.`);
+      const which = run === null ? 'The run' : `The run ${run}`;
+      throw new TimeoutError(`${which} did not end within ${timeoutMs} ms. It goes on by itself.`);
     }
     throw new TroupeClientError('The stream ended before the run did.');
   }

@@ -1,10 +1,18 @@
 /** Beside a list that is longer than what is shown. */
 export const MORE = 'There are more; --limit shows up to 200.\n';
 
-/** Rows as columns of text, as wide as they need to be. */
-export function table(rows: Record<string, unknown>[], columns: string[]): string {
+const LONGEST = 60;
+/** Of two texts that differ, so much of what they have in common. */
+const SEEN_BEFORE = 15;
+
+/** Rows as columns of text, as wide as they need to be. Long cells are cut, unless what they say is what was asked for. */
+export function table(
+  rows: Record<string, unknown>[],
+  columns: string[],
+  { longest = LONGEST }: { longest?: number } = {},
+): string {
   if (rows.length === 0) return 'none\n';
-  const cells = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
+  const cells = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column], longest)))];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => line[at]!.length)));
   return cells
     .map(
@@ -17,11 +25,23 @@ export function table(rows: Record<string, unknown>[], columns: string[]): strin
     .join('');
 }
 
-function cellOf(value: unknown): string {
+function cellOf(value: unknown, longest: number): string {
   if (value === null || value === undefined || value === '') return '-';
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   const line = plain(text).replaceAll(/\s+/g, ' ');
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}
+
+/** Rows with `from` and `to`: long texts that begin alike are shown from shortly before where they differ. */
+export function changed<Row extends { from?: unknown; to?: unknown }>(row: Row): Row {
+  const [from, to] = [row.from, row.to];
+  if (typeof from !== 'string' || typeof to !== 'string') return row;
+  let same = 0;
+  while (same < from.length && from[same] === to[same]) same++;
+  const start = same - SEEN_BEFORE;
+  if (start <= 0 || Math.max(from.length, to.length) <= LONGEST) return row;
+  const shown = (text: string) => `…${text.slice(start).toWellFormed()}`;
+  return { ...row, from: shown(from), to: shown(to) };
 }
 
 /** One thing, a line for each of its fields. */

@@ -93,6 +93,7 @@ it('invokes a network: waiting, followed, in the background', async () => {
   await server.kernel.ended(id);
   const [run] = await parsed('networks', 'runs', 'desk');
   expect(run).toMatchObject({ id, response: { message: 'You said {"q":1}' } });
+  expect((await told(['runs', 'show', id])).out).toMatch(/^1 +front +RESPOND ok /m);
 
   const failed = await told(['networks', 'invoke', 'desk', 'fail']);
   expect(failed).toMatchObject({ code: 1, out: '' });

@@ -114,6 +114,11 @@ it('validates, publishes, compares, rolls back, archives, and carries versions a
   await told(['networks', 'apply', file('shop.yaml', draft), '--yes']);
   const wrong = await told(['networks', 'validate', 'shop']);
   expect(wrong).toMatchObject({ code: 1, out: expect.stringMatching(/agents +no_responder/) });
+  const stuck = `${draft.replace('Shop', 'Stuck')}  - { key: loud, allowRespond: true }\n`;
+  await told(['networks', 'apply', file('stuck.yaml', stuck), '--yes']);
+  expect((await told(['networks', 'validate', 'stuck'])).out).toContain(
+    'only a limit would end a run there.\n',
+  );
   expect(await told(['networks', 'publish', 'shop'])).toMatchObject({
     code: 1,
     err: expect.stringContaining('No agent may respond'),
@@ -133,6 +138,14 @@ it('validates, publishes, compares, rolls back, archives, and carries versions a
   expect(await parsed('networks', 'diff', 'shop', '1', '2')).toEqual([
     { path: '$.policy.maxSteps', from: 9, to: 4 },
   ]);
+  // Of long texts that begin alike, what differs is seen.
+  const long = `${'Write well. '.repeat(20)}At`;
+  for (const end of ['noon', 'night']) {
+    const path = file('shop.yaml', shop.replace('Write.', `${long} ${end}.`).replace('9', '4'));
+    await told(['networks', 'apply', path, '--yes']);
+    await told(['networks', 'publish', 'shop']);
+  }
+  expect((await told(['networks', 'diff', 'shop', '3', '4'])).out).toMatch(/…\S.* noon\. +…\S.* night\.\n/);
   expect(await parsed('networks', 'rollback', 'shop', '1')).toMatchObject({ version: 1, isCurrent: true });
   expect((await told(['networks', 'versions', 'shop'])).out).toMatch(/^2 +.*\n1 .*opened/m);
   const exported = (await told(['networks', 'export', 'shop', '2'])).out;

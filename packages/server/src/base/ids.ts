@@ -30,10 +30,15 @@ export function newId(): Id {
   return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${hex[(pool[b]! & 0x3f) | 0x80]}${hex[pool[b + 1]!]}-${hex[pool[b + 2]!]}${hex[pool[b + 3]!]}${hex[pool[b + 4]!]}${hex[pool[b + 5]!]}${hex[pool[b + 6]!]}${hex[pool[b + 7]!]}`;
 }
 
-/** UUID v8 (RFC 9562): of the key and nothing else, so that whoever makes it again makes the same. */
-export function idFrom(key: string): Id {
+/**
+ * UUID v8 (RFC 9562): of the key and nothing else, so that whoever makes it again makes the same. With `near`, which must follow from the key
+ * too, it has that time, or that of an id: lists that go by id have it there, and not in front of all that is newer.
+ */
+export function idFrom(key: string, near?: Id | Date): Id {
   const digest = createHash('sha256').update(key).digest('hex');
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+  const first = near instanceof Date ? near.getTime().toString(16).padStart(12, '0') : digest;
+  const time = typeof near === 'string' ? near.slice(0, 13) : `${first.slice(0, 8)}-${first.slice(8, 12)}`;
+  return `${time}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 }
 
 const SHAPE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

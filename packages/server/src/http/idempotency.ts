@@ -47,7 +47,7 @@ export async function onlyOnce(attempt: Attempt, act: () => Promise<Response>): 
       });
     case 'under_way':
       throw conflict('request_under_way', 'The first request with this Idempotency-Key is still under way.', {
-        hint: 'Ask again in a moment.',
+        hint: 'Ask again in a moment; where the process died that had it, it can be had within a minute.',
         retryAfterSeconds: 1,
       });
     case 'first':

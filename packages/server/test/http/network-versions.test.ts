@@ -376,6 +376,22 @@ test('a file becomes a draft, in another project too, and is refused where anyth
     status: 422,
     code: 'invalid_request',
   });
+  // The right checksum of a network that cannot be, here at least.
+  const impossible = structuredClone(file.definition) as unknown as NetworkDefinition;
+  impossible.agents[0]!.routes = [impossible.agents[0]!.key, 'nobody'];
+  impossible.agents[0]!.tools = ['nothing'];
+  impossible.tools.push({ key: 'not_there', description: null, params: null });
+  const forged = { ...file, definition: impossible, definitionChecksum: sum(impossible) };
+  expect(await refused('POST', '/v1/networks/import', { ...forged, name: 'bad' })).toMatchObject({
+    status: 422,
+    code: 'tool_not_found',
+    paths: [
+      'definition.tools.1.key',
+      'definition.agents.0.tools.0',
+      'definition.agents.0.routes.1',
+      'definition.agents.0.routes.0',
+    ],
+  });
   expect(await refused('GET', '/v1/networks/bad')).toMatchObject({ status: 404 });
 });
 

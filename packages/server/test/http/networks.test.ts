@@ -87,6 +87,14 @@ test('a network is made, found by id and by name in any case, listed, changed, c
   expect(changed).toMatchObject({ name: 'Help Desk', description: 'For all.', agentCount: 3 });
   expect(changed.policy).toMatchObject({ maxSteps: 5, retries: 3 });
   expect(await done<Network>('PATCH', `/networks/${made.id}`, {})).toEqual(changed);
+  // What is left out stays within these, too: a contract is not lost with a change of its guidance.
+  await done('PATCH', `/networks/${made.id}`, {
+    policy: { retries: 7 },
+    response: { schema: { type: 'object' } },
+  });
+  const merged = await done<Network>('PATCH', `/networks/${made.id}`, { response: { guidance: 'Briefly.' } });
+  expect(merged.policy).toMatchObject({ maxSteps: 5, retries: 7 });
+  expect(merged.response).toEqual({ schema: { type: 'object' }, guidance: 'Briefly.', example: null });
   const copy = await done<Network>('POST', `/networks/${made.id}/copy`, { name: 'Second' });
   expect(copy).toMatchObject({ status: 'draft', agentCount: 3, description: 'For all.' });
   expect({ ...(await definitionOf('second')), name: '' }).toEqual({
@@ -112,9 +120,11 @@ test('a network is made, found by id and by name in any case, listed, changed, c
     'network.deleted',
     'network.created',
     'network.changed',
+    'network.changed',
+    'network.changed',
     'network.created',
   ]);
-  expect(noted[2]!.data).toMatchObject({ changed: ['$.description', '$.policy.maxSteps'] });
+  expect(noted[4]!.data).toMatchObject({ changed: ['$.description', '$.policy.maxSteps'] });
 });
 
 test('all that is wrong with a document is told at once, and nothing is made', async () => {

@@ -26,6 +26,8 @@ import { openMcpServer } from './http-server.ts';
 const PROGRAM = new URL('./program.ts', import.meta.url).pathname;
 const NODE = process.execPath;
 let server: TestServer;
+/** One that has gone. */
+let gone: Awaited<ReturnType<typeof openMcpServer>>;
 let other: Awaited<ReturnType<typeof openMcpServer>>;
 const logged: string[] = [];
 const answered: string[] = [];
@@ -38,6 +40,8 @@ let description = 'As ever.';
 const slow = { began: 0, canceled: 0 };
 
 beforeAll(async () => {
+  gone = await openMcpServer();
+  await gone.close();
   other = await openMcpServer({
     description: () => description,
     began: () => slow.began++,
@@ -46,7 +50,7 @@ beforeAll(async () => {
   const write = (...words: unknown[]) => void logged.push(JSON.stringify(words));
   server = await openServer({
     postgresUrl: inject('postgresUrl'),
-    allow: other.allow,
+    allow: [...other.allow, ...gone.allow],
     mcpCommands: [NODE],
     logger: { debug: write, info: write, warn: write, error: write },
     script: ({ messages }) => {
@@ -282,11 +286,13 @@ describe('servers', () => {
       told({ url: `${other.origin}/rubbish` }),
       told({ url: `${other.origin}/floods` }),
       told({ headers: { a: '{{secrets.NOT_SET}}' } }),
+      // Allowed, and nobody is there.
+      told({ url: gone.url }),
     ]).then((all) => all.map(({ code }) => code));
     expect(codes.slice(0, 2)).toEqual(['address_forbidden', 'address_forbidden']);
     expect(codes[2]).toMatch(/address_forbidden|mcp_/);
     expect(codes[3]).toMatch(/^mcp_/);
-    expect(codes.slice(4)).toEqual(['mcp_too_much', 'secret_missing']);
+    expect(codes.slice(4)).toEqual(['mcp_too_much', 'secret_missing', 'connection_failed']);
     expect(other.seen.length).toBeLessThan(1_000);
     const dying = await addProgram('dies');
     const { error: dies } = await look(dying);

@@ -1,4 +1,4 @@
-import type { Json } from '@troupe/protocol';
+import type { Json, JsonObject } from '@troupe/protocol';
 import { describe, expect, it } from 'vitest';
 import type { ModelTool } from '../../src/kernel/ports.ts';
 import { createDemo } from '../../src/models/index.ts';
@@ -270,5 +270,37 @@ describe('delegating', () => {
     expect(answer.calls).toMatchObject([{ name: 'final_answer', arguments: { result: '2+2 = 4.' } }]);
     const after = await ask(demo, afterTools(request, answer, [{ output: { ok: true } }]));
     expect(after.answer).toMatchObject({ text: '', calls: [] });
+  });
+});
+
+describe('in a network', () => {
+  const respond = (payload: JsonObject = {}) => buildTool('respond', { payload }, ['payload']);
+  const route = (...agents: string[]) =>
+    buildTool('route_to_agent', { agent: { type: 'string', enum: agents }, context: {} }, ['agent']);
+  const handed = (text: string) =>
+    `# What was asked\n\n${text}\n\n# What happened before\n\n1. front handed over to desk`;
+
+  it('answers by a call that fits, where it may', async () => {
+    const [[name, given] = []] = await callsFor('How much is 2+2?', [respond(), route('front')]);
+    expect([name, given]).toEqual(['respond', { payload: { message: '2+2 = 4.' } }]);
+    const schema = { type: 'object', properties: { sum: { type: 'string' } }, required: ['sum'] };
+    expect(await callsFor('How much is 2+2?', [respond(schema)])).toEqual([
+      ['respond', { payload: { sum: '2+2 = 4.' } }],
+    ]);
+  });
+
+  it('hands over where it may not, to somebody who did not have it yet', async () => {
+    expect(await callsFor('Where is my order?', [route('desk')])).toEqual([
+      ['route_to_agent', { agent: 'desk' }],
+    ]);
+    expect(await callsFor(handed('Where?'), [route('front', 'writer')])).toEqual([
+      ['route_to_agent', { agent: 'writer' }],
+    ]);
+  });
+
+  it('does what was asked at first, whoever handed it over', async () => {
+    expect(await callsFor(handed('call weather city=Rome'), [WEATHER, respond()])).toEqual([
+      ['weather', { city: 'Rome' }],
+    ]);
   });
 });

@@ -212,6 +212,11 @@ test('every row as often as asked for, each with its result; nothing of it is lo
   expect(jsonl.map((line) => JSON.parse(line).response)[6]).toBe('=1+1');
   expect(jsonl).toHaveLength(10);
   expect((await ask<{ data: Batch[] }>('GET', '/v1/networks/Desk/batches')).data[0]).toEqual(done);
+  // Its runs stand among the others by when it was made: what is newer comes first.
+  const newer = await ask<Invoked>('POST', '/v1/networks/Desk/invoke', { input: 'newer' });
+  for (const path of ['/v1/networks/Desk/runs', '/v1/runs'])
+    expect((await ask<{ data: Invoked[] }>('GET', path)).data[0]!.id).toBe(newer.id);
+  await server.kernel.ended(newer.id);
   expect(await send('POST', `/v1/batches/${made.id}/cancel`)).toMatchObject({ status: 200 });
   expect(await get(made.id)).toEqual(done);
 });
@@ -223,7 +228,7 @@ describe('files', () => {
       `"look; ""quoted""\nover lines";${OWN};A\r\n` +
       ';;B\r\n' +
       'two;cells\r\n' +
-      'stray "quote;;\r\n' +
+      'stray "quote";;\r\n' +
       '\r\n' +
       'look again;;\r\n';
     const { id } = await create({
@@ -280,8 +285,8 @@ describe('files', () => {
       '{"input": 5}',
       '"\\u0000"',
       '{"__proto__": 1}',
-      `{"question": "x", "systemParams": {"tenant": "${OWN}"}}`,
-      `{"question": "x", "system_params.tenant": "${OWN}"}`,
+      '{"input": "x", "system_params": {"tenant": "t"}}',
+      '{"q": 1, "systemParams": {"tenant": "t"}}',
     ];
     const { id } = await create({ format: 'jsonl', data: `${[...good, '', ...bad].join('\n')}\n` });
     expect((await ended(id)).counts).toMatchObject({ rows: 11, bad: 8, total: 3, completed: 3 });
@@ -294,8 +299,8 @@ describe('files', () => {
       expect.stringContaining('Line 8: "input"'),
       expect.stringContaining('cannot be stored'),
       expect.stringContaining('__proto__'),
-      'Line 11 has "systemParams" and no "input": put what is asked into "input".',
-      'Line 12 has "system_params.tenant" and no "input": put what is asked into "input".',
+      'Line 11 has "system_params": system parameters are an object called "systemParams".',
+      'Line 12 has "systemParams" without "input": put what is asked into "input".',
     ]);
   });
 
@@ -306,6 +311,7 @@ describe('files', () => {
     const csv = (data: string) => refused({ format: 'csv', data });
     expect(await csv('input,expected\na,b\n')).toMatchObject({ status: 422, code: 'file_invalid' });
     expect((await csv('input,expected\na,b\n')).detail).toContain('"metadata.expected"');
+    expect((await csv('question,systemParams.tenant\na,b\n')).detail).toContain('"system_params."');
     expect(await csv('input,input\na,b\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('metadata.a\na\n')).toMatchObject({ code: 'file_invalid' });
     expect(await csv('input,\na,b\n')).toMatchObject({ code: 'file_invalid' });

@@ -114,9 +114,11 @@ test('a function is called with what its schema makes of the arguments, and told
   const { args, context } = seen.at(-1)!;
   expect(args).toEqual({ a: 2, b: 10 });
   expect(Object.keys(context).sort()).toEqual(
-    ['attempt', 'callId', 'projectId', 'runId', 'secret', 'signal', 'threadId'].sort(),
+    ['attempt', 'callId', 'idempotencyKey', 'projectId', 'runId', 'secret', 'signal', 'threadId'].sort(),
   );
   expect(context).toMatchObject({ callId: add!.id, attempt: 1 });
+  // Models name calls as they like; another run may have one of the same name.
+  expect(String(context!.idempotencyKey).startsWith(`${context!.runId}-`)).toBe(true);
 });
 
 test('whatever a function does is a result with a code, and the run goes on', async () => {

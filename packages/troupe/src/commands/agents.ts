@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Agent, Json } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { changed, json, MORE, plain, table } from '../output.ts';
 import { limitOf, listOf, onceGiven, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
@@ -82,7 +82,9 @@ export const agents: Record<string, Command> = {
     const agent = await find(given);
     const query = { from: numberAt(given, 1, '<from>'), to: numberAt(given, 2, '<to>') };
     const { changes } = await given.troupe.agents.diff({ params: { agentId: agent.id }, query });
-    given.terminal.out(given.options.json ? json(changes) : table(changes, ['path', 'from', 'to']));
+    given.terminal.out(
+      given.options.json ? json(changes) : table(changes.map(changed), ['path', 'from', 'to']),
+    );
   },
   async rollback(given) {
     const agent = await find(given);

@@ -1,4 +1,4 @@
-import { type Invoked, instruction as instructionSchema, type Json } from '@troupe/protocol';
+import { type Event, type Invoked, instruction as instructionSchema, type Json } from '@troupe/protocol';
 import { InvocationFailedError } from '@troupe/sdk';
 import { json, MORE, plain, table } from '../output.ts';
 import { limitOf, numberOf, onceGiven } from '../parse.ts';
@@ -68,6 +68,8 @@ async function followed({ troupe, terminal, options, words }: Surroundings, aske
     for await (const item of troupe.network(words[0]!).stream(asked, { signal: interrupt.signal })) {
       if (item.kind === 'event') run = item.event.runId ?? run;
       if (item.kind === 'invoked') return ended(item.invoked, { terminal, options });
+      // Nobody else would say why nothing happens.
+      if (!options.json && item.kind === 'event') terminal.err(plain(waitingLine(item.event)));
       if (!options.stream) continue;
       if (options.json) terminal.out(`${JSON.stringify(item)}\n`);
       else if (item.kind === 'event') terminal.err(eventLine(item.event, false));
@@ -80,6 +82,13 @@ async function followed({ troupe, terminal, options, words }: Surroundings, aske
   } finally {
     undo();
   }
+}
+
+/** Of a call that somebody outside must settle; empty where there is none. */
+function waitingLine({ type, runId, data }: Event): string {
+  if (type !== 'tool.waiting' || !['approval', 'client', 'person'].includes(String(data.waitsFor))) return '';
+  const list = data.waitsFor === 'client' ? 'troupe inbox --for client' : 'troupe inbox';
+  return `The run waits for somebody to settle ${data.tool} (${data.waitsFor}): ${list}\nNobody needs to wait here: troupe runs show ${runId}\n`;
 }
 
 function ended(invoked: Invoked, { terminal, options }: Pick<Surroundings, 'terminal' | 'options'>): number {

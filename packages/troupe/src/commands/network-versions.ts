@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { NetworkFile } from '@troupe/protocol';
+import type { NetworkFile, NetworkProblem } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { changed, json, MORE, plain, table } from '../output.ts';
 import { limitOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
@@ -13,7 +13,7 @@ export const networkVersions: Record<string, Command> = {
     const { troupe, terminal, options } = given;
     const { ok, problems } = await troupe.networks.validate(named(given));
     if (options.json) terminal.out(json(problems));
-    else terminal.out(ok ? 'Nothing is wrong with it.\n' : table(problems, ['path', 'code', 'message']));
+    else terminal.out(ok ? 'Nothing is wrong with it.\n' : whole(problems));
     return ok ? 0 : 1;
   },
   async publish(given) {
@@ -34,7 +34,9 @@ export const networkVersions: Record<string, Command> = {
   async diff(given) {
     const query = { from: numberAt(given, 1, '<from>'), to: numberAt(given, 2, '<to>') };
     const { changes } = await given.troupe.networks.diff({ ...named(given), query });
-    given.terminal.out(given.options.json ? json(changes) : table(changes, ['path', 'from', 'to']));
+    given.terminal.out(
+      given.options.json ? json(changes) : table(changes.map(changed), ['path', 'from', 'to']),
+    );
   },
   async rollback(given) {
     const body = { version: numberAt(given, 1, '<version>') };
@@ -58,6 +60,11 @@ export const networkVersions: Record<string, Command> = {
     show(given, await given.troupe.networks.import({ body: { ...file, ...name } }));
   },
 };
+
+/** What is wrong is said to its end. */
+function whole(problems: NetworkProblem[]): string {
+  return table(problems, ['path', 'code', 'message'], { longest: Number.POSITIVE_INFINITY });
+}
 
 function named({ words }: Surroundings) {
   return { params: { network: words[0]! } };

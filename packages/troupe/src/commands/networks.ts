@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Change, NetworkDefinition } from '@troupe/protocol';
 import type { Troupe } from '@troupe/sdk';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { changed, json, MORE, plain, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import type { Command, Surroundings } from './command.ts';
 import { show } from './show.ts';
@@ -74,7 +74,7 @@ function named({ words }: Surroundings) {
 
 function told(change: Change) {
   const sign = change.from === undefined ? '+' : change.to === undefined ? '-' : '~';
-  return { '': sign, path: change.path, from: change.from, to: change.to };
+  return changed({ '': sign, path: change.path, from: change.from, to: change.to });
 }
 
 /** Whoever answers nothing, or is not there to answer, does not want it. */

@@ -1,4 +1,4 @@
-import { runStatus } from '@troupe/protocol';
+import { type Json, runStatus } from '@troupe/protocol';
 import type { Run } from '@troupe/sdk';
 import { json, MORE, record, table } from '../output.ts';
 import { limitOf, onceGiven, oneOf } from '../parse.ts';
@@ -61,10 +61,28 @@ async function details(given: Surroundings): Promise<void> {
   const { steps, calls, ...run } = await given.troupe.runs.get({ params: paramsOf(given) });
   if (given.options.json) return given.terminal.out(json({ ...run, steps, calls }));
   given.terminal.out(record(run));
-  given.terminal.out(
-    `\n${table(steps, ['step', 'model', 'finishReason', 'usage', 'startedAt', 'finishedAt'])}`,
-  );
+  // Who took a step and what came of it is what one looks for in a run of a network.
+  const ofNetwork = steps.some(({ agentKey }) => agentKey !== null);
+  const rows = steps.map((step) => ({ ...step, agent: step.agentKey, decided: decidedIn(step.decision) }));
+  const columns = [
+    'step',
+    ...(ofNetwork ? ['agent', 'decided'] : []),
+    ...['model', 'finishReason', 'usage', 'startedAt', 'finishedAt'],
+  ];
+  given.terminal.out(`\n${table(rows, columns)}`);
   given.terminal.out(`\n${table(calls, ['step', 'tool', 'status', 'arguments', 'output'])}`);
+}
+
+/** `USE_TOOL search ok`, `RESPOND respond_not_allowed`; a group is told by its tasks. */
+function decidedIn(decision: Json): string {
+  const decisions = (Array.isArray(decision) ? decision : []) as {
+    [field: string]: Json;
+  }[];
+  return decisions
+    .map(({ type, tool, agent, status, code, tasks }) =>
+      tasks ? decidedIn(tasks) : [type, tool ?? agent, code ?? status].filter(Boolean).join(' '),
+    )
+    .join(', ');
 }
 
 /** Until the run has ended: what comes after the end of one that was taken up again is shown too. */

@@ -31,8 +31,9 @@ export async function checkDefinition(
   await checkNamed(transaction, project, { definition, before, refuse });
   const defaults = definition.agents.flatMap(({ isDefault }, index) => (isDefault ? [index] : []));
   if (defaults.length > 1) {
+    const keys = defaults.map((index) => `"${definition.agents[index]!.key}"`).join(', ');
     for (const index of defaults)
-      refuse(`agents.${index}.isDefault`, 'too_many_defaults', 'is set for more than one agent');
+      refuse(`agents.${index}.isDefault`, 'too_many_defaults', `is set for more than one agent: ${keys}`);
   }
   const agents = definition.agents.map((agent, index) => ({
     ...agent,

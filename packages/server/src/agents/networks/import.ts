@@ -17,6 +17,7 @@ import {
 } from '../../store/index.ts';
 import { modelNotFound } from '../resolve.ts';
 import { addNetwork, changingNetworks } from './change.ts';
+import { checkDefinition } from './check.ts';
 import { fold } from './compile.ts';
 import { checkFile } from './file.ts';
 import { presentNetwork } from './present.ts';
@@ -31,8 +32,14 @@ export async function importNetwork(
   const { definition, graph } = read(file);
   const rows = await changingNetworks(db, async (transaction) => {
     const here = await atHome(transaction, author.project, { definition, graph });
-    const data = { checksum: file.checksum };
-    return addNetwork(transaction, author, { ...here, name: name ?? here.name }, { data });
+    // Checksums say nothing of who wrote a file: what no draft may have is refused here as well.
+    const checked = await checkDefinition(
+      transaction,
+      author.project,
+      { ...here, name: name ?? here.name },
+      { at: (path) => `definition.${path}` },
+    );
+    return addNetwork(transaction, author, checked, { checksum: file.checksum });
   });
   return presentNetwork(rows.network);
 }

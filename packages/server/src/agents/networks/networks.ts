@@ -46,8 +46,10 @@ export async function listNetworks(
   return pageOf(rows, limit, { present: presentNetwork, cursor: ({ id }) => id });
 }
 
-export type NetworkPatch = {
-  [Field in keyof Omit<NetworkDefinition, 'tools' | 'agents'>]?: NetworkDefinition[Field] | undefined;
+type Fields<Whole> = { [Field in keyof Whole]?: Whole[Field] | undefined };
+export type NetworkPatch = Fields<Omit<NetworkDefinition, 'tools' | 'agents' | 'policy' | 'response'>> & {
+  policy?: Fields<NetworkDefinition['policy']> | undefined;
+  response?: Fields<NetworkDefinition['response']> | undefined;
 };
 
 export async function updateNetwork(
@@ -56,11 +58,22 @@ export async function updateNetwork(
   idOrName: string,
   patch: NetworkPatch,
 ): Promise<Network> {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  const { policy, response, ...rest } = patch;
   const rows = await editNetwork(db, author, idOrName, (before) => ({
-    definition: { ...before, ...(given as Partial<NetworkDefinition>) },
+    definition: {
+      ...patched(before, rest),
+      policy: patched(before.policy, policy),
+      response: patched(before.response, response),
+    },
   }));
   return presentNetwork(rows.network);
+}
+
+function patched<Whole extends object>(before: Whole, patch: Fields<Whole> = {}): Whole {
+  return {
+    ...before,
+    ...Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)),
+  };
 }
 
 /** Its versions go with it. Runs stay, and those that have not ended go on: each has its snapshot. */

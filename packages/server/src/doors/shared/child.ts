@@ -20,7 +20,7 @@ export interface Child {
 
 /** The same however often the call is tried. */
 export function childIdOf({ runId, callId }: Pick<ToolContext, 'runId' | 'callId'>): string {
-  return idFrom(`${runId}:${callId}:task`);
+  return idFrom(`${runId}:${callId}:task`, runId);
 }
 
 /** Begins a run for a call, which from then on waits for it. What cannot be begun is told to the model. */

@@ -35,7 +35,7 @@ async function startOf(db: store.Database, plan: store.DuePlan, due: Date): Prom
   const current = await snapshotAnyway(db, plan.projectId, plan.agentId);
   if (current.status === 'archived') return { skipped: agentArchived().code };
   const run: store.NewRun = {
-    id: idFrom(`${plan.id}:${due.toISOString()}`),
+    id: idFrom(`${plan.id}:${due.toISOString()}`, due),
     door: DOOR,
     agent: plan.agentId,
     entity: current.entityId,

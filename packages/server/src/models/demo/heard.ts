@@ -14,6 +14,9 @@ const RULES_READ = 20_000;
 /** `… Ada (human): ` at the start of a line: how a shared history names its speakers. */
 const LABEL = /^([^\n]{0,200}?)\((human|agent)\b[^)\n]{0,100}\):?\s?/;
 
+/** How an agent of a network that was handed a run is told of it; what was asked stands first. */
+const HANDED = /^# What was asked\n\n([\s\S]*?)(?:\n\n# What (?:`|happened)[\s\S]*)?$/;
+
 /** What a run in a space is told to have begun by: who spoke, and what they said, each as a JSON string on one line. */
 const TRIGGER =
   /^TRIGGER:\n- type: space_message\n(?:- [^\n]*\n){0,5}?- sender: ("[^\n]{0,1000}") \((human|agent)\b[^\n]*\n- message: ("[^\n]*")$/m;
@@ -25,7 +28,8 @@ const TRIGGER =
  */
 export function heardIn(request: ModelRequest): Heard | undefined {
   const message = request.messages.findLast((candidate) => candidate.role === 'user');
-  const said = message?.role === 'user' ? heard(message.text, message.name) : undefined;
+  const text = message?.role === 'user' ? (HANDED.exec(message.text)?.[1] ?? message.text) : '';
+  const said = message?.role === 'user' ? heard(text, message.name) : undefined;
   const shared = request.tools.some((tool) => tool.name === 'send_message');
   if (!shared || said?.sender !== undefined) return said;
   const trigger = TRIGGER.exec(request.system);

@@ -1,7 +1,7 @@
 import type { Json } from '@troupe/protocol';
 import { messageOf, TroupeError } from '../../base/index.ts';
 import type { ToolContext } from '../../kernel/ports.ts';
-import { hiddenOf } from '../http/index.ts';
+import { hiddenOf, idempotencyKey } from '../http/index.ts';
 import type { Provider, SecretValues } from '../ports.ts';
 import type { CodeToolContext } from './define.ts';
 import type { CodeFunction, CodeFunctions } from './functions.ts';
@@ -56,7 +56,8 @@ function contextOf(
     revealed.set(name, value);
     return value;
   };
-  return { projectId, runId, threadId, callId, attempt, signal, secret };
+  const key = idempotencyKey({ runId, callId });
+  return { projectId, runId, threadId, callId, idempotencyKey: key, attempt, signal, secret };
 }
 
 function jsonOf(name: string, answer: unknown): Json {

@@ -7,8 +7,10 @@ export interface CodeToolContext {
   projectId: string;
   runId: string;
   threadId: string;
-  /** The same however often the call is tried: give it to whoever must not do the same thing twice. */
+  /** As the model named it, and as the run lists it: of this run alone, and another run may have a call of the same name. */
   callId: string;
+  /** The same however often the call is tried, and of no other call: give it to whoever must not do the same thing twice. */
+  idempotencyKey: string;
   /** 1 for the first try. */
   attempt: number;
   /** Aborted when the result is of no use any more: the run was canceled, or the time is over. */

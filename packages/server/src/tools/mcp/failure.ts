@@ -17,6 +17,12 @@ export function failureOf(error: unknown, broken: TroupeError | null, hidden: Hi
 function toldBy(error: unknown): { code: string; message: string } {
   const own = ownIn(error);
   if (own) return own;
+  const away = awayIn(error);
+  if (away)
+    return {
+      code: 'connection_failed',
+      message: `The server cannot be reached: ${away}. It was not called.`,
+    };
   if (error instanceof SdkHttpError)
     return {
       code: 'mcp_http_status',
@@ -62,6 +68,16 @@ function toldBySdk(error: SdkError): { code: string; message: string } {
 function ownIn(error: unknown): TroupeError | null {
   for (let one: unknown = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
     if (one instanceof TroupeError) return one;
+  }
+  return null;
+}
+
+/** Codes of connections that never came to be, so that nothing was sent. */
+const NEVER_THERE = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+function awayIn(error: unknown): string | null {
+  for (let one: unknown = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
+    if ('code' in one && NEVER_THERE.has(String(one.code))) return messageOf(one) || String(one.code);
   }
   return null;
 }

@@ -51,7 +51,11 @@ function startOf(
   const key = `${batch.id}:${row}:${iteration}:${attempt}`;
   const item = startItem(sealer, {
     project: batch.project,
-    ids: { run: idFrom(key), thread: idFrom(`${key}:thread`), message: idFrom(`${key}:message`) },
+    ids: {
+      run: idFrom(key, batch.id),
+      thread: idFrom(`${key}:thread`, batch.id),
+      message: idFrom(`${key}:message`, batch.id),
+    },
     of: {
       id: batch.networkId,
       name: batch.networkName,

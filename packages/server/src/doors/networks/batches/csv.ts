@@ -35,7 +35,9 @@ export async function readCsv(text: string): Promise<CsvFile> {
       // A quote within a cell that does not begin with one ends with its line; after any other, nobody can tell where rows begin.
       if (error?.code !== 'INVALID_OPENING_QUOTE' || header === null)
         broken ??= brokenAt(line, 'has a quote that is not closed, or more after a closing one');
-      else rows.push({ line, problem: 'has a quote in a cell that does not begin with one' });
+      // Told for each quote of the line, which is one row all the same.
+      else if (rows.at(-1)?.line !== line)
+        rows.push({ line, problem: 'has a quote in a cell that does not begin with one' });
       return undefined;
     },
   });

@@ -9,10 +9,10 @@ export type GivenRow = { row: BatchRow } | { problem: string };
 const AT_ONCE = 500;
 const SYSTEM = 'system_params.';
 const METADATA = 'metadata.';
-/** What somebody means who writes so, in whatever way: taken for input, it would be stored as it is, and told to models. */
-const MEANT_AS_SYSTEM = /^system[\s_.-]?params?(\W|_|$)/i;
 /** What an object of a JSONL file may have beside its `input`. */
 const FIELDS = Object.keys(batchRow.shape);
+/** Written almost as it must be: what was meant as a system parameter shall reach no model as input. */
+const ALMOST_SYSTEM = /^system[ _-]?param(eter)?s?(?![a-z0-9])/i;
 
 /** The rows of a file, in their order, those that cannot be run included. */
 export async function rowsOf(format: 'csv' | 'jsonl', data: string): Promise<GivenRow[]> {
@@ -61,12 +61,14 @@ function checkHeader(header: string[]): void {
   const twice = header.find((column, at) => header.indexOf(column) !== at);
   const beside = own.find((column) => column !== 'input');
   const bare = header.find((column) => column === '' || column === SYSTEM || column === METADATA);
+  const almost = own.find((column) => ALMOST_SYSTEM.test(column));
   if (own.length === 0) throw fileInvalid('The file has no column "input", and no other to take as input.');
   if (bare !== undefined) throw fileInvalid('The header has a column without a name.');
   if (twice !== undefined) throw fileInvalid(`The header has the column "${clip(twice)}" twice.`);
-  const meant = own.find((column) => MEANT_AS_SYSTEM.test(column));
-  if (meant !== undefined)
-    throw fileInvalid(`There is a column "${clip(meant)}": is it "${SYSTEM}" and the name of a parameter?`);
+  if (almost !== undefined)
+    throw fileInvalid(
+      `The column "${clip(almost)}" looks like a system parameter: call it "${SYSTEM}" and its name.`,
+    );
   // Taken for metadata, a system parameter whose column is named wrongly would be stored as it is.
   if (own.includes('input') && beside !== undefined)
     throw fileInvalid(
@@ -90,11 +92,14 @@ function jsonlRows(data: string): Promise<GivenRow[]> {
     if (typeof value === 'string') return checked({ input: value }, where);
     if (value === null || typeof value !== 'object' || Array.isArray(value))
       return { problem: `${where} is neither a text nor an object.` };
+    const almost = Object.keys(value).find((key) => ALMOST_SYSTEM.test(key));
+    if (almost !== undefined && almost !== 'systemParams')
+      return {
+        problem: `${where} has "${clip(almost)}": system parameters are an object called "systemParams".`,
+      };
     if (!Object.hasOwn(value, 'input')) {
-      const meant = Object.keys(value).find((key) => MEANT_AS_SYSTEM.test(key));
-      if (meant !== undefined)
-        return { problem: `${where} has "${clip(meant)}" and no "input": put what is asked into "input".` };
-      return checked({ input: value }, where);
+      if (almost === undefined) return checked({ input: value }, where);
+      return { problem: `${where} has "${almost}" without "input": put what is asked into "input".` };
     }
     const beside = Object.keys(value).find((key) => !FIELDS.includes(key));
     if (beside !== undefined)
