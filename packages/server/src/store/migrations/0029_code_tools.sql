@@ -53,35 +53,43 @@ create function troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_s
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  ids uuid[]; told_of uuid[]; more_told uuid[]; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
+  ids uuid[] := '{}'; told_of uuid[] := '{}'; more_told uuid[]; lanes boolean; room int; is_short boolean; lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean; told int; base bigint; last_seq bigint;
 begin
-  if p_code = '{}' then
-    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
-      select r.id, r.door from troupe.runs r
-      where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors)
-      order by r.run_at limit p_limit for no key update skip locked) x;
-  else
-    -- The sets of code tools that runs wait for, each found by one look into the index, however many runs wait for it.
-    with recursive sets as (
-      (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
-        order by r.code_tools limit 1)
-      union all
-      select (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
-        and r.code_tools > s.code_tools order by r.code_tools limit 1) from sets s where s.code_tools is not null),
-    anybodys as (select r.id, r.door, r.run_at from troupe.runs r
-      where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors)
-      order by r.run_at limit p_limit for no key update skip locked),
-    fitting as (select x.* from sets s cross join lateral (select r.id, r.door, r.run_at from troupe.runs r
-        where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null and r.code_tools = s.code_tools
-          and r.run_at <= now() and r.door = any(p_doors)
-        order by r.run_at limit p_limit for no key update skip locked) x where s.code_tools <@ p_code)
-    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into ids, told_of from (
-      select id, door from (table anybodys union all table fitting) y order by y.run_at limit p_limit) x;
-  end if;
-
-  if cardinality(ids) < p_limit and exists (
+  -- Lanes have a quarter of the places while others wait too: neither keeps the other from going on.
+  lanes := exists (
     select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now()
-      and (r.code_tools is null or r.code_tools <@ p_code)) then
+      and (r.code_tools is null or r.code_tools <@ p_code));
+  room := case when not lanes then p_limit when p_limit > 1 then p_limit - greatest(1, p_limit / 4) when random() < 0.25 then 0 else 1 end;
+
+  for round in 1 .. 2 loop
+    if p_code = '{}' then
+      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+        select r.id, r.door from troupe.runs r
+        where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors) and r.id <> all(ids)
+        order by r.run_at limit room for no key update skip locked) x;
+    else
+      -- The sets of code tools that runs wait for, each found by one look into the index, however many runs wait for it.
+      with recursive sets as (
+        (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
+          order by r.code_tools limit 1)
+        union all
+        select (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
+          and r.code_tools > s.code_tools order by r.code_tools limit 1) from sets s where s.code_tools is not null),
+      anybodys as (select r.id, r.door, r.run_at from troupe.runs r
+        where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now() and r.door = any(p_doors) and r.id <> all(ids)
+        order by r.run_at limit room for no key update skip locked),
+      fitting as (select x.* from sets s cross join lateral (select r.id, r.door, r.run_at from troupe.runs r
+          where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null and r.code_tools = s.code_tools
+            and r.run_at <= now() and r.door = any(p_doors) and r.id <> all(ids)
+          order by r.run_at limit room for no key update skip locked) x where s.code_tools <@ p_code)
+      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}') into more, more_told from (
+        select id, door from (table anybodys union all table fitting) y order by y.run_at limit room) x;
+    end if;
+    ids := ids || more; told_of := told_of || more_told;
+    -- Twice only where lanes left places and others wait for them.
+    exit when round = 2 or not lanes;
+    is_short := cardinality(more) < room;
+
     for lane_row in
       select r.lane, min(r.lane_limit) as most from troupe.runs r
       where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued' and r.ready and r.run_at <= now() and r.door = any(p_doors)
@@ -106,7 +114,9 @@ begin
         ids := ids || more; told_of := told_of || more_told;
       end if;
     end loop;
-  end if;
+    room := p_limit - cardinality(ids);
+    exit when is_short or room = 0;
+  end loop;
   if cardinality(ids) = 0 then
     return;
   end if;
