@@ -25,7 +25,8 @@ export function withGiven(
   if (needsSystem && !systemParams)
     throw new TroupeError('tool_unavailable', `\`${name}\` cannot be executed here.`);
   return async (args, context) => {
-    const system = needsSystem ? await systemParams!.open(context.projectId, context.runId) : {};
+    // Also where it is given none of them: what another tool wrote somewhere may come back by this one.
+    const system = (await systemParams?.open(context.projectId, context.runId)) ?? {};
     const { texts, shorts } = secretValues(params, system);
     const hidden = hiddenOf(texts);
     const short = hideShort(shorts);
@@ -69,7 +70,10 @@ function merged(name: string, params: SnapshotParam[], args: Json, system: JsonO
   return given;
 }
 
-/** All values within what the system gives to this tool, under the parameter's name: those to look for everywhere, and short ones. */
+/**
+ * All values within what the system gives, under the parameter's name, that are looked for everywhere; and the short ones of this tool, since
+ * elsewhere these are words like any other.
+ */
 function secretValues(params: SnapshotParam[], system: JsonObject) {
   // Different ways may have the same label: `a.b` is a key as well.
   const texts: [label: string, value: string][] = [];
@@ -84,10 +88,9 @@ function secretValues(params: SnapshotParam[], system: JsonObject) {
       shorts.push({ label, key, value });
     } else texts.push([label, String(value)]);
   };
-  for (const { name, source } of params) {
-    if (source === 'system' && Object.hasOwn(system, name)) note(name, name, system[name]!);
-  }
-  return { texts, shorts };
+  for (const [name, value] of Object.entries(system)) note(name, name, value);
+  const own = new Set(params.flatMap(({ name, source }) => (source === 'system' ? [name] : [])));
+  return { texts, shorts: shorts.filter(({ label }) => own.has(label.split('.', 1)[0]!)) };
 }
 
 /** Somebody else settles the call; there is nothing to hide. */

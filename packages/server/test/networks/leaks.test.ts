@@ -138,6 +138,38 @@ test('values of any length are hidden', async () => {
   await expectNowhere('sys0000001', 'sec0000001', 'lst0000001');
 });
 
+test('a tool that is given nothing does not tell what another one wrote down', async () => {
+  let written = '';
+  await httpTool('writes', (sent) => {
+    written = (JSON.parse(sent) as { tenant: string }).tenant;
+    return { body: '{}' };
+  });
+  const none = { params: [], request: { method: 'POST', url: `http://${address}/reads` } };
+  await httpTool('reads', () => ({ body: JSON.stringify({ owner: written, zone: 'eu' }) }), none);
+  await httpTool('breaks', () => ({ status: 500, body: `no ${written}` }), {
+    ...none,
+    request: { method: 'POST', url: `http://${address}/breaks` },
+  });
+  const id = await alone('Reads back', ['writes', 'reads', 'breaks']);
+  const tenant = 'written-down-4711';
+  const { run } = await desk.play(
+    id,
+    turns(call('writes'), call('reads'), call('breaks'), respond({ ok: true })),
+    { systemParams: { tenant } },
+  );
+  expect(run).toMatchObject({
+    status: 'completed',
+    calls: [
+      {},
+      // What is short is a word like any other where it was not given.
+      { output: { data: { owner: '[secret tenant]', zone: 'eu' } } },
+      { status: 'failed' },
+    ],
+  });
+  expect(written).toBe(tenant);
+  await expectNowhere(tenant);
+});
+
 test('there are only so many and so long ones as can be looked for in time', async () => {
   const id = await alone('Bounded', []);
   const refused = async (systemParams: JsonObject) => {
