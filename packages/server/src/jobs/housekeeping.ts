@@ -1,5 +1,6 @@
 import {
   purgeBudgetLeases,
+  purgeEndedRuns,
   purgeIdempotencyKeys,
   purgeWorkers,
   rearmBatches,
@@ -19,7 +20,8 @@ const purge: Task = async (_payload, { db, logger }) => {
   const workers = await purgeWorkers(db);
   const leases = await purgeBudgetLeases(db);
   const answers = await purgeIdempotencyKeys(db);
-  if (workers + leases + answers > 0) logger.info({ workers, leases, answers }, 'purged');
+  const ends = await purgeEndedRuns(db);
+  if (workers + leases + answers + ends > 0) logger.info({ workers, leases, answers, ends }, 'purged');
 };
 
 /** Frees the jobs of processes that died. */

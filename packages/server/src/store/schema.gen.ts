@@ -551,8 +551,8 @@ export interface Runs {
   network_version: number | null;
   sealed: JsonColumn<null | undefined>;
   parent_call_id: string | null;
-  code_tools: string[] | null;
   lives: Generated<number>;
+  code_tools: string[] | null;
 }
 
 export interface Secrets {

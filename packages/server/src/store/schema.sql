@@ -679,8 +679,8 @@ create table troupe.runs (
   network_version integer,
   sealed jsonb,
   parent_call_id text,
-  code_tools text[],
   lives integer not null default 1,
+  code_tools text[],
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -1866,8 +1866,6 @@ AS $function$
 declare
   ids uuid[]; r record;
 begin
-  -- Nobody told of these in time.
-  delete from troupe.ended_runs e where e.ended_at < now() - interval '10 minutes';
   if p_code <> '{}' then
     insert into troupe.code_tools as c (names) values (p_code)
       on conflict (names) do update set seen_at = now() where c.seen_at < now() - interval '1 second';

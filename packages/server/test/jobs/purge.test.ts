@@ -4,6 +4,7 @@ import {
   leaseBudget,
   newId,
   purgeBudgetLeases,
+  purgeEndedRuns,
   purgeWorkers,
   reportBudgets,
 } from '@troupe/server';
@@ -71,4 +72,14 @@ test('shares of a budget whose worker is gone are settled; those of the living s
   expect(rows).toEqual([{ spent: 40, leased: 200 }]);
   expect(await purgeBudgetLeases(db, 0)).toBe(0);
   expect(await violations(db.pool)).toEqual([]);
+});
+
+test('ends of runs that nobody told of are kept for ten minutes', async () => {
+  const db = await freshDatabase();
+  await db.pool.query(
+    `insert into troupe.ended_runs (run_id, lives, ended_at) values ($1, 1, now() - interval '11 minutes'), ($2, 1, now())`,
+    [newId(), newId()],
+  );
+  expect(await purgeEndedRuns(db)).toBe(1);
+  expect(await purgeEndedRuns(db)).toBe(0);
 });

@@ -83,3 +83,11 @@ export async function endedRuns(db: Database, ids: readonly string[]): Promise<E
     db.pool,
   );
 }
+
+/** Those that nobody told of in time. */
+export async function purgeEndedRuns(db: Database): Promise<number> {
+  const { rowCount } = await db.pool.query(
+    `delete from troupe.ended_runs where ended_at < now() - interval '10 minutes'`,
+  );
+  return rowCount ?? 0;
+}
