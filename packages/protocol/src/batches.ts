@@ -190,7 +190,7 @@ export const batchEndpoints = {
     tag: 'batches',
     summary: 'The results as a file',
     description:
-      "A line for each item: `row`, `iteration`, `attempt`, `status`, `response`, `error_code`, `error_message`, `run_id`. In `csv`, a cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line break) has a ' before it; `jsonl` has everything as it is.",
+      "A line for each item: `row`, `iteration`, `attempt`, `status`, `input`, `metadata`, `response`, `error_code`, `error_message`, `run_id`. In `csv`, what is neither a text nor a number is JSON, what is not there and empty `metadata` is an empty cell, and a cell that a spreadsheet would take for a formula (it begins with =, +, -, @, a tab or a line break) has a ' before it; `jsonl` has everything as it is.",
     scope: 'networks:read',
     params: batchParams,
     query: z.strictObject({ format: z.enum(['csv', 'jsonl']).default('jsonl') }),

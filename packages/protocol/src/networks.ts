@@ -729,6 +729,23 @@ export const networkEndpoints = {
     status: 200,
     response: page(invoked),
   }),
+  run: endpoint({
+    method: 'GET',
+    path: `${base}/{network}/runs/{runId}`,
+    tag: 'networks',
+    summary: 'One of its runs, as the invocation answers it',
+    description:
+      'With `waitMs` the answer comes when the run has ended, or after so long as it is then. `GET /v1/runs/{runId}` has the steps and calls.',
+    scope: 'networks:read',
+    params: z.object({ network: networkRef, runId: id }),
+    query: z.strictObject({
+      waitMs: inAddress(wholeNumber.nonnegative().max(50_000))
+        .describe('How long to wait for its end.')
+        .prefault(0),
+    }),
+    status: 200,
+    response: invoked,
+  }),
   check: endpoint({
     method: 'POST',
     path: `${base}/{network}/check`,

@@ -14,7 +14,13 @@ export {
   type PendingCall,
   type SpaceState,
 } from './followed-space.ts';
-export { type Invocation, InvocationFailedError, type InvokeOptions, Network } from './network.ts';
+export {
+  type Invocation,
+  InvocationFailedError,
+  type InvokeOptions,
+  Network,
+  type Responded,
+} from './network.ts';
 export { Run } from './run.ts';
 export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';

@@ -1,7 +1,11 @@
 import { type BodyInputOf, type QueryInputOf, type ResultOf, runEndpoints } from '@troupe/protocol';
+import { insist } from './insist.ts';
+import { type ServeToolsOptions, type ToolHandler, ToolServer } from './serve-tools.ts';
 import { Session } from './session.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
 import type { RequestOptions, Transport } from './transport.ts';
+
+const ENDS: readonly string[] = ['completed', 'failed', 'canceled'];
 
 /** One run, such as a fork: to look at it, to compare it with another, to go on from it. */
 export class Run {
@@ -48,6 +52,33 @@ export class Run {
     const input = { params: this.#params, body };
     const { agentId, id } = await this.#transport.call(runEndpoints.continue, input, options);
     return new Session(this.#transport, agentId, id);
+  }
+
+  /**
+   * Executes the calls of client tools of this run and of the tasks that follow from it, such as those of a network, until the run has ended or
+   * `signal` is aborted: `troupe.run(id).serveTools({ pick_file: async (args) => … })`. Calls of tools that are not named here are
+   * left to others.
+   */
+  async serveTools(handlers: Record<string, ToolHandler>, options: ServeToolsOptions = {}): Promise<void> {
+    const hasEnded = async (signal?: AbortSignal) =>
+      ENDS.includes((await this.get(signal ? { signal } : {})).status);
+    if (await hasEnded(options.signal)) return;
+    await new ToolServer(
+      {
+        transport: this.#transport,
+        of: { runId: this.id },
+        // From its beginning: there it is told which tasks it has given.
+        stream: (more) => this.stream(more),
+        run: {
+          hasEnded,
+          serveTask: async (runId, signal) => {
+            const task = new Run(this.#transport, runId);
+            await insist(() => task.serveTools(handlers, { signal }), signal);
+          },
+        },
+      },
+      handlers,
+    ).serve(options);
   }
 
   /** Of its thread; with `of: 'run'` only what it was asked and what it said. */

@@ -32,15 +32,22 @@ export interface ServeToolsOptions {
 
 interface Place {
   transport: Transport;
-  sessionId: string;
+  /** Whose calls. */
+  of: { sessionId: string } | { runId: string };
   stream(options: StreamOptions): AsyncGenerator<StreamItem>;
+  /** Of a run: its tasks are served too, and it ends when the run has. */
+  run?: {
+    hasEnded(signal: AbortSignal): Promise<boolean>;
+    serveTask(runId: string, signal: AbortSignal): Promise<void>;
+  };
 }
 
 const TYPES = ['tool.waiting', 'tool.completed', 'tool.failed'];
+const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_CODE = 100;
 
-/** Executes the calls of one session that wait for a client, each once, as long as it goes on. */
+/** Executes the calls of one session, or of one run, that wait for a client, each once, as long as it goes on. */
 export class ToolServer {
   readonly #place: Place;
   readonly #handlers: Record<string, ToolHandler>;
@@ -55,15 +62,18 @@ export class ToolServer {
     this.#handlers = handlers;
   }
 
-  /** Until the signal is aborted. Throws where trying again cannot help: the session is gone, the key does not hold. */
+  /** Until the signal is aborted, or the run has ended. Throws where trying again cannot help: the session is gone, the key does not hold. */
   async serve({ signal, ...client }: ServeToolsOptions): Promise<void> {
     signal?.throwIfAborted();
     const end = () => this.#end.abort(signal!.reason);
     signal?.addEventListener('abort', end, { once: true });
     if (client.clientKey !== undefined) this.#register({ ...client, clientKey: client.clientKey });
     try {
-      for await (const item of this.#place.stream({ types: TYPES, signal: this.#end.signal }))
+      const types = this.#place.run ? [...TYPES, ...ENDS] : TYPES;
+      for await (const item of this.#place.stream({ types, signal: this.#end.signal })) {
         this.#hear(item);
+        if (await this.#isEnd(item)) return;
+      }
     } catch (error) {
       if (!signal?.aborted) throw this.#end.signal.aborted ? this.#end.signal.reason : error;
     } finally {
@@ -90,9 +100,24 @@ export class ToolServer {
     if (item.kind === 'connected') void this.#look();
     if (item.kind !== 'event') return;
     const { type, runId, data } = item.event;
+    if (ENDS.includes(type)) return;
     const key = keyOf({ runId: runId!, callId: String(data.id) });
     if (type !== 'tool.waiting') this.#begun.get(key)?.abort();
+    else if (data.waitsFor === 'task' && typeof data.runId === 'string') this.#serveTask(data.runId);
     else if (data.waitsFor === 'client' && !this.#begun.has(key)) void this.#look();
+  }
+
+  /** The end of an earlier try of the run, which was taken up again, is none. */
+  async #isEnd(item: StreamItem): Promise<boolean> {
+    const { run } = this.#place;
+    if (!run || item.kind !== 'event' || !ENDS.includes(item.event.type)) return false;
+    return this.#insist(() => run.hasEnded(this.#end.signal));
+  }
+
+  /** Beside the others, until it has ended: its calls stand with it, not with the run that gave it. */
+  #serveTask(runId: string): void {
+    const { signal } = this.#end;
+    this.#place.run?.serveTask(runId, signal).catch((error) => this.#end.abort(error));
   }
 
   /** One look at a time; what happens meanwhile is seen by the next one. */
@@ -123,7 +148,7 @@ export class ToolServer {
   async #waiting(): Promise<WaitingCall[]> {
     const found: WaitingCall[] = [];
     for (let cursor: string | undefined | null; cursor !== null; ) {
-      const query = { waitsFor: 'client' as const, sessionId: this.#place.sessionId, limit: 200 };
+      const query = { waitsFor: 'client' as const, ...this.#place.of, limit: 200 };
       const page: { data: WaitingCall[]; nextCursor: string | null } = await this.#insist(() =>
         this.#place.transport.call(
           inboxEndpoints.list,

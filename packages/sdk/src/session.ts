@@ -185,7 +185,7 @@ export class Session {
   async serveTools(handlers: Record<string, ToolHandler>, options: ServeToolsOptions = {}): Promise<void> {
     const { lastSequence } = await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, options);
     const stream = (more: StreamOptions) => this.stream({ after: lastSequence, ...more });
-    const place = { transport: this.#transport, sessionId: this.id, stream };
+    const place = { transport: this.#transport, of: { sessionId: this.id }, stream };
     await new ToolServer(place, handlers).serve(options);
   }
 

@@ -4,6 +4,7 @@ import type {
   Delta,
   Event,
   Invoked,
+  Json,
   networkEndpoints,
   runEndpoints,
   sessionEndpoints,
@@ -22,7 +23,13 @@ export type StreamItem =
   | { kind: 'typing'; typing: Typing };
 
 /** What an invocation brings: the same, and as the last of it how its run ended. */
-export type InvocationItem = StreamItem | { kind: 'invoked'; invoked: Invoked };
+export type InvocationItem<Response = Json> =
+  | StreamItem
+  | {
+      kind: 'invoked';
+      /** `response` is null where it ended without one. */
+      invoked: Omit<Invoked, 'response'> & { response: Response | null };
+    };
 
 export interface StreamOptions {
   /** Everything after this sequence. Default: 0, from the beginning. */

@@ -43,6 +43,10 @@ export type InputOf<E extends Endpoint> = Given<'params', ParamsInputOf<E>> &
 
 /** Whoever is asked to wait longer than this is told so instead. */
 const LONGEST_PAUSE_MS = 30_000;
+/** A process that died holds the key of its request for up to a minute; until then the answer is that it is under way. */
+const LONGEST_UNDER_WAY_MS = 75_000;
+/** Between two looks whether it still is. */
+const UNDER_WAY_PAUSE_MS = 5_000;
 
 type Input = { params?: unknown; query?: unknown; body?: unknown };
 type Sending = RequestOptions & { accept?: string; headers?: Record<string, string>; stream?: true };
@@ -101,10 +105,22 @@ export class Transport {
     const idempotencyKey = endpoint.method === 'POST' ? (options.idempotencyKey ?? newId()) : undefined;
     const sending = { ...options, ...(idempotencyKey ? { idempotencyKey } : {}) };
     const retries = this.#options.retries ?? 3;
+    let underWaySince: number | null = null;
+    let looks = 0;
     for (let attempt = 0; ; attempt++) {
       try {
         return await send(sending);
       } catch (error) {
+        if (isUnderWay(error) && retries > 0) {
+          // No failure, so none of the tries: our own first one is being carried out, or was and left its key behind.
+          attempt--;
+          underWaySince ??= performance.now();
+          const wait = Math.max(error.retryAfterMs ?? 0, Math.min(pauseBefore(looks++), UNDER_WAY_PAUSE_MS));
+          if (options.signal?.aborted || performance.now() - underWaySince + wait > LONGEST_UNDER_WAY_MS)
+            throw error;
+          await pause(wait, options.signal);
+          continue;
+        }
         if (attempt >= retries || options.signal?.aborted || !isWorthAnotherTry(error)) throw error;
         await pause(pauseBefore(attempt, error), options.signal);
       }
@@ -203,8 +219,11 @@ function nothingOfOurs(baseUrl: string): never {
 function isWorthAnotherTry(error: unknown): boolean {
   if (error instanceof ConnectionError || error instanceof TimeoutError) return true;
   if (!(error instanceof ApiError) || (error.retryAfterMs ?? 0) > LONGEST_PAUSE_MS) return false;
-  // Our own first try is still being carried out; its answer can be had in a moment.
-  return error.status === 429 || error.status >= 500 || error.code === 'request_under_way';
+  return error.status === 429 || error.status >= 500;
+}
+
+function isUnderWay(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'request_under_way';
 }
 
 /** Longer with every try, never the same for two, and no less than what the server asks for. */

@@ -64,6 +64,58 @@ it('runs a network: in the background, waiting, and as a stream that ends with t
   await expect(troupe.network('nobody').invokeAndWait('x')).rejects.toMatchObject({ status: 404 });
 });
 
+it('waits for a run that was begun before, as often as asked, also where the server is away for a moment', async () => {
+  let go = () => {};
+  hold = new Promise((resolve) => {
+    go = resolve;
+  });
+  const begun = await network.invoke('hold');
+  await expect(network.wait(begun.id, { timeoutMs: 200 })).rejects.toThrow(
+    new RegExp(`${begun.id} did not end within 200 ms`),
+  );
+  const enough = new AbortController();
+  const left = network.wait(begun.id, { signal: enough.signal });
+  enough.abort(new Error('enough'));
+  await expect(left).rejects.toThrow('enough');
+  let asked = 0;
+  const away = new Troupe({
+    baseUrl: server.url,
+    retries: 0,
+    fetch: (async (url: string, init: RequestInit) => {
+      if (asked++ === 0) throw new TypeError('away');
+      return fetch(url, init);
+    }) as typeof fetch,
+  });
+  const waiting = away.network('help desk').wait<{ message: string }>(begun.id);
+  await until('it is asked again', () => asked === 2);
+  go();
+  const done = await waiting;
+  expect(done.response.message).toBe('You said hold');
+  expect(done).toMatchObject({ id: begun.id, status: 'completed', agent: 'front' });
+  // Where it has ended, at once.
+  expect(await network.wait(begun.id)).toEqual(done);
+  const typed = await network.invokeAndWait<{ message: string }>('hello');
+  expect(typed.response.message).toBe('You said hello');
+  const failing = await network.invoke('fail');
+  await expect(network.wait(failing.id)).rejects.toMatchObject({
+    name: 'InvocationFailedError',
+    code: 'too_many_refusals',
+  });
+  const agents = [{ key: 'front', allowRespond: true }];
+  const other = await troupe.networks.create({ body: { name: 'Other', agents } });
+  for (const ref of [other.id, 'nobody'])
+    await expect(troupe.network(ref).wait(begun.id)).rejects.toMatchObject({ status: 404 });
+  await expect(network.wait(other.id)).rejects.toMatchObject({ status: 404 });
+  // A network that is gone: its runs are not.
+  await troupe.networks.publish({ params: { network: other.id } });
+  const last = await troupe.network(other.id).invoke('bye');
+  await troupe.networks.remove({ params: { network: other.id } });
+  expect(await troupe.network(other.id).wait(last.id)).toMatchObject({
+    response: { message: 'You said bye' },
+  });
+  hold = null;
+});
+
 it('a stream whose connection breaks goes on with the same run, every event once', async () => {
   let go = () => {};
   hold = new Promise((resolve) => {

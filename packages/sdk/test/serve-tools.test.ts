@@ -288,6 +288,65 @@ it('a connection that breaks costs nothing, and a call is executed once all the 
   await proxy.close();
 });
 
+it('calls of a run of a network and of its tasks, until it has ended', async () => {
+  const tool = (key: string) => ({ key });
+  const body = {
+    name: 'Desk',
+    tools: [tool('locate'), tool('pick')],
+    agents: [
+      { key: 'front', isDefault: true, allowRespond: true, allowTaskGroup: true, tools: ['locate'] },
+      { key: 'helper', tools: ['locate', 'pick'] },
+    ].map((agent) => ({ ...agent, prompt: 'Do it.', routes: agent.key === 'front' ? ['helper'] : [] })),
+  };
+  const { id } = await troupe.networks.create({ body });
+  await troupe.networks.publish({ params: { network: id } });
+  const network = troupe.network('desk');
+  const respond = (payload: object) => [call('respond', 'end', { payload })];
+  const task = JSON.stringify([[call('pick', 'c'), call('locate', 'd', { n: 2 })], respond({ done: true })]);
+  const steps = [
+    [call('locate', 'a', { n: 1 }), call('delegate_to_agent', 'b', { agent: 'helper', assignment: task })],
+    [call('locate', 'e', { n: 3 })],
+    respond({ well: true }),
+  ];
+  const begun = await network.invoke(JSON.stringify(steps));
+  const run = troupe.run(begun.id);
+  await until('calls wait', async () => {
+    const { data } = await troupe.inbox.list({ query: { waitsFor: 'client' } });
+    return data.length === 3;
+  });
+  const executed: string[] = [];
+  const handlers: Record<string, ToolHandler> = {
+    locate: (args, { callId }) => {
+      executed.push(callId);
+      return args;
+    },
+    pick: (_, { callId, runId }) => {
+      executed.push(callId);
+      expect(runId).not.toBe(begun.id);
+      return { file: 'x' };
+    },
+  };
+  await run.serveTools(handlers);
+  expect(await network.wait(begun.id)).toMatchObject({ response: { well: true } });
+  expect(executed.sort()).toEqual(['a', 'c', 'd', 'e']);
+  expect(await callsOf(begun.id)).toMatchObject({
+    a: { status: 'completed', output: { n: 1 } },
+    b: { status: 'completed' },
+    e: { status: 'completed', output: { n: 3 } },
+  });
+  // One that has ended has nothing to be served; the end of serving is not that of the run.
+  await run.serveTools(handlers);
+  const next = await network.invoke(JSON.stringify([[call('locate', 'x')], respond({})]));
+  const stop = new AbortController();
+  const locate: ToolHandler = (_, { signal }) => {
+    stop.abort();
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+  };
+  await troupe.run(next.id).serveTools({ locate }, { signal: stop.signal });
+  expect(await troupe.run(next.id).get()).toMatchObject({ status: 'waiting_tool' });
+  await troupe.run(next.id).cancel();
+});
+
 it('a session that is not there, or a key that does not hold, ends it', async () => {
   const nowhere = troupe.session(agentId, '00000000-0000-4000-8000-000000000000');
   await expect(nowhere.serveTools({})).rejects.toMatchObject({ status: 404 });

@@ -1,5 +1,5 @@
 import { openServer, type TestServer, until } from '@troupe/testing';
-import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
 import {
   ApiError,
   ConflictError,
@@ -89,6 +89,48 @@ it('asks again while its own first try is still under way', async () => {
   const troupe = await behind([(way) => way.answer(409, { 'retry-after': '0' }, underWay), pass]);
   await troupe.agents.create({ body: { name: 'Slow' } });
   expect(proxy.seen).toHaveLength(2);
+});
+
+it('a key that a process which died has left behind is waited for, and not for ever', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    const problem = JSON.stringify({ status: 409, code: 'request_under_way', detail: 'Wait.' });
+    const underWay = () => new Response(problem, { status: 409, headers: { 'retry-after': '1' } });
+    const made = () => Response.json({ name: 'Late' }, { status: 201 });
+    /** What comes of a POST where the key is free after so long; every request with its time and its key. */
+    const tried = async (freeAfterMs: number, options: TroupeOptions = {}) => {
+      const began = performance.now();
+      const seen: { at: number; key: string | null }[] = [];
+      const troupe = new Troupe({
+        ...options,
+        fetch: (async (_: string, { headers }: RequestInit) => {
+          const at = performance.now() - began;
+          seen.push({ at, key: new Headers(headers).get('idempotency-key') });
+          // The first answer is lost with its process; another failure in between is one of the tries, this is none.
+          if (seen.length === 1 || seen.length === 4) throw new TypeError('gone');
+          return at < freeAfterMs ? underWay() : made();
+        }) as typeof fetch,
+      });
+      const answer = troupe.agents.create({ body: { name: 'Late' } }).then(
+        ({ name }) => name,
+        (error) => error.code,
+      );
+      await vi.advanceTimersByTimeAsync(120_000);
+      return { answer: await answer, seen };
+    };
+    const { answer, seen } = await tried(60_000);
+    expect(answer).toBe('Late');
+    expect(new Set(seen.map(({ key }) => key)).size).toBe(1);
+    const pauses = seen.slice(2).map(({ at }, before) => at - seen[before + 1]!.at);
+    expect(pauses.filter((ms, which) => ms < 1_000 && which !== 2)).toEqual([]);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(5_000);
+    const never = await tried(Number.POSITIVE_INFINITY);
+    expect(never.answer).toBe('request_under_way');
+    expect(never.seen.at(-1)!.at).toBeGreaterThan(65_000);
+    expect(never.seen.at(-1)!.at).toBeLessThan(77_000);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it.each([400, 401, 403, 404, 405, 409, 413, 415, 422])('%i is never sent again', async (status) => {

@@ -61,6 +61,7 @@ const OPTIONS = {
   wait: { type: 'boolean' },
   stream: { type: 'boolean' },
   background: { type: 'boolean' },
+  delegated: { type: 'boolean' },
   iterations: { type: 'string' },
   concurrency: { type: 'string' },
   failed: { type: 'boolean' },

@@ -62,13 +62,14 @@ export const USAGE = `Usage: troupe <command>
            apply <file> [--yes]            YAML or JSON: shows what differs, asks, and makes it what the file says
            validate <network>              publish <network> [--notes <why>]
            versions <network>              diff <network> <from> <to>        rollback <network> <version>
-           archive | unarchive <network>
+           archive | unarchive <network>   copy <network> <name>           a new draft with the same in it
            export <network> [version]      a version as a file             import <file> [--name <name>]
            invoke <network> <input> | --file <file> [--agent <key>] [--stream | --background]
                 [--system <name>=<value>]…   what no agent gives; <name>=@<file> and <name>=env:<variable> show no value
                 [--system-file <json>] [--network-version <number>]
-           check <network> <agent> <instruction>   what one decision would be told; JSON
-           prompt <network> [input] [--agent <key>]         runs <network>
+           check <network> <agent> <instruction> [--delegated]   what one decision would be told; JSON
+           prompt <network> [input] [--agent <key>] [--delegated]   what an agent would be told; the option: in a task
+           runs <network>                  newest first
   batches create <network> <file> [--format csv | jsonl] [--iterations <number>] [--concurrency <number>]
                 [--name <name>] [--agent <key>] [--network-version <number>] [--system …]… [--system-file <json>]
           list <network>    get <batch>                  watch <batch>, until it has ended
@@ -84,7 +85,7 @@ export const USAGE = `Usage: troupe <command>
          revoke <key>
   secrets list              set <name>, its value from stdin        delete <name>
   tools  list               get <tool>                   create <file>
-         apply <file or folder>            makes tools, or makes them what the files say
+         apply <file or folder>            makes tools, or makes them what the files say; JSON or YAML
          register <module>                 the same for functions of yours; workers need --tools <module>
          try <tool> [json]                 executes it alone; it takes effect
          test <tool> [json]                whether calls would reach what executes them; with JSON, it is called
@@ -217,6 +218,7 @@ const SHAPES: Record<string, Shape> = {
   'networks graph': { words: '<network>', options: ASKING },
   'networks definition': { words: '<network>', options: ASKING },
   'networks apply': { words: '<file>', options: ['yes', ...ASKING] },
+  'networks copy': { words: '<network> <name>', options: ASKING },
   'networks delete': { words: '<network>', options: ASKING },
   'networks validate': { words: '<network>', options: ASKING },
   'networks publish': { words: '<network>', options: ['notes', ...ASKING] },
@@ -231,10 +233,13 @@ const SHAPES: Record<string, Shape> = {
     words: '<network> [input]',
     options: ['file', 'agent', 'wait', 'stream', 'background', ...GIVEN, ...ASKING],
   },
-  'networks check': { words: '<network> <agent> <instruction>', options: [...GIVEN, ...ASKING] },
+  'networks check': {
+    words: '<network> <agent> <instruction>',
+    options: ['delegated', ...GIVEN, ...ASKING],
+  },
   'networks prompt': {
     words: '<network> [input]',
-    options: ['file', 'agent', 'network-version', ...ASKING],
+    options: ['file', 'agent', 'network-version', 'delegated', ...ASKING],
   },
   'networks runs': { words: '<network>', options: ['limit', ...ASKING] },
   'batches create': {

@@ -134,6 +134,15 @@ it('asks what a network would do', async () => {
   for (const wrong of ['nothing', '{"type": "WHAT"}']) expect((await check(wrong)).code).toBe(2);
   expect((await told(['networks', 'prompt', 'desk', 'hello'])).out).toMatch(/^agent: front[\s\S]+respond/);
   expect(await parsed('networks', 'prompt', 'desk')).toMatchObject({ agent: 'front' });
+  // In a task it is answered with TASK_RESPOND, and the agent is told so.
+  const answer = '{"type": "TASK_RESPOND", "payload": {"message": "x"}}';
+  expect(await check(answer)).toMatchObject({ code: 1, out: expect.stringContaining('not_a_task') });
+  expect(await told(['networks', 'check', 'desk', 'front', answer, '--delegated'])).toMatchObject({
+    code: 0,
+    out: 'ok\n',
+  });
+  const { system } = await parsed('networks', 'prompt', 'desk', 'hello');
+  expect((await parsed('networks', 'prompt', 'desk', 'hello', '--delegated')).system).not.toBe(system);
 });
 
 it('runs a batch of a file: watched, listed, its results as a file, resumed and deleted', async () => {

@@ -102,6 +102,12 @@ it('lists, shows, draws and deletes; says what is wrong with a file', async () =
   expect((await told(['networks'])).out).toMatch(/Help desk +draft +- +2 +0/);
   expect(await parsed('networks', 'get', 'HELP DESK')).toMatchObject({ name: 'Help desk', agentCount: 2 });
   expect((await told(['networks', 'graph', 'help desk'])).out).toMatch(/front \(default\) +no +- +writer\n/);
+  expect(await parsed('networks', 'copy', 'help desk', 'Second desk')).toMatchObject({
+    ...{ name: 'Second desk', status: 'draft', agentCount: 2 },
+  });
+  expect((await told(['networks', 'copy', 'help desk', 'second DESK'])).code).toBe(1);
+  expect((await told(['networks', 'copy', 'help desk'])).code).toBe(2);
+  await told(['networks', 'delete', 'second desk']);
   expect(await told(['networks', 'delete', 'help desk'])).toMatchObject({
     code: 0,
     out: 'Help desk is deleted\n',

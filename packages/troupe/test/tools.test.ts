@@ -74,6 +74,15 @@ it('applies a folder, again and again, in every way of writing it', async () => 
   file('tools/b.json', { name: 'b', kind: 'client' });
   expect(await done()).toEqual(['unchanged', 'changed']);
   expect(await parsed('tools', 'get', 'b')).toMatchObject({ version: 2, description: '' });
+  file('tools/c.yaml', 'name: c\nkind: static\noutput: { hello: [world] }\n');
+  file('tools/d.yml', '# written otherwise\n{ name: d, kind: client }');
+  expect(await done()).toEqual(['unchanged', 'unchanged', 'created', 'created']);
+  expect(await done()).toEqual(['unchanged', 'unchanged', 'unchanged', 'unchanged']);
+  expect(await parsed('tools', 'get', 'c')).toMatchObject({ kind: 'static', output: { hello: ['world'] } });
+  expect(await told('tools', 'apply', file('list.yaml', '- a'))).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('list.yaml describes no tool'),
+  });
   file('tools/b.json', { name: 'b', kind: 'static' });
   expect(await told('tools', 'apply', folder)).toMatchObject({
     code: 1,
@@ -82,7 +91,7 @@ it('applies a folder, again and again, in every way of writing it', async () => 
   file('tools/b.json', '{');
   expect(await told('tools', 'apply', folder)).toMatchObject({
     code: 1,
-    err: expect.stringContaining('no JSON object'),
+    err: expect.stringMatching(/b\.json: .*no JSON/),
   });
 });
 

@@ -203,14 +203,23 @@ test('every row as often as asked for, each with its result; nothing of it is lo
   expect(csv.headers.get('content-type')).toContain('text/csv');
   expect(csv.headers.get('content-disposition')).toContain('attachment');
   const lines = csv.text.split('\r\n');
-  expect(lines[0]).toBe('row,iteration,attempt,status,response,error_code,error_message,run_id');
-  expect(lines[1]).toBe(`1,1,1,completed,"{""told"":""I am f"",""answer"":""one""}",,,${all[0]!.runId}`);
-  expect(lines[5]).toMatch(/^3,1,1,failed,,too_many_refusals,/);
-  expect(lines[7]).toMatch(/^4,1,1,completed,'=1\+1,,,/);
+  expect(lines[0]).toBe(
+    'row,iteration,attempt,status,input,metadata,response,error_code,error_message,run_id',
+  );
+  expect(lines[1]).toBe(`1,1,1,completed,one,,"{""told"":""I am f"",""answer"":""one""}",,,${all[0]!.runId}`);
+  expect(lines[5]).toMatch(/^3,1,1,failed,[^,]+,,,too_many_refusals,/);
+  expect(lines[7]).toMatch(/^4,1,1,completed,[^,]+,,'=1\+1,,,/);
+  expect(lines[9]).toContain('5,1,1,completed,"{""q"":""five""}","{""a"":1}",');
   expect(lines).toHaveLength(12);
   const jsonl = (await send('GET', `/v1/batches/${made.id}/results`)).text.trim().split('\n');
   expect(jsonl.map((line) => JSON.parse(line).response)[6]).toBe('=1+1');
   expect(jsonl).toHaveLength(10);
+  expect(JSON.parse(jsonl[9]!)).toMatchObject({
+    row: 5,
+    iteration: 2,
+    input: { q: 'five' },
+    metadata: { a: 1 },
+  });
   expect((await ask<{ data: Batch[] }>('GET', '/v1/networks/Desk/batches')).data[0]).toEqual(done);
   // Its runs stand among the others by when it was made: what is newer comes first.
   const newer = await ask<Invoked>('POST', '/v1/networks/Desk/invoke', { input: 'newer' });
@@ -260,7 +269,9 @@ describe('files', () => {
     };
     expect(await given(all[0]!.runId!)).toEqual({ tenant: OWN, region: SHARED });
     expect(await given(all[6]!.runId!)).toEqual({ tenant: SHARED, region: SHARED });
-    expect((await send('GET', `/v1/batches/${id}/results?format=csv`)).text).toContain('3,1,1,bad,,bad_row,');
+    expect((await send('GET', `/v1/batches/${id}/results?format=csv`)).text).toContain(
+      '3,1,1,bad,,,,bad_row,',
+    );
   });
 
   test('a CSV without a column "input": the other columns are the input', async () => {
@@ -391,6 +402,22 @@ test('canceled in the middle: nothing more begins, what is under way is canceled
     return status === 'failed' && endedAt !== failed!.endedAt;
   });
   expect((await items(id))[1]).toMatchObject({ attempt: 2, status: 'failed', runId: failed!.runId });
+});
+
+test('results of long and of many rows: each item once, in its place', async () => {
+  const inputs = ['short', 'x'.repeat(200_000), 'short again'];
+  const { id } = await create({ ...textRows(...inputs), iterations: 70, concurrency: 1 });
+  await ask('POST', `/v1/batches/${id}/cancel`);
+  const { text } = await send('GET', `/v1/batches/${id}/results`);
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ row, iteration }) => `${row}.${iteration}`)).toEqual(
+    inputs.flatMap((_, at) => Array.from({ length: 70 }, (_, before) => `${at + 1}.${before + 1}`)),
+  );
+  expect(lines.every(({ row, input }) => input === inputs[row - 1])).toBe(true);
+  await ended(id);
 });
 
 test('where whoever cancels dies after saying so, the job cancels what is under way', async () => {

@@ -11,6 +11,22 @@ export async function textAt(path: string): Promise<string> {
   });
 }
 
+/** What is in a file of JSON or YAML. */
+export async function documentAt(path: string): Promise<unknown> {
+  const text = await textAt(path);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The server, which knows YAML, takes a while to load: it is not, for JSON.
+    const { readDocument } = await import('@troupe/server');
+    try {
+      return readDocument(text);
+    } catch (error) {
+      throw new CommandError('file_unreadable', `${path}: ${(error as Error).message}`);
+    }
+  }
+}
+
 /** What is asked: in words, or in a file, where an object is one. */
 export async function inputOf({
   words,

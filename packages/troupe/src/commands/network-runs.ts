@@ -30,6 +30,7 @@ export const networkRuns: Record<string, Command> = {
     const verdict = await troupe.network(words[0]!).check({
       agent: words[1]!,
       instruction: instructionIn(words[2]!),
+      delegated: options.delegated ?? false,
       systemParams: await systemParamsOf(given),
       ...(version === undefined ? {} : { version }),
     });
@@ -42,7 +43,9 @@ export const networkRuns: Record<string, Command> = {
   },
   async prompt(given) {
     const { troupe, terminal, options, words } = given;
-    const told = await troupe.network(words[0]!).prompt({ input: await inputOf(given), ...whereOf(given) });
+    const delegated = options.delegated ?? false;
+    const asked = { input: await inputOf(given), delegated, ...whereOf(given) };
+    const told = await troupe.network(words[0]!).prompt(asked);
     if (options.json) return terminal.out(json(told));
     terminal.out(plain(`agent: ${told.agent}\n\n${told.system}\n`));
     for (const message of told.messages) terminal.out(plain(`\n${JSON.stringify(message)}\n`));

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { Change, NetworkDefinition } from '@troupe/protocol';
 import type { Troupe } from '@troupe/sdk';
 import { CommandError } from '../failure.ts';
 import { changed, json, MORE, plain, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import type { Command, Surroundings } from './command.ts';
+import { documentAt } from './given-files.ts';
 import { show } from './show.ts';
 
 type Definition = NonNullable<Parameters<Troupe['networks']['apply']>[0]>['body'];
@@ -61,6 +61,10 @@ export const networks: Record<string, Command> = {
     );
     return 0;
   },
+  async copy(given) {
+    const body = { name: given.words[1]! };
+    show(given, await given.troupe.networks.copy({ ...named(given), body }));
+  },
   async delete(given) {
     const network = await given.troupe.networks.get(named(given));
     await given.troupe.networks.remove({ params: { network: network.id } });
@@ -85,11 +89,7 @@ async function isWanted({ terminal }: Surroundings, what: string, name: string):
 }
 
 async function readDefinition(path: string): Promise<{ name: string; body: Definition }> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
-    throw new CommandError('file_unreadable', `${path} cannot be read: ${problem}.`);
-  });
-  const found = (await documentIn(path, text)) as Partial<NetworkDefinition> | null;
+  const found = (await documentAt(path)) as Partial<NetworkDefinition> | null;
   if (
     found === null ||
     typeof found !== 'object' ||
@@ -98,18 +98,4 @@ async function readDefinition(path: string): Promise<{ name: string; body: Defin
   )
     throw new CommandError('file_unreadable', `${path} describes no network: it has no name.`);
   return { name: found.name.trim(), body: found as Definition };
-}
-
-async function documentIn(path: string, text: string): Promise<unknown> {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The server, which knows YAML, takes a while to load: it is not, for JSON.
-    const { readDocument } = await import('@troupe/server');
-    try {
-      return readDocument(text);
-    } catch (error) {
-      throw new CommandError('file_unreadable', `${path}: ${(error as Error).message}`);
-    }
-  }
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newTool, type Tool } from '@troupe/protocol';
 import { type Troupe, TroupeClientError } from '@troupe/sdk';
@@ -7,6 +7,7 @@ import { limitOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { ID } from './find-agent.ts';
+import { documentAt } from './given-files.ts';
 
 type NewTool = NonNullable<Parameters<Troupe['tools']['create']>[0]>['body'];
 type ToolPatch = NonNullable<NonNullable<Parameters<Troupe['tools']['update']>[0]>['body']>;
@@ -124,19 +125,15 @@ async function find({ troupe, words }: Surroundings): Promise<Tool> {
 async function filesIn(path: string): Promise<string[]> {
   const found = await stat(path).catch(() => null);
   if (!found?.isDirectory()) return [path];
-  const files = (await readdir(path)).filter((name) => name.endsWith('.json')).sort();
-  if (files.length === 0) throw new TroupeClientError(`${path} has no .json files.`);
+  const files = (await readdir(path)).filter((name) => /\.(json|ya?ml)$/.test(name)).sort();
+  if (files.length === 0) throw new TroupeClientError(`${path} has no .json, .yaml or .yml files.`);
   return files.map((name) => join(path, name));
 }
 
 async function readDefinition(path: string): Promise<{ path: string; definition: NewTool }> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    const problem = error.code === 'ENOENT' ? 'there is no such file' : error.message;
-    throw new TroupeClientError(`${path} cannot be read: ${problem}.`);
-  });
-  const definition = jsonIn(text);
+  const definition = await documentAt(path);
   if (definition === null || typeof definition !== 'object' || Array.isArray(definition))
-    throw new TroupeClientError(`${path} is no JSON object.`);
+    throw new TroupeClientError(`${path} describes no tool: it is no object in JSON or YAML.`);
   return { path, definition: definition as NewTool };
 }
 

@@ -8,6 +8,6 @@
 export { checkInstruction, promptOf } from './ask.ts';
 export * from './batches/index.ts';
 export { createNetworksDoor } from './door.ts';
-export { getNetworkRun, invokeNetwork, listNetworkRuns } from './invoke.ts';
+export { getNetworkRun, invokeNetwork, listNetworkRuns, waitForNetworkRun } from './invoke.ts';
 export { sealedName } from './start-item.ts';
 export { delegateTask, networkTask } from './tasks.ts';

@@ -81,6 +81,21 @@ export async function getNetworkRun(
   return found;
 }
 
+/** Of this network; where that is gone, its id still leads to its runs. `waitMs`: once it has ended, or so late as it is then. */
+export async function waitForNetworkRun(
+  { db, kernel }: Omit<Parts, 'sealer'>,
+  project: string,
+  ref: string,
+  { run, waitMs }: { run: string; waitMs: number },
+): Promise<store.NetworkRunRecord> {
+  const network = await store.findNetworkToRun(db, project, ref);
+  const found = await getNetworkRun(db, project, run);
+  if (found.network.id !== (network?.id ?? ref.toLowerCase())) throw notFound('run');
+  if (waitMs === 0) return found;
+  await endOf(kernel, run, waitMs);
+  return getNetworkRun(db, project, run);
+}
+
 export async function listNetworkRuns(
   { db }: Pick<Parts, 'db'>,
   project: string,

@@ -7,6 +7,7 @@ import {
   invokeNetwork,
   listNetworkRuns,
   promptOf,
+  waitForNetworkRun,
 } from '../../doors/networks/index.ts';
 import { findRunLog } from '../../store/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
@@ -48,6 +49,10 @@ export function networkRunRoutes(endpoints: Endpoints): void {
       limit,
       presentNetworkRun,
     );
+  });
+  endpoints.serve(networkEndpoints.run, async ({ services, caller, params, query }) => {
+    const asked = { run: params.runId, waitMs: query.waitMs };
+    return presentNetworkRun(await waitForNetworkRun(services, caller.project, params.network, asked));
   });
   endpoints.serve(networkEndpoints.check, ({ services, caller, params, body }) =>
     checkInstruction(services.db, caller.project, params.network, body),
