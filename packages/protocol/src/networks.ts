@@ -141,15 +141,27 @@ export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
   };
 }
 
-const agentId = z.uuid({ error: 'must be the id of an agent; `troupe agents list` shows them' });
-const modelId = z.uuid({ error: 'must be the id of a model; `troupe models list` shows them' });
+// A name where it is written, so that a document can be kept in a file and applied elsewhere; it is stored as the id.
+const agentId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe(
+    'An agent of the project, by id or name, whose prompt and model it has, where it has none of its own.',
+  );
+const modelId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .describe(
+    'A model by its id, as `provider/model` with the name of the provider, or as what the provider calls it where one provider has such a model.',
+  );
 
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
-  agentId: agentId
-    .nullable()
-    .describe('An agent of the project whose prompt and model it has, where it has none of its own.')
-    .default(null),
+  agentId: agentId.nullable().default(null),
   displayName: z.string().max(200).nullable().default(null),
   description: z
     .string()
@@ -203,7 +215,12 @@ export const network = z.object({
 });
 export type Network = z.infer<typeof network>;
 
-export const networkAgent = z.object({ ...networkAgentDefinition.shape, networkId: id });
+export const networkAgent = z.object({
+  ...networkAgentDefinition.shape,
+  agentId: id.nullable(),
+  modelId: id.nullable(),
+  networkId: id,
+});
 export type NetworkAgent = z.infer<typeof networkAgent>;
 export const networkTool = z.object({
   ...networkToolDefinition.shape,
@@ -451,8 +468,11 @@ export const networkEndpoints = {
     path: `${base}/{network}/definition`,
     tag: 'networks',
     summary: 'The whole network as one document, as it is edited',
+    description:
+      'With `names` it has the names of agents and models in the place of their ids, and can be applied where the same names are there.',
     scope: 'networks:read',
     params: networkParams,
+    query: z.strictObject({ names: z.enum(['true', 'false']).default('false') }),
     status: 200,
     response: networkDefinition,
   }),

@@ -20,6 +20,7 @@ import { addNetwork, changingNetworks } from './change.ts';
 import { checkDefinition } from './check.ts';
 import { fold } from './compile.ts';
 import { checkFile } from './file.ts';
+import { looksLikeId } from './names.ts';
 import { presentNetwork } from './present.ts';
 
 /** A new draft of a file that nobody changed. Tools are those of the same names here; they must be there. */
@@ -73,7 +74,7 @@ interface Unfit {
 
 /**
  * Ids mean nothing in another project. What an agent of that project lent is in the snapshot; a model is looked for by the name that
- * its provider has for it, and not replaced by another where it is missing.
+ * its provider has for it, and not replaced by another where it is missing. Names are for the check, as in any document.
  */
 async function atHome(
   transaction: Transaction,
@@ -90,14 +91,14 @@ async function atHome(
   ]);
   const byName = new Map(called.toReversed().map(({ id, model_id }) => [model_id, id]));
   const agents = definition.agents.map((agent, index) => {
-    const lent = agent.agentId !== null && !lenders.has(agent.agentId.toLowerCase());
+    const lent = looksLikeId(agent.agentId) && !lenders.has(agent.agentId.toLowerCase());
     const modelId =
-      agent.modelId === null || models.has(agent.modelId.toLowerCase())
+      !looksLikeId(agent.modelId) || models.has(agent.modelId.toLowerCase())
         ? agent.modelId
         : byName.get(calledSo(agent.key));
     if (modelId === undefined)
       throw modelNotFound(
-        calledSo(agent.key) || agent.modelId!,
+        calledSo(agent.key) || agent.modelId || '',
         'The project has no model',
         `definition.agents.${index}.modelId`,
       );
@@ -113,5 +114,12 @@ async function atHome(
 }
 
 function idsIn(agents: NetworkDefinition['agents'], field: 'agentId' | 'modelId'): string[] {
-  return [...new Set(agents.map((agent) => agent[field]?.toLowerCase()).filter((id) => id !== undefined))];
+  return [
+    ...new Set(
+      agents
+        .map((agent) => agent[field])
+        .filter(looksLikeId)
+        .map((id) => id.toLowerCase()),
+    ),
+  ];
 }

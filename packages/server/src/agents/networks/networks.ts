@@ -18,6 +18,7 @@ import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork
 import { changesBetween } from './changes.ts';
 import { checkDefinition } from './check.ts';
 import { definitionOf } from './definition.ts';
+import { withNames } from './names.ts';
 import { presentAgents, presentNetwork, presentTools } from './present.ts';
 
 export async function createNetwork(
@@ -92,8 +93,10 @@ export async function getDefinition(
   db: Database,
   project: string,
   idOrName: string,
+  { names = false }: { names?: boolean } = {},
 ): Promise<NetworkDefinition> {
-  return definitionOf(await wholeNetwork(db, project, idOrName));
+  const definition = definitionOf(await wholeNetwork(db, project, idOrName));
+  return names ? withNames(db.rows, project, definition) : definition;
 }
 
 export interface Applied {
