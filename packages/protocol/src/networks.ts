@@ -327,6 +327,7 @@ const base = '/v1/networks';
 /** A thousand agents with their prompts. */
 const DEFINITION_BYTES = 4_194_304;
 const edits = [
+  'name_invalid',
   'network_archived',
   'key_taken',
   'unknown_key',
@@ -502,7 +503,7 @@ export const networkEndpoints = {
     body: z.strictObject({ name }),
     status: 201,
     response: network,
-    problems: ['name_taken'],
+    problems: ['name_taken', 'name_invalid'],
   }),
   graph: endpoint({
     method: 'GET',
@@ -546,7 +547,7 @@ export const networkEndpoints = {
     method: 'PATCH',
     path: `${base}/{network}/agents/{key}`,
     tag: 'networks',
-    summary: 'Change an agent',
+    summary: 'Change an agent; made the default, it takes the place of the one that was',
     scope: 'networks:write',
     params: agentParams,
     body: agentPatch,

@@ -138,3 +138,64 @@ test('a file that was made by hand may name them, too', async () => {
   await done('POST', '/networks/import', by('cleo'));
   expect((await namesOf('by%20hand')).agents[0]!.agentId).toBe('Cleo');
 });
+
+test('no network is called as an id, or as a step in an address', async () => {
+  const { id } = await done<Network>('POST', '/networks', {
+    name: 'mine',
+    agents: [{ key: 'one', allowRespond: true }],
+  });
+  await done('POST', '/networks/mine/publish', {});
+  const file = await stage.get<object>('/v1/networks/mine/versions/1/export');
+  const before = await done<Network>('GET', '/networks/mine');
+  for (const name of [id, id.toUpperCase(), ' 00000000-0000-0000-0000-000000000000 ', '.', '..']) {
+    const cases = [
+      ['POST', '/networks', { name }],
+      ['PUT', `/networks/${id}/definition`, { name }],
+      ['PUT', `/networks/${id}/definition?dryRun=true`, { name }],
+      ['PATCH', '/networks/mine', { name }],
+      ['POST', '/networks/mine/copy', { name }],
+      ['POST', '/networks/import', { ...file, name }],
+    ] as const;
+    for (const [method, path, body] of cases)
+      expect(await refused(method, path, body), `${method} ${path} ${name}`).toMatchObject({
+        status: 422,
+        code: 'name_invalid',
+        issues: [{ path: 'name' }],
+      });
+  }
+  expect(await done('GET', '/networks/mine')).toEqual(before);
+  const nobody = '0198c0de-0000-7000-8000-000000000000';
+  for (const name of [nobody, nobody.replaceAll('0', '\uFF10')])
+    expect(await refused('PUT', `/networks/${nobody}/definition`, { name })).toMatchObject({
+      code: 'name_invalid',
+    });
+  expect(await refused('PUT', `/networks/${nobody}/definition`, { name: 'x' })).toMatchObject({
+    status: 404,
+  });
+  // One that has such a name from before is edited as any other, and can be given another.
+  const odd = '0198c0de-0000-7000-8000-000000000001';
+  const { id: old } = await done<Network>('POST', '/networks', { name: 'old' });
+  await stage.db.pool.query('update troupe.networks set name = $2 where id = $1', [old, odd]);
+  await done('POST', `/networks/${old}/agents`, { key: 'one' });
+  expect(await done('PATCH', `/networks/${old}`, { name: 'new' })).toMatchObject({ name: 'new' });
+});
+
+test('an agent that is made the default takes the place of the one that was', async () => {
+  const agents = [{ key: 'one', isDefault: true, routes: ['two'] }, { key: 'two' }, { key: 'three' }];
+  await done('POST', '/networks', { name: 'moved', agents });
+  const defaults = async () => {
+    const { agents } = await done<NetworkDefinition>('GET', '/networks/moved/definition');
+    return agents.filter(({ isDefault }) => isDefault).map(({ key }) => key);
+  };
+  const patch = (key: string, body: object) => done('PATCH', `/networks/moved/agents/${key}`, body);
+  expect(await patch('two', { isDefault: true })).toMatchObject({ key: 'two', isDefault: true });
+  expect(await defaults()).toEqual(['two']);
+  await patch('TWO', { isDefault: true });
+  await patch('one', { isDefault: false, prompt: 'x' });
+  expect(await defaults()).toEqual(['two']);
+  await Promise.all(['one', 'two', 'three'].map((key) => patch(key, { isDefault: true })));
+  expect(await defaults()).toHaveLength(1);
+  expect(await refused('POST', '/networks/moved/agents', { key: 'four', isDefault: true })).toMatchObject({
+    code: 'too_many_defaults',
+  });
+});

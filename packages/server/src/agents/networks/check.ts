@@ -9,7 +9,7 @@ import {
   usableModels,
 } from '../../store/index.ts';
 import { brokenOf, paramIssues, schemasOf } from '../tools/params.ts';
-import { type Refuse, withIds } from './names.ts';
+import { looksLikeId, type Refuse, withIds } from './names.ts';
 
 /** Of a document that is all wrong, so much is told. */
 const MOST_TOLD = 200;
@@ -26,6 +26,7 @@ export async function checkDefinition(
 ): Promise<NetworkDefinition> {
   const problems: NetworkProblem[] = [];
   const refuse = (path: string, code: string, message: string) => problems.push({ path, code, message });
+  if (given.name !== before?.name) checkName(given.name, refuse);
   const toolKeys = await checkTools(transaction, project, { definition: given, before, refuse });
   const agentKeys = keysOf(given.agents, 'agents', refuse);
   const definition = await withIds(transaction, project, given, refuse);
@@ -52,6 +53,14 @@ export async function checkDefinition(
   if (problems.length > 0) throw refusalOf(problems, at);
   const tools = definition.tools.map((tool) => ({ ...tool, key: toolKeys.get(tool.key.toLowerCase())! }));
   return { ...definition, tools, agents };
+}
+
+/** Where an address takes an id or a name, the id comes first; and `.` and `..` are steps in an address. A name from before this rule stays. */
+function checkName(name: string, refuse: Refuse): void {
+  const compared = name.normalize('NFKC');
+  if (looksLikeId(compared)) refuse('name', 'name_invalid', 'looks like an id; a name must not');
+  if (compared === '.' || compared === '..')
+    refuse('name', 'name_invalid', `is "${compared}", which no address can have in it`);
 }
 
 interface Checked {

@@ -38,7 +38,7 @@ export async function importNetwork(
       transaction,
       author.project,
       { ...here, name: name ?? here.name },
-      { at: (path) => `definition.${path}` },
+      { at: (path) => (path === 'name' && name !== undefined ? path : `definition.${path}`) },
     );
     return addNetwork(transaction, author, checked, { checksum: file.checksum });
   });
