@@ -27,7 +27,10 @@ export type NetworkStatus = z.infer<typeof networkStatus>;
 /** A word that agents and tools of a network are called by; the same whatever the case. */
 export const networkKey = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'begins with a letter; letters, digits, "_" and "-", at most 64');
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]{0,63}$/,
+    'must begin with a letter, and be letters, digits, "_" and "-", at most 64',
+  );
 
 const text = z.string().max(100_000);
 
@@ -119,7 +122,12 @@ export type LogPolicy = z.infer<typeof logPolicy>;
 export const paramSource = z.enum(['agent', 'system', 'default']);
 /** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
 export const toolParam = z.strictObject({
-  name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/),
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+      'must begin with a letter or "_", and be letters, digits and "_", at most 64',
+    ),
   source: paramSource.default('agent'),
   required: z.boolean().default(false),
   default: z.json().optional(),

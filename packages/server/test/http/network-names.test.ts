@@ -199,3 +199,32 @@ test('an agent that is made the default takes the place of the one that was', as
     code: 'too_many_defaults',
   });
 });
+
+test('what is wrong with the shape of a document is told in plain words', async () => {
+  const { detail, issues } = await refused('POST', '/networks', {
+    name: ' ',
+    policy: { maxSteps: 0, retries: 'many', wallMs: 1.5, modelTries: 21 },
+    logPolicy: { tools: { '1 bad': {} } },
+    tools: [{ key: 'x', params: [{ name: '1', source: 'nobody' }] }, {}],
+    agents: [{ key: '1', agentId: '', routes: 'x', more: true, other: 1 }],
+    metadata: [],
+  });
+  expect(detail).toBe('The request is not valid: "name" must not be empty.');
+  const key = 'must begin with a letter, and be letters, digits, "_" and "-", at most 64';
+  expect(Object.fromEntries(issues.map(({ path, message }) => [path, message]))).toEqual({
+    name: 'must not be empty',
+    'policy.maxSteps': 'must be at least 1',
+    'policy.retries': 'must be a number, and is a text',
+    'policy.wallMs': 'must be a whole number',
+    'policy.modelTries': 'must be at most 20',
+    'logPolicy.tools.1 bad': `cannot be a name here: it ${key}`,
+    'tools.0.params.0.name': 'must begin with a letter or "_", and be letters, digits and "_", at most 64',
+    'tools.0.params.0.source': 'must be one of "agent", "system", "default"',
+    'tools.1.key': 'is missing; it must be a text',
+    'agents.0.key': key,
+    'agents.0.agentId': 'must not be empty',
+    'agents.0.routes': 'must be a list, and is a text',
+    'agents.0': 'has "more", "other", which are not known here',
+    metadata: 'must be an object, and is a list',
+  });
+});

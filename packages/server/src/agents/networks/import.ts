@@ -6,7 +6,8 @@ import {
   networkDefinition,
   networkSnapshot,
 } from '@troupe/protocol';
-import { Refusal } from '../../base/index.ts';
+import type { ZodType } from 'zod';
+import { inWords, Refusal } from '../../base/index.ts';
 import {
   type Author,
   agentsWithIds,
@@ -54,22 +55,14 @@ function read({ definition, snapshot }: NetworkFile): { definition: NetworkDefin
   };
 }
 
-function parsed<Value>(
-  schema: { safeParse(value: unknown): { success: true; data: Value } | { success: false; error: Unfit } },
-  value: JsonObject,
-  path: string,
-): Value {
-  const result = schema.safeParse(value);
+function parsed<Value>(schema: ZodType<Value>, value: JsonObject, path: string): Value {
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return result.data;
   throw new Refusal('invalid', 'invalid_request', `The ${path} of the file is none that this server knows.`, {
     issues: result.error.issues
       .slice(0, 20)
       .map((issue) => ({ path: [path, ...issue.path.map(String)].join('.'), message: issue.message })),
   });
-}
-
-interface Unfit {
-  issues: { path: PropertyKey[]; message: string }[];
 }
 
 /**
