@@ -27,7 +27,10 @@ export type NetworkStatus = z.infer<typeof networkStatus>;
 /** A word that agents and tools of a network are called by; the same whatever the case. */
 export const networkKey = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'begins with a letter; letters, digits, "_" and "-", at most 64');
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_-]{0,63}$/,
+    'must begin with a letter, and be letters, digits, "_" and "-", at most 64',
+  );
 
 const text = z.string().max(100_000);
 
@@ -119,7 +122,12 @@ export type LogPolicy = z.infer<typeof logPolicy>;
 export const paramSource = z.enum(['agent', 'system', 'default']);
 /** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
 export const toolParam = z.strictObject({
-  name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/),
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+      'must begin with a letter or "_", and be letters, digits and "_", at most 64',
+    ),
   source: paramSource.default('agent'),
   required: z.boolean().default(false),
   default: z.json().optional(),
@@ -141,15 +149,27 @@ export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
   };
 }
 
-const agentId = z.uuid({ error: 'must be the id of an agent; `troupe agents list` shows them' });
-const modelId = z.uuid({ error: 'must be the id of a model; `troupe models list` shows them' });
+// A name where it is written, so that a document can be kept in a file and applied elsewhere; it is stored as the id.
+const agentId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe(
+    'An agent of the project, by id or name, whose prompt and model it has, where it has none of its own.',
+  );
+const modelId = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .describe(
+    'A model by its id, as `provider/model` with the name of the provider, or as what the provider calls it where one provider has such a model.',
+  );
 
 export const networkAgentDefinition = z.strictObject({
   key: networkKey,
-  agentId: agentId
-    .nullable()
-    .describe('An agent of the project whose prompt and model it has, where it has none of its own.')
-    .default(null),
+  agentId: agentId.nullable().default(null),
   displayName: z.string().max(200).nullable().default(null),
   description: z
     .string()
@@ -203,7 +223,12 @@ export const network = z.object({
 });
 export type Network = z.infer<typeof network>;
 
-export const networkAgent = z.object({ ...networkAgentDefinition.shape, networkId: id });
+export const networkAgent = z.object({
+  ...networkAgentDefinition.shape,
+  agentId: id.nullable(),
+  modelId: id.nullable(),
+  networkId: id,
+});
 export type NetworkAgent = z.infer<typeof networkAgent>;
 export const networkTool = z.object({
   ...networkToolDefinition.shape,
@@ -310,6 +335,7 @@ const base = '/v1/networks';
 /** A thousand agents with their prompts. */
 const DEFINITION_BYTES = 4_194_304;
 const edits = [
+  'name_invalid',
   'network_archived',
   'key_taken',
   'unknown_key',
@@ -451,8 +477,11 @@ export const networkEndpoints = {
     path: `${base}/{network}/definition`,
     tag: 'networks',
     summary: 'The whole network as one document, as it is edited',
+    description:
+      'With `names` it has the names of agents and models in the place of their ids, and can be applied where the same names are there.',
     scope: 'networks:read',
     params: networkParams,
+    query: z.strictObject({ names: z.enum(['true', 'false']).default('false') }),
     status: 200,
     response: networkDefinition,
   }),
@@ -482,7 +511,7 @@ export const networkEndpoints = {
     body: z.strictObject({ name }),
     status: 201,
     response: network,
-    problems: ['name_taken'],
+    problems: ['name_taken', 'name_invalid'],
   }),
   graph: endpoint({
     method: 'GET',
@@ -526,7 +555,7 @@ export const networkEndpoints = {
     method: 'PATCH',
     path: `${base}/{network}/agents/{key}`,
     tag: 'networks',
-    summary: 'Change an agent',
+    summary: 'Change an agent; made the default, it takes the place of the one that was',
     scope: 'networks:write',
     params: agentParams,
     body: agentPatch,

@@ -58,7 +58,7 @@ export const USAGE = `Usage: troupe <command>
         answer <call> --output <json> | --reason <text>   in place of the client: what came of it, or why it failed
   networks list [--status draft | published | archived]
            get <network>    graph <network>              delete <network>
-           definition <network>            all of it as JSON, as apply takes it
+           definition <network>            all of it as JSON with names, as apply takes it
            apply <file> [--yes]            YAML or JSON: shows what differs, asks, and makes it what the file says
            validate <network>              publish <network> [--notes <why>]
            versions <network>              diff <network> <from> <to>        rollback <network> <version>

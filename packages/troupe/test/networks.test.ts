@@ -75,6 +75,23 @@ it('applies a file: shows what differs, asks, and changes nothing the second tim
   });
 });
 
+it('prints names in the place of ids, and applies them', async () => {
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).then((response) => response.json() as Promise<{ id: string }>);
+  const provider = await post('/providers', { kind: 'demo', name: 'Main' });
+  const { id: modelId } = await post(`/providers/${provider.id}/models`, { modelId: 'small' });
+  const { id: agentId } = await post('/agents', { name: 'Ada' });
+  await post('/networks', { name: 'Named', agents: [{ key: 'one', agentId, modelId }] });
+  const { out } = await told(['networks', 'definition', 'named']);
+  expect(JSON.parse(out).agents).toMatchObject([{ agentId: 'Ada', modelId: 'Main/small' }]);
+  expect(await parsed('networks', 'apply', file('named.json', out))).toMatchObject({ changes: [] });
+  await told(['networks', 'delete', 'named']);
+});
+
 it('lists, shows, draws and deletes; says what is wrong with a file', async () => {
   const bad = await told([
     'networks',

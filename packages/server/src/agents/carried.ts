@@ -1,5 +1,5 @@
 import type { AgentDefinition, JsonObject } from '@troupe/protocol';
-import { Refusal } from '../base/index.ts';
+import { inWords, Refusal } from '../base/index.ts';
 import type { ToolRow } from '../store/index.ts';
 import type { CapabilityEntry } from './capabilities/index.ts';
 
@@ -127,7 +127,7 @@ export function checkApprovals(
 
 function checkConfigs(carried: Given, entries: CapabilityEntry[]): void {
   const issues = carried.flatMap(({ config }, index) => {
-    const { error } = entries[index]!.config.safeParse(config);
+    const { error } = entries[index]!.config.safeParse(config, { error: inWords });
     return (error?.issues ?? []).map((issue) => ({
       path: ['capabilities', index, 'config', ...issue.path].join('.'),
       message: issue.message,

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@troupe/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ZodError, ZodType } from 'zod';
-import { checkStorable, notFound, Refusal } from '../base/index.ts';
+import { checkStorable, inWords, notFound, Refusal } from '../base/index.ts';
 
 // How a request is understood, part by part. Whatever is not as the endpoint says is refused before anything is done.
 
@@ -145,7 +145,7 @@ async function atMost(context: Context, most: number): Promise<Uint8Array | null
 function parse(schema: ZodType, value: unknown): unknown {
   // First, since it also bounds the depth: schemas follow JSON as deep as it goes.
   checkStorable(value);
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: inWords });
   if (!parsed.success) throw invalid(issuesOf(parsed.error));
   return parsed.data;
 }

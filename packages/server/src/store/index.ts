@@ -38,6 +38,7 @@ export * from './queries/memberships.ts';
 export * from './queries/memories.ts';
 export * from './queries/messages.ts';
 export * from './queries/models.ts';
+export * from './queries/network-names.ts';
 export * from './queries/network-runs.ts';
 export * from './queries/network-versions.ts';
 export * from './queries/networks.ts';

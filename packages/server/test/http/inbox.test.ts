@@ -429,11 +429,11 @@ test('a result of no known shape is told what is wrong with it, and where', asyn
     [{ callId: 'c' }, '', 'needs `result`'],
     [{ callId: 'c', result: 1, error }, '', 'both `result` and `error`'],
     [{ result: 1 }, '', 'needs the `callId`'],
-    [{ callId: 'c', error: {} }, 'error.message', 'expected string'],
+    [{ callId: 'c', error: {} }, 'error.message', 'must be a text'],
     [{ callId: 'c', result: 1, more: 1 }, '', '"more"'],
     [{ results: [{ callId: 'c', result: null }, { callId: 'd' }] }, 'results.1', 'needs `result`'],
     [{ results: [{ callId: 'c', result: 1, error }] }, 'results.0', 'both `result` and `error`'],
-    [{ results: [] }, 'results', '>=1 items'],
+    [{ results: [] }, 'results', 'at least 1 entry'],
   ] as const) {
     const { status, body: told } = await stage.ask<Problem>('POST', `/v1/runs/${run}/tool-results`, body);
     expect([body, status, told.issues?.[0]]).toEqual([

@@ -768,17 +768,78 @@ describe('networks and agents as tools', () => {
     expect(run).toMatchObject({ status: 'completed', response: { message: 'as before' } });
   });
 
+  test('a network that calls itself calls the version that runs, and is the same content each time', async () => {
+    const input = { name: 'input', required: true, schema: { type: 'string' } };
+    const again = { kind: 'network', params: [input] };
+    const self = (prompt: string) => ({
+      name: 'Mirror',
+      policy: { taskDepth: 2 },
+      tools: [{ key: 'again' }, { key: 'once_more' }],
+      agents: [
+        { key: 'one', isDefault: true, prompt, allowRespond: true, tools: ['again'], routes: ['two'] },
+        { key: 'two', prompt: 'I am two.', allowRespond: true, tools: ['once_more'] },
+      ],
+    });
+    await made('/v1/tools', { name: 'again', ...again, network: { network: 'mirror', agent: 'TWO' } });
+    await made('/v1/tools', { name: 'once_more', ...again, network: { network: 'Mirror' } });
+    // It was never published, and needs no version to name.
+    await published(self('I am old.'));
+    const publish = () => made<{ version: number; created: boolean }>('/v1/networks/mirror/publish', {});
+    expect(await publish()).toMatchObject({ version: 1, created: false });
+
+    const started: string[] = [];
+    const say: Say = async (request, agent) => {
+      started.push(agent);
+      // What is published meanwhile is not what this run calls.
+      if (started.length === 1) {
+        await published(self('I am one.'));
+        expect(await publish()).toMatchObject({ version: 2, created: false });
+      }
+      const [result] = results(request);
+      if (result) return respond({ agent, result });
+      return calls(call(agent === 'two' ? 'once_more' : 'again', { input: wordIn(request) }));
+    };
+    const { run } = await begin(say, { mode: 'wait' }, 'mirror');
+    // Two deep, and the third is refused: whoever would call it reads so and answers.
+    expect(run).toMatchObject({ status: 'completed', network: { version: 1 } });
+    expect(started.slice(0, 3)).toEqual(['old', 'two', 'old']);
+    expect(JSON.stringify(run.response)).toContain('task_depth');
+    const [child] = await children(run.id);
+    const [grandchild] = await children(child!.id);
+    for (const one of [child!, grandchild!])
+      expect((await details(one.id)).trigger).toMatchObject({ network: { name: 'Mirror', version: 1 } });
+    expect(await children(grandchild!.id)).toEqual([]);
+    const { rows } = await server.db.pool.query(
+      'select distinct network_version, snapshot_id from troupe.runs where id = any($1)',
+      [[run.id, child!.id, grandchild!.id]],
+    );
+    expect(rows).toMatchObject([{ network_version: 1 }]);
+    await made('/v1/tools', {
+      name: 'to_none',
+      ...again,
+      network: { network: 'mirror', agent: 'none' },
+    });
+    const with3 = {
+      ...self('I am one.'),
+      tools: [{ key: 'again' }, { key: 'once_more' }, { key: 'to_none' }],
+    };
+    await ask('PUT', '/v1/networks/mirror/definition', with3);
+    const { problems } = await made<{ problems: object[] }>('/v1/networks/mirror/validate', {});
+    expect(problems).toMatchObject([{ path: 'tools.to_none.network', code: 'unknown_key' }]);
+  });
+
   test('what cannot be is told when it is defined or published', async () => {
     const bad = await ask<Problem>('POST', '/v1/tools', { name: 'bad', kind: 'network' });
     expect([bad.status, bad.body.code, bad.body.issues?.[0]?.path]).toEqual([422, 'tool_invalid', 'network']);
     await made('/v1/tools', { name: 'to_nobody', kind: 'agent', agent: { agent: 'Nobody' } });
-    await made('/v1/tools', { name: 'to_draft', kind: 'network', network: { network: 'Draft' } });
+    await made('/v1/tools', { name: 'to_draft', kind: 'network', network: { network: 'Other draft' } });
     await made('/v1/tools', { name: 'to_nothing', kind: 'network', network: { network: 'Nothing' } });
     await made('/v1/tools', {
       name: 'to_version',
       kind: 'network',
       network: { network: 'inner', version: 99 },
     });
+    await made('/v1/networks', { name: 'Other draft' });
     const tools = ['to_nobody', 'to_draft', 'to_nothing', 'to_version'];
     await made('/v1/networks', {
       name: 'Draft',

@@ -25,7 +25,9 @@ export const networks: Record<string, Command> = {
     show(given, await given.troupe.networks.get(named(given)));
   },
   async definition(given) {
-    given.terminal.out(json(await given.troupe.networks.definition(named(given))));
+    // With names: this is the file that people keep, and apply elsewhere.
+    const asked = { ...named(given), query: { names: 'true' as const } };
+    given.terminal.out(json(await given.troupe.networks.definition(asked)));
   },
   async graph(given) {
     const { terminal, options } = given;

@@ -1,6 +1,6 @@
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
 import { parseDocument } from 'yaml';
-import { checkStorable, messageOf, Refusal } from '../../base/index.ts';
+import { checkStorable, inWords, messageOf, Refusal } from '../../base/index.ts';
 import { type Format, formatOf, splitFrontMatter } from './formats.ts';
 
 /** What a file says; refused with the names of all that is unknown or wrong in it. */
@@ -8,7 +8,7 @@ export function readFile(text: string, mediaType: string): AgentDefinition {
   const format = formatOf(text, mediaType);
   const document = documentIn(text, format);
   checkStorable(document);
-  const parsed = agentDefinition.safeParse(document);
+  const parsed = agentDefinition.safeParse(document, { error: inWords });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues
     .slice(0, 50)

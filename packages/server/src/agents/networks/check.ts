@@ -9,13 +9,14 @@ import {
   usableModels,
 } from '../../store/index.ts';
 import { brokenOf, paramIssues, schemasOf } from '../tools/params.ts';
+import { looksLikeId, type Refuse, withIds } from './names.ts';
 
 /** Of a document that is all wrong, so much is told. */
 const MOST_TOLD = 200;
 
 /**
  * All that can be wrong with a definition beyond its shape and that no draft may have, told at once. Answers the definition as it is
- * kept: keys as they are written where they are defined, and each once. What a draft may have and a version may not is for `validate`.
+ * kept: keys as they are written where they are defined, and each once; ids in the place of names. What a draft may have and a version may not is for `validate`.
  */
 export async function checkDefinition(
   transaction: Transaction,
@@ -23,11 +24,12 @@ export async function checkDefinition(
   given: NetworkDefinition,
   { before = null, at = asItIs }: { before?: NetworkDefinition | null; at?: (path: string) => string } = {},
 ): Promise<NetworkDefinition> {
-  const definition = withPlainIds(given);
   const problems: NetworkProblem[] = [];
   const refuse = (path: string, code: string, message: string) => problems.push({ path, code, message });
-  const toolKeys = await checkTools(transaction, project, { definition, before, refuse });
-  const agentKeys = keysOf(definition.agents, 'agents', refuse);
+  if (given.name !== before?.name) checkName(given.name, refuse);
+  const toolKeys = await checkTools(transaction, project, { definition: given, before, refuse });
+  const agentKeys = keysOf(given.agents, 'agents', refuse);
+  const definition = await withIds(transaction, project, given, refuse);
   await checkNamed(transaction, project, { definition, before, refuse });
   const defaults = definition.agents.flatMap(({ isDefault }, index) => (isDefault ? [index] : []));
   if (defaults.length > 1) {
@@ -53,7 +55,13 @@ export async function checkDefinition(
   return { ...definition, tools, agents };
 }
 
-type Refuse = (path: string, code: string, message: string) => void;
+/** Where an address takes an id or a name, the id comes first; and `.` and `..` are steps in an address. A name from before this rule stays. */
+function checkName(name: string, refuse: Refuse): void {
+  const compared = name.normalize('NFKC');
+  if (looksLikeId(compared)) refuse('name', 'name_invalid', 'looks like an id; a name must not');
+  if (compared === '.' || compared === '..')
+    refuse('name', 'name_invalid', `is "${compared}", which no address can have in it`);
+}
 
 interface Checked {
   definition: NetworkDefinition;
@@ -141,16 +149,6 @@ function known(
     return name ?? key;
   });
   return [...new Set(found)];
-}
-
-/** Ids are compared as text, so they have one way to be written. */
-function withPlainIds(definition: NetworkDefinition): NetworkDefinition {
-  const agents = definition.agents.map((agent) => ({
-    ...agent,
-    agentId: agent.agentId?.toLowerCase() ?? null,
-    modelId: agent.modelId?.toLowerCase() ?? null,
-  }));
-  return { ...definition, agents };
 }
 
 /** By the first of them; the others stand beside it. */

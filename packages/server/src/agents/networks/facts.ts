@@ -1,4 +1,4 @@
-import type { Json, NetworkDefinition, SnapshotModel } from '@troupe/protocol';
+import { type Json, type NetworkDefinition, networkPolicy, type SnapshotModel } from '@troupe/protocol';
 import { mapTexts, templateOf } from '../../base/index.ts';
 import {
   type LenderRow,
@@ -45,8 +45,16 @@ export async function factsOf(
     tools: new Map(tools.map((tool) => [fold(tool.name), tool])),
     lenders: new Map(lenders.map((lender) => [lender.id, lender])),
     models: await usableModels(rows, project, [...ids]),
-    pins: await pinsOf(rows, project, tools),
+    pins: await pinsOf(rows, project, { tools, self: selfOf({ network, agents }) }),
     secrets: new Set(await secretsNamed(rows, project, [...secrets])),
+  };
+}
+
+function selfOf({ network, agents }: Pick<NetworkRows, 'network' | 'agents'>) {
+  return {
+    id: network.id,
+    agents: agents.map(({ key, is_default }) => ({ key, isDefault: is_default })),
+    wallMs: networkPolicy.parse(network.policy).wallMs,
   };
 }
 

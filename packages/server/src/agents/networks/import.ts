@@ -6,7 +6,8 @@ import {
   networkDefinition,
   networkSnapshot,
 } from '@troupe/protocol';
-import { Refusal } from '../../base/index.ts';
+import type { ZodType } from 'zod';
+import { inWords, Refusal } from '../../base/index.ts';
 import {
   type Author,
   agentsWithIds,
@@ -20,6 +21,7 @@ import { addNetwork, changingNetworks } from './change.ts';
 import { checkDefinition } from './check.ts';
 import { fold } from './compile.ts';
 import { checkFile } from './file.ts';
+import { looksLikeId } from './names.ts';
 import { presentNetwork } from './present.ts';
 
 /** A new draft of a file that nobody changed. Tools are those of the same names here; they must be there. */
@@ -37,7 +39,7 @@ export async function importNetwork(
       transaction,
       author.project,
       { ...here, name: name ?? here.name },
-      { at: (path) => `definition.${path}` },
+      { at: (path) => (path === 'name' && name !== undefined ? path : `definition.${path}`) },
     );
     return addNetwork(transaction, author, checked, { checksum: file.checksum });
   });
@@ -53,12 +55,8 @@ function read({ definition, snapshot }: NetworkFile): { definition: NetworkDefin
   };
 }
 
-function parsed<Value>(
-  schema: { safeParse(value: unknown): { success: true; data: Value } | { success: false; error: Unfit } },
-  value: JsonObject,
-  path: string,
-): Value {
-  const result = schema.safeParse(value);
+function parsed<Value>(schema: ZodType<Value>, value: JsonObject, path: string): Value {
+  const result = schema.safeParse(value, { error: inWords });
   if (result.success) return result.data;
   throw new Refusal('invalid', 'invalid_request', `The ${path} of the file is none that this server knows.`, {
     issues: result.error.issues
@@ -67,13 +65,9 @@ function parsed<Value>(
   });
 }
 
-interface Unfit {
-  issues: { path: PropertyKey[]; message: string }[];
-}
-
 /**
  * Ids mean nothing in another project. What an agent of that project lent is in the snapshot; a model is looked for by the name that
- * its provider has for it, and not replaced by another where it is missing.
+ * its provider has for it, and not replaced by another where it is missing. Names are for the check, as in any document.
  */
 async function atHome(
   transaction: Transaction,
@@ -90,14 +84,14 @@ async function atHome(
   ]);
   const byName = new Map(called.toReversed().map(({ id, model_id }) => [model_id, id]));
   const agents = definition.agents.map((agent, index) => {
-    const lent = agent.agentId !== null && !lenders.has(agent.agentId.toLowerCase());
+    const lent = looksLikeId(agent.agentId) && !lenders.has(agent.agentId.toLowerCase());
     const modelId =
-      agent.modelId === null || models.has(agent.modelId.toLowerCase())
+      !looksLikeId(agent.modelId) || models.has(agent.modelId.toLowerCase())
         ? agent.modelId
         : byName.get(calledSo(agent.key));
     if (modelId === undefined)
       throw modelNotFound(
-        calledSo(agent.key) || agent.modelId!,
+        calledSo(agent.key) || agent.modelId || '',
         'The project has no model',
         `definition.agents.${index}.modelId`,
       );
@@ -113,5 +107,12 @@ async function atHome(
 }
 
 function idsIn(agents: NetworkDefinition['agents'], field: 'agentId' | 'modelId'): string[] {
-  return [...new Set(agents.map((agent) => agent[field]?.toLowerCase()).filter((id) => id !== undefined))];
+  return [
+    ...new Set(
+      agents
+        .map((agent) => agent[field])
+        .filter(looksLikeId)
+        .map((id) => id.toLowerCase()),
+    ),
+  ];
 }

@@ -1,5 +1,5 @@
 import type { Change, Network, NetworkDefinition, NetworkStatus } from '@troupe/protocol';
-import { isId, notFound, Refusal } from '../../base/index.ts';
+import { notFound, Refusal } from '../../base/index.ts';
 import {
   type Author,
   type Database,
@@ -18,6 +18,7 @@ import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork
 import { changesBetween } from './changes.ts';
 import { checkDefinition } from './check.ts';
 import { definitionOf } from './definition.ts';
+import { withNames } from './names.ts';
 import { presentAgents, presentNetwork, presentTools } from './present.ts';
 
 export async function createNetwork(
@@ -92,8 +93,10 @@ export async function getDefinition(
   db: Database,
   project: string,
   idOrName: string,
+  { names = false }: { names?: boolean } = {},
 ): Promise<NetworkDefinition> {
-  return definitionOf(await wholeNetwork(db, project, idOrName));
+  const definition = definitionOf(await wholeNetwork(db, project, idOrName));
+  return names ? withNames(db.rows, project, definition) : definition;
 }
 
 export interface Applied {
@@ -112,9 +115,8 @@ export async function applyDefinition(
     return await changingNetworks(db, async (transaction) => {
       const { idOrName, definition, dryRun } = given;
       const rows = await lockNetwork(transaction, author.project, idOrName);
-      // A new one is made under the name that it was asked for by; an id of nothing, or another name, is an error.
-      if (!rows && (isId(idOrName) || folded(idOrName) !== folded(definition.name)))
-        throw notFound('network');
+      // A new one is made under the name that it was asked for by; another name, or an id of nothing, is an error.
+      if (!rows && folded(idOrName) !== folded(definition.name)) throw notFound('network');
       made = !rows;
       const before = rows ? definitionOf(rows) : null;
       const after = await checkDefinition(transaction, author.project, definition, { before });

@@ -32,7 +32,7 @@ export async function listNetworkAgents(db: Database, project: string, idOrName:
 
 type AgentPatch = { [Field in keyof NetworkAgentDefinition]?: NetworkAgentDefinition[Field] | undefined };
 
-/** With another key, the routes to it lead to that. */
+/** With another key, the routes to it lead to that. Made the default, it takes the place of the one that was. */
 export async function updateNetworkAgent(
   db: Database,
   author: Author,
@@ -46,7 +46,11 @@ export async function updateNetworkAgent(
     const agents = before.agents.map((agent, place) =>
       place === index
         ? after
-        : { ...agent, routes: agent.routes.map((to) => (isSame(to, key) ? after.key : to)) },
+        : {
+            ...agent,
+            isDefault: agent.isDefault && given.isDefault !== true,
+            routes: agent.routes.map((to) => (isSame(to, key) ? after.key : to)),
+          },
     );
     return { definition: { ...before, agents }, at: within(index) };
   });

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, type SnapshotTool, toolNetwork } from '@troupe/protocol';
 import { Refusal, TroupeError } from '../../base/index.ts';
-import type { Kernel, ToolExecute } from '../../kernel/index.ts';
+import type { Kernel, ToolContext, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { apart, beginChild, childIdOf, inputOf } from '../shared/index.ts';
 import { plain } from './context.ts';
@@ -27,12 +27,23 @@ interface Pinned {
   wallMs: number;
 }
 
+/** A network that calls itself runs as the version that calls. */
+interface PinnedSelf {
+  self: true;
+  agent: string;
+  wallMs: number;
+}
+
 /** Another network: what the agent gives is its input, what the system gives are its system parameters, its response is the result. */
 export function networkTask({ db, kernel, encryption }: TaskParts) {
   return (tool: SnapshotTool): ToolExecute =>
     async (args, context) => {
-      const pinned =
-        (tool.config.pinned as unknown as Pinned) ?? (await current(db, context.projectId, tool));
+      const kept = tool.config.pinned as unknown as Pinned | PinnedSelf | undefined;
+      const pinned = !kept
+        ? await current(db, context.projectId, tool)
+        : 'self' in kept
+          ? await itself(db, context, kept)
+          : kept;
       const { system, input } = apart(tool, args as JsonObject);
       const { snapshot, network, agent, wallMs } = pinned;
       return beginChild(kernel, tool, context, {
@@ -63,6 +74,21 @@ async function current(db: store.Database, project: string, { config }: Snapshot
   return { snapshot, network: { id, name, version: found.version }, agent, wallMs };
 }
 
+async function itself(
+  db: store.Database,
+  { projectId, runId }: ToolContext,
+  { agent, wallMs }: PinnedSelf,
+): Promise<Pinned> {
+  const { snapshotId, trigger } = await callerOf(db, projectId, runId);
+  return { snapshot: snapshotId, network: trigger.network as Pinned['network'], agent, wallMs };
+}
+
+async function callerOf(db: store.Database, project: string, run: string): Promise<store.TaskParent> {
+  const parent = await store.taskParent(db, project, run);
+  if (!parent?.network) throw new TroupeError('run_lost', 'There is no such run of a network any more.');
+  return parent;
+}
+
 /** Another agent of the same network in the same version, with the same system parameters. */
 export function delegateTask({ db, kernel, encryption }: TaskParts) {
   return (tool: SnapshotTool): ToolExecute =>
@@ -72,9 +98,8 @@ export function delegateTask({ db, kernel, encryption }: TaskParts) {
         assignment,
         context: told,
       } = args as { agent: string; assignment: string; context?: Json };
-      const parent = await store.taskParent(db, context.projectId, context.runId);
-      if (!parent?.network) throw new TroupeError('run_lost', 'There is no such run of a network any more.');
       const { projectId, runId } = context;
+      const parent = await callerOf(db, projectId, runId);
       const system = parent.sealed
         ? (JSON.parse(encryption.open(projectId, sealedName(runId), parent.sealed)) as JsonObject)
         : {};
@@ -88,7 +113,7 @@ export function delegateTask({ db, kernel, encryption }: TaskParts) {
           wallMs: tool.deadlineMs,
           historyLimit: HISTORY,
           network: {
-            ...parent.network,
+            ...parent.network!,
             sealed: sealed(encryption, context.projectId, sealedName(childIdOf(context)), system),
           },
         },

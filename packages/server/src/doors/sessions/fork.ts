@@ -1,5 +1,5 @@
 import { contentOfRole, type EditedContent, type Json } from '@troupe/protocol';
-import { notFound, Refusal } from '../../base/index.ts';
+import { inWords, notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts, Who } from './actions.ts';
 import { getRun, getRunToCopy } from './runs.ts';
@@ -74,7 +74,7 @@ async function checkEdits(db: store.Database, run: string, step: number, edits: 
 
 function misfits(message: store.TakenOver, content: EditedContent, path: string): Issues {
   const { role, toolCallId } = message;
-  const parsed = contentOfRole[role].safeParse(content);
+  const parsed = contentOfRole[role].safeParse(content, { error: inWords });
   if (!parsed.success) {
     return parsed.error.issues.map((issue) => ({
       path: [path, ...issue.path].join('.'),

@@ -36,8 +36,8 @@ export function networkRoutes(endpoints: Endpoints): void {
     await removeNetwork(services.db, authorOf(caller), params.network);
     return undefined;
   });
-  endpoints.serve(networkEndpoints.definition, ({ services, caller, params }) =>
-    getDefinition(services.db, caller.project, params.network),
+  endpoints.serve(networkEndpoints.definition, ({ services, caller, params, query }) =>
+    getDefinition(services.db, caller.project, params.network, { names: query.names === 'true' }),
   );
   endpoints.serve(networkEndpoints.apply, ({ services, caller, params, query, body }) =>
     applyDefinition(services.db, authorOf(caller), {

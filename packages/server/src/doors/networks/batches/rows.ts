@@ -1,6 +1,6 @@
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type BatchRow, batchRow, type JsonObject } from '@troupe/protocol';
-import { checkStorable, Refusal } from '../../../base/index.ts';
+import { checkStorable, inWords, Refusal } from '../../../base/index.ts';
 import { readCsv } from './csv.ts';
 
 /** A row as it was given, or what is wrong with it. */
@@ -115,7 +115,7 @@ function checked(given: unknown, where: string): GivenRow {
     if (!(error instanceof Refusal)) throw error;
     return { problem: `${where}: ${clip(error.message)}` };
   }
-  const parsed = batchRow.safeParse(given);
+  const parsed = batchRow.safeParse(given, { error: inWords });
   if (parsed.success) return { row: parsed.data };
   const issue = parsed.error.issues[0]!;
   return { problem: `${where}: "${clip(issue.path.join('.'))}" ${emptyOr(given, issue.message)}.` };
