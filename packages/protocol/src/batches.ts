@@ -146,6 +146,7 @@ export const batchEndpoints = {
       'network_archived',
       'version_not_found',
       'unknown_key',
+      'unknown_system_param',
       'batch_too_large',
       'file_invalid',
       'no_good_rows',

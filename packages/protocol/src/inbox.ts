@@ -9,6 +9,16 @@ export const waitingCall = z.object({
   callId: z.string(),
   agentId: id.nullable(),
   agentName: z.string().nullable(),
+  network: z
+    .object({ id, name: z.string(), version: z.number().int() })
+    .nullable()
+    .describe(
+      'The network that the run is one of, as it was called when the run began; null for other runs.',
+    ),
+  agentKey: z.string().nullable().describe('The agent of that network that made the call.'),
+  rootRunId: id
+    .nullable()
+    .describe('Where calls of other runs led to this run: the run that it all began with. Null for others.'),
   sessionId: id.nullable(),
   spaceId: id.nullable().describe('The space that sees it, and whose members may answer.'),
   step: z.number().int(),

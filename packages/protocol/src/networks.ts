@@ -745,7 +745,13 @@ export const networkEndpoints = {
         schema: invoked,
       },
     ],
-    problems: ['network_not_published', 'network_archived', 'version_not_found', 'unknown_key'],
+    problems: [
+      'network_not_published',
+      'network_archived',
+      'version_not_found',
+      'unknown_key',
+      'unknown_system_param',
+    ],
   }),
   runs: endpoint({
     method: 'GET',
@@ -791,7 +797,7 @@ export const networkEndpoints = {
     }),
     status: 200,
     response: verdict,
-    problems: ['network_not_published', 'version_not_found', 'unknown_key'],
+    problems: ['network_not_published', 'version_not_found', 'unknown_key', 'unknown_system_param'],
   }),
   prompt: endpoint({
     method: 'POST',

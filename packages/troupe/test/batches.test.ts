@@ -20,8 +20,16 @@ beforeAll(async () => {
       return { text: `You said ${text}` };
     },
   });
+  const params = ['a', 'b', 'c', 'd'].map((name) => ({ name, source: 'system' }));
+  const made = await fetch(`${server.url}/v1/tools`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'lookup', kind: 'echo', params }),
+  });
+  expect(made.status).toBe(201);
   const agents = [{ key: 'front', isDefault: true, allowRespond: true }];
-  const path = file('desk.json', JSON.stringify({ name: 'Desk', policy: { retries: 0 }, agents }));
+  const tools = [{ key: 'lookup' }];
+  const path = file('desk.json', JSON.stringify({ name: 'Desk', policy: { retries: 0 }, tools, agents }));
   await told(['networks', 'apply', path, '--yes']);
   await told(['networks', 'publish', 'desk']);
 });
@@ -108,6 +116,9 @@ it('invokes a network: waiting, followed, in the background', async () => {
     expect(await told(['networks', 'invoke', 'desk', ...words])).toMatchObject({ code: 2, out: '' });
   const secret = await told(['networks', 'invoke', 'desk', 'x', '--system-file', file('broken', 'hunter2')]);
   expect(secret).toMatchObject({ code: 1, err: expect.not.stringContaining('hunter2') });
+
+  const typo = await told(['networks', 'invoke', 'desk', 'x', '--system', 'e=1']);
+  expect(typo).toMatchObject({ code: 1, err: expect.stringContaining('"a", "b", "c", "d"') });
 
   hold = new Promise(() => {});
   const command = start(['networks', 'invoke', 'desk', 'hold'], { url: server.url });

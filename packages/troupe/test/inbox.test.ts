@@ -56,6 +56,28 @@ it('lists what waits, shows it, and approves it by its number, with other argume
   expect([again.code, JSON.parse(again.err).error.code]).toEqual([1, 'call_not_found']);
 });
 
+it('says which agent of which network asks', async () => {
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const made = await fetch(`${server.url}/v1/${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    expect(made.ok, await made.clone().text()).toBe(true);
+  };
+  await post('tools', { name: 'pay', kind: 'echo', approval: true });
+  const agents = [{ key: 'till', prompt: 'Pay.', isDefault: true, allowRespond: true, tools: ['pay'] }];
+  await post('networks', { name: 'Shop', tools: [{ key: 'pay' }], agents });
+  await post('networks/shop/publish', {});
+  await post('networks/shop/invoke', { input: 'call pay {"amount": 5}' });
+  const call = await waits();
+  expect(call).toMatchObject({ network: { name: 'Shop', version: 1 }, agentKey: 'till', rootRunId: null });
+  expect((await told('inbox')).out).toMatch(/^\d{6} +Shop v1: till +pay +\{"amount":5\}/m);
+  expect((await told('inbox', 'show', call.number)).out).toMatch(/^agentKey +till$/m);
+  expect((await told('inbox', 'reject', call.number)).code).toBe(0);
+});
+
 it('rejects by run and call, with a reason', async () => {
   const talk = chat('Europe/Rome');
   const call = await waits();

@@ -63,7 +63,7 @@ function merged(name: string, params: SnapshotParam[], args: Json, system: JsonO
     if (param.source === 'system' && param.required && !Object.hasOwn(given, param.name)) {
       throw new TroupeError(
         'missing_system_param',
-        `The tool "${name}" needs the system parameter "${param.name}", which the run was not given.`,
+        `The tool "${name}" needs the system parameter "${param.name}", which the run was not given. Give it in \`systemParams\` of the invocation.`,
       );
     }
   }

@@ -33,7 +33,13 @@ test('kill -9 of one worker after another: every item has exactly one run and it
   await fetch(`${server.url}/v1/agents`);
   const project = (await pool.query('select id from troupe.projects')).rows[0].id;
   const agents = [{ key: 'only', isDefault: true, prompt: 'Answer.', allowRespond: true }];
-  await publish(server.db, project, compiled({ name: 'desk', agents }));
+  const tenant = { name: 'tenant', source: 'system' as const, required: false, schema: {} };
+  const tools = [{ key: 'lookup' }];
+  await publish(
+    server.db,
+    project,
+    compiled({ name: 'desk', tools, agents }, { lookup: { params: [tenant] } }),
+  );
   // Whoever changes a run counts how many of its lane are at work then.
   await pool.query(`create table seen (running int);
     create function count_running() returns trigger language plpgsql as $$ begin

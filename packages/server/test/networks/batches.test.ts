@@ -283,6 +283,25 @@ describe('files', () => {
     ]);
   });
 
+  test('a system parameter that no tool takes makes a bad row, and the others run', async () => {
+    const csv = `input,system_params.tenant,system_params.tenent\none,t,\ntwo,,${OWN}\n`;
+    const rows = [{ input: 'one' }, { input: 'two', systemParams: { tenent: OWN } }];
+    for (const [body, where] of [
+      [{ format: 'csv', data: csv }, 'Line 3'],
+      [{ rows }, 'Row 2'],
+    ] as const) {
+      const { id } = await create(body);
+      expect((await ended(id)).counts).toMatchObject({ rows: 2, bad: 1, completed: 1 });
+      expect((await items(id))[1]).toMatchObject({
+        status: 'bad',
+        error: {
+          code: 'bad_row',
+          message: `${where}: No tool of version 1 takes the system parameter "tenent". System parameters that its tools take: "region", "tenant".`,
+        },
+      });
+    }
+  });
+
   test('JSONL', async () => {
     const good = [
       '"text"',
@@ -345,6 +364,12 @@ describe('files', () => {
     expect(await refused(textRows('x'), '/v1/networks/nobody/batches')).toMatchObject({ status: 404 });
     expect(await refused({ ...textRows('x'), version: 9 })).toMatchObject({ code: 'version_not_found' });
     expect(await refused({ ...textRows('x'), agent: 'nobody' })).toMatchObject({ code: 'unknown_key' });
+    expect(await refused({ ...textRows('x'), systemParams: { tenant: 'x', tenent: OWN } })).toMatchObject({
+      ...{ status: 422, code: 'unknown_system_param', issues: [{ path: 'systemParams.tenent' }] },
+    });
+    const typo = await csv(`input,system_params.tenent\na,${OWN}\n`);
+    expect(typo).toMatchObject({ code: 'no_good_rows', issues: [{ path: 'data.1' }] });
+    expect(JSON.stringify(typo)).toContain('takes the system parameter');
     expect(await count()).toBe(before);
   });
 });

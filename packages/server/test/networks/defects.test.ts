@@ -105,7 +105,10 @@ test('5. that the contract of an answer is only a text in the prompt is not so h
 test('6. that what should happen at the last step never does is not so here: the run ends, with its code and without an answer', async () => {
   const ever = call('lookup', { q: 'again' });
   const given = { ...systemParams, network: { force_respond: true } };
-  const { invoked, run, shown } = await desk.play('desk', turns(ever), { systemParams: given });
+  expect(await desk.refused('POST', '/v1/networks/desk/invoke', { input: 'x', systemParams: given })).toBe(
+    'unknown_system_param',
+  );
+  const { invoked, run, shown } = await desk.play('desk', turns(ever), { systemParams });
   expect(invoked).toMatchObject({ status: 'failed', response: null, error: { code: 'step_limit' } });
   expect([shown.length, run.calls.length]).toEqual([5, 5]);
 });

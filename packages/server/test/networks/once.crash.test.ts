@@ -23,7 +23,12 @@ test('killed between the start of a run and its answer: the same request to anot
     await fetch(`${server.url}/v1/agents`);
     const project = (await pool.query('select id from troupe.projects')).rows[0].id;
     const agent = { key: 'front', prompt: 'I am front.', allowRespond: true };
-    const { id } = await publish(server.db, project, compiled({ name: 'desk', agents: [agent] }));
+    const pin = { name: 'pin', source: 'system' as const, required: false, schema: {} };
+    const { id } = await publish(
+      server.db,
+      project,
+      compiled({ name: 'desk', tools: [{ key: 'unlock' }], agents: [agent] }, { unlock: { params: [pin] } }),
+    );
     const headers = { 'content-type': 'application/json', 'idempotency-key': newId() };
     const body = JSON.stringify({ input: 'go', mode: 'wait', systemParams: { pin: 'abc-9876-plain' } });
     const invoke = (at: string) => fetch(`${at}/v1/networks/desk/invoke`, { method: 'POST', headers, body });

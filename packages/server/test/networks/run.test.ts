@@ -350,7 +350,13 @@ describe('what is not', () => {
 
   test('what the operator left out is no fault of the model: the run fails at once', async () => {
     const missing = await play(turns(call('needy'), ...properly));
-    expect(missing.run).toMatchObject({ status: 'failed', error: { code: 'missing_system_param' } });
+    expect(missing.run).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'missing_system_param',
+        message: expect.stringContaining('`systemParams` of the invocation'),
+      },
+    });
     expect([missing.steps.length, missing.calls.length]).toEqual([1, 0]);
     const unset = await play(turns(call('call_unset'), ...properly));
     expect(unset.run).toMatchObject({ status: 'failed', error: { code: 'secret_missing' } });
@@ -448,6 +454,31 @@ describe('over HTTP', () => {
     await server.kernel.ended(waited.body.id);
     const { body: problem } = await ask<Problem>('POST', `/v1/runs/${first.body.id}/fork`, { step: 1 });
     expect(problem.code).toBe('run_of_network');
+  });
+
+  test('a system parameter that no tool takes is refused before anything begins, by invoke and by check', async () => {
+    const count = async () =>
+      (await server.db.pool.query('select count(*)::int as n from troupe.runs')).rows[0].n as number;
+    const before = await count();
+    const systemParams = { ...planted, Tenant: 'as-if', tenent: 'typo' };
+    const check = { agent: 'front', instruction: { action: { type: 'RESPOND', payload: {} } } };
+    for (const [path, body] of [
+      ['invoke', { input: 'x' }],
+      ['check', check],
+    ] as const) {
+      const { status, body: problem } = await ask<Problem>('POST', `/v1/networks/front%20desk/${path}`, {
+        ...body,
+        systemParams,
+      });
+      expect([status, problem.code]).toEqual([422, 'unknown_system_param']);
+      expect(problem.issues?.map((issue) => issue.path)).toEqual([
+        'systemParams.Tenant',
+        'systemParams.tenent',
+      ]);
+      expect(problem.detail).toContain('"absent", "nested", "tenant"');
+      expect(JSON.stringify(problem)).not.toContain('as-if');
+    }
+    expect(await count()).toBe(before);
   });
 
   test('check judges without a model; prompt shows what an agent would be told', async () => {

@@ -39,6 +39,7 @@ beforeAll(async () => {
   });
   const system = { name: 'tenant', source: 'system', required: true };
   await made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }, system] });
+  await made('/v1/tools', { name: 'unlock', kind: 'echo', params: [{ name: 'pin', source: 'system' }] });
   await made('/v1/tools', { name: 'hear', kind: 'client' });
   await published(INNER);
   await made('/v1/agents', { name: 'Ada', systemPrompt: 'I am ada.' });
@@ -89,7 +90,9 @@ const OUTER = {
   name: 'Outer',
   policy: { maxTasks: 14, taskSteps: 3, taskDepth: 3, runTasks: 15 },
   response: { schema: { type: 'object', required: ['answer'] } },
-  tools: ['lookup', 'ask_inner', 'ask_object', 'ask_soon', 'ask_ada', 'hear'].map((key) => ({ key })),
+  tools: ['lookup', 'unlock', 'ask_inner', 'ask_object', 'ask_soon', 'ask_ada', 'hear'].map((key) => ({
+    key,
+  })),
   agents: [
     {
       key: 'boss',
@@ -764,7 +767,7 @@ describe('networks and agents as tools', () => {
     for (const field of ['maxTasks', 'taskSteps', 'taskDepth', 'runTasks'])
       delete snapshot.network.policy[field];
     await publish(server.db, project, snapshot);
-    const { run } = await begin(() => respond('as before'), { mode: 'wait' }, 'old');
+    const { run } = await begin(() => respond('as before'), { mode: 'wait', systemParams: {} }, 'old');
     expect(run).toMatchObject({ status: 'completed', response: { message: 'as before' } });
   });
 

@@ -61,7 +61,14 @@ const paying = turns(route('cashier'), call('pay', { amount: 5 }), respond({ pai
 
 test('a call that needs approval: approved, denied, and with other arguments, which are judged as the model’s are', async () => {
   const approved = await waiting(paying, 'approval');
-  expect(approved.open).toMatchObject({ tool: 'pay', arguments: { amount: 5 } });
+  expect(approved.open).toMatchObject({
+    tool: 'pay',
+    arguments: { amount: 5 },
+    agentId: null,
+    network: { id: expect.any(String), name: 'Cashier', version: 1 },
+    agentKey: 'cashier',
+    rootRunId: null,
+  });
   await desk.done('POST', approved.path, approved.approve());
   const { run } = await approved.ended();
   expect(run).toMatchObject({ status: 'completed', calls: [{ status: 'completed' }] });
@@ -85,6 +92,57 @@ test('a call that needs approval: approved, denied, and with other arguments, wh
   await desk.done('POST', edited.path, edited.approve({ amount: 7 }));
   const changed = await edited.ended();
   expect(changed.run.calls[0]!.output).toEqual({ echo: { amount: 7, tenant: '[secret tenant]' } });
+});
+
+test('what waits in a task, in a network that is a tool, says who asks and which run it all began with', async () => {
+  const tool = { name: 'ask_cashier', kind: 'network', network: { network: 'Cashier' } };
+  await desk.done('POST', '/v1/tools', {
+    ...tool,
+    params: [
+      { name: 'input', required: true, schema: { type: 'string' } },
+      { name: 'tenant', source: 'system', required: true },
+    ],
+  });
+  await desk.network({
+    name: 'Shop',
+    tools: [{ key: 'ask_cashier' }],
+    agents: [
+      {
+        key: 'head',
+        isDefault: true,
+        prompt: 'I am head.',
+        allowTaskGroup: true,
+        allowRespond: true,
+        routes: ['clerk'],
+      },
+      { key: 'clerk', prompt: 'I am clerk.', tools: ['ask_cashier'], routes: ['head'] },
+    ],
+  });
+  const input = (request: { messages: readonly object[] }) =>
+    /ask-[0-9a-f-]{36}/.exec(JSON.stringify(request.messages))![0];
+  const root = await desk.invoke(
+    'shop',
+    (request, agent) => {
+      const first = request.step === 1;
+      if (agent === 'head')
+        return first
+          ? call('delegate_to_agent', { agent: 'clerk', assignment: input(request) })
+          : respond({ ok: true });
+      if (agent === 'clerk')
+        return first ? call('ask_cashier', { input: input(request) }) : respond({ ok: true });
+      return paying(request, agent);
+    },
+    { mode: 'background', systemParams },
+  );
+  const [open] = await until('the task of the task waits', async () => {
+    const { data } = await desk.done<{ data: WaitingCall[] }>('GET', '/v1/inbox');
+    const below = data.filter(({ rootRunId }) => rootRunId === root.id);
+    return below.length > 0 ? below : null;
+  });
+  expect(open).toMatchObject({ tool: 'pay', network: { name: 'Cashier', version: 1 }, agentKey: 'cashier' });
+  expect(open!.runId).not.toBe(root.id);
+  await desk.done('POST', `/v1/runs/${open!.runId}/calls/${open!.callId}/decision`, { decision: 'reject' });
+  await desk.server.kernel.ended(root.id, { timeoutMs: 20_000 });
 });
 
 test('a call that a client answers: the same agent goes on with the result, and never with what the system gives', async () => {

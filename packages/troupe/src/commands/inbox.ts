@@ -108,8 +108,14 @@ export const inbox: Record<string, Command> = {
 };
 
 function rowOf(call: WaitingCall): Record<string, unknown> {
-  const { agentName: agent, tool, arguments: args, waitsFor, createdAt: since, deadline: expires } = call;
-  return { number: numberOf(call), agent, tool, arguments: args, waitsFor, since, expires };
+  const { tool, arguments: args, waitsFor, createdAt: since, deadline: expires } = call;
+  return { number: numberOf(call), agent: askerOf(call), tool, arguments: args, waitsFor, since, expires };
+}
+
+/** Who made the call: an agent, or one of a network. */
+function askerOf({ agentName, network, agentKey }: WaitingCall): string | null {
+  if (network === null) return agentName;
+  return `${network.name} v${network.version}${agentKey === null ? '' : `: ${agentKey}`}`;
 }
 
 /** By its number, or by its run and its id in the run. */

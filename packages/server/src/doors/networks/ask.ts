@@ -3,10 +3,11 @@ import { newId } from '../../base/index.ts';
 import type { Context } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { contextOf } from './context.ts';
-import { networkToRun } from './invoke.ts';
+import { networkToRun, type Runnable } from './invoke.ts';
 import { judge } from './judge.ts';
 import { type Network, networkOf } from './network.ts';
 import { secretsMissing } from './secrets.ts';
+import { refuseUnknownSystemParams } from './system-params.ts';
 
 // What can be asked of a published network without running it.
 
@@ -23,7 +24,8 @@ export async function checkInstruction(
   ref: string,
   asked: Asked & { instruction: Instruction; systemParams: JsonObject },
 ): Promise<Verdict> {
-  const { network, agent } = await load(db, project, ref, asked);
+  const { network, agent, of } = await load(db, project, ref, asked);
+  await refuseUnknownSystemParams(db, of, asked.systemParams);
   const given = new Set(Object.keys(asked.systemParams));
   const { instruction, delegated = false } = asked;
   const verdict = judge(network, agent, instruction, given, { delegated });
@@ -76,8 +78,8 @@ async function load(
   project: string,
   ref: string,
   asked: Asked,
-): Promise<{ network: Network; agent: string }> {
-  const { snapshotId, agent } = await networkToRun(db, project, ref, asked);
-  const [found] = await store.loadSnapshots(db, [snapshotId]);
-  return { network: networkOf(found!.compiled), agent };
+): Promise<{ network: Network; agent: string; of: Runnable }> {
+  const of = await networkToRun(db, project, ref, asked);
+  const [found] = await store.loadSnapshots(db, [of.snapshotId]);
+  return { network: networkOf(found!.compiled), agent: of.agent, of };
 }

@@ -3,6 +3,7 @@ import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { type Sealer, startItem } from './start-item.ts';
+import { refuseUnknownSystemParams } from './system-params.ts';
 
 export interface Parts {
   db: store.Database;
@@ -40,6 +41,7 @@ async function start(
   const { run, input, version, agent, systemParams, user, metadata } = asked;
   const found = await networkToRun(db, project, ref, { version, agent });
   refuseArchived(found);
+  await refuseUnknownSystemParams(db, found, systemParams);
   const sender = user === undefined ? null : (await store.ensureEntity(db.rows, project, user)).id;
   const started = await kernel.start(
     startItem(parts.sealer, {

@@ -160,7 +160,7 @@ function judgeTool(
     return unset.source === 'system'
       ? error(
           'missing_system_param',
-          `The tool "${tool.key}" needs the system parameter "${unset.name}", which the run was not given.`,
+          `The tool "${tool.key}" needs the system parameter "${unset.name}", which the run was not given. Give it in \`systemParams\` of the invocation.`,
         )
       : error('missing_default', `The parameter "${unset.name}" of "${tool.key}" has no default.`);
   }

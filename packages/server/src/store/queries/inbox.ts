@@ -10,6 +10,9 @@ export interface WaitingRow {
   callId: string;
   agentId: string | null;
   agentName: string | null;
+  network: { id: string; name: string; version: number } | null;
+  agentKey: string | null;
+  rootRunId: string | null;
   sessionId: string | null;
   spaceId: string | null;
   step: number;
@@ -40,10 +43,12 @@ export async function listWaiting(
   return db.run<WaitingRow>(
     {
       name: 'list_waiting',
-      text: `select c.run_id as "runId", c.call_id as "callId", r.agent_id as "agentId", a.name as "agentName", s.id as "sessionId", (c.shown->>'spaceId')::uuid as "spaceId", c.step, c.tool,
+      text: `select c.run_id as "runId", c.call_id as "callId", r.agent_id as "agentId", a.name as "agentName",
+          case when r.network_id is not null then jsonb_build_object('id', r.network_id, 'name', r.trigger->'network'->'name', 'version', r.network_version) end as network,
+          x.agent_key as "agentKey", case when r.parent_run_id is not null then r.root_run_id end as "rootRunId", s.id as "sessionId", (c.shown->>'spaceId')::uuid as "spaceId", c.step, c.tool,
           c.args as arguments, c.waits_for as "waitsFor", c.error, c.deadline, c.created_at as "createdAt"
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.sessions s on s.thread_id = r.thread_id
-          left join troupe.agents a on a.id = r.agent_id
+          left join troupe.agents a on a.id = r.agent_id left join troupe.run_steps x on x.run_id = c.run_id and x.step = c.step
         where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1
           and ($2::uuid is null or s.entity_id = $2 or exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id = (c.shown->>'spaceId')::uuid)) and c.waits_for::text = any($3)
           and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5) and ($6::uuid is null or r.id = $6)

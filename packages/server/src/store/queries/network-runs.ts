@@ -43,6 +43,21 @@ export async function findNetworkToRun(
   return rows[0] ?? null;
 }
 
+/** The names of the parameters that the system gives to tools of a version, in their order. */
+export async function systemParamNames(db: Database, snapshot: string): Promise<string[]> {
+  const rows = await db.run<{ name: string }>(
+    {
+      name: 'system_param_names',
+      text: `select distinct p.name #>> '{}' as name from troupe.compiled_snapshots s,
+          jsonb_path_query(s.compiled, '$.network.tools[*].params[*] ? (@.source == "system").name') p(name)
+        where s.id = $1 order by 1`,
+      values: [snapshot],
+    },
+    db.pool,
+  );
+  return rows.map(({ name }) => name);
+}
+
 export interface NetworkRunRecord extends RunRecord {
   network: { id: string; name: string; version: number };
   /** The agent that is at it, or that responded. */

@@ -3,6 +3,7 @@ import { newId, Refusal } from '../../../base/index.ts';
 import * as store from '../../../store/index.ts';
 import { networkToRun, type Parts, refuseArchived } from '../invoke.ts';
 import { sealed } from '../start-item.ts';
+import { problemOfRow, refuseUnknown, systemNamesOf } from '../system-params.ts';
 import { type GivenRow, rowsOf } from './rows.ts';
 import { batchSealedName, sealRows } from './sealed-rows.ts';
 
@@ -24,7 +25,15 @@ export async function createBatch(
   if (made) return made;
   const found = await networkToRun(db, project, ref, { version, agent });
   refuseArchived(found);
-  const given: GivenRow[] = rows ? rows.map((row) => ({ row })) : await rowsOf(format!, data!);
+  const names = await systemNamesOf(db, found);
+  refuseUnknown(names, systemParams);
+  const read: GivenRow[] = rows
+    ? rows.map((row, at) => ({ row, where: `Row ${at + 1}` }))
+    : await rowsOf(format!, data!);
+  const given = read.map((one): GivenRow => {
+    const problem = 'row' in one ? problemOfRow(names, one.row.systemParams) : null;
+    return 'row' in one && problem !== null ? { problem: `${one.where}: ${problem}` } : one;
+  });
   checkRows(given, iterations);
   const id = once?.batch ?? newId();
   const batch: store.NewBatchRecord = {

@@ -3,8 +3,8 @@ import { type BatchRow, batchRow, type JsonObject } from '@troupe/protocol';
 import { checkStorable, inWords, Refusal } from '../../../base/index.ts';
 import { readCsv } from './csv.ts';
 
-/** A row as it was given, or what is wrong with it. */
-export type GivenRow = { row: BatchRow } | { problem: string };
+/** A row as it was given and where it stands, or what is wrong with it. */
+export type GivenRow = { row: BatchRow; where: string } | { problem: string };
 
 const AT_ONCE = 500;
 const SYSTEM = 'system_params.';
@@ -116,7 +116,7 @@ function checked(given: unknown, where: string): GivenRow {
     return { problem: `${where}: ${clip(error.message)}` };
   }
   const parsed = batchRow.safeParse(given, { error: inWords });
-  if (parsed.success) return { row: parsed.data };
+  if (parsed.success) return { row: parsed.data, where };
   const issue = parsed.error.issues[0]!;
   return { problem: `${where}: "${clip(issue.path.join('.'))}" ${emptyOr(given, issue.message)}.` };
 }
