@@ -802,7 +802,7 @@ describe('networks and agents as tools', () => {
       if (result) return respond({ agent, result });
       return calls(call(agent === 'two' ? 'once_more' : 'again', { input: wordIn(request) }));
     };
-    const { run } = await begin(say, { mode: 'wait' }, 'mirror');
+    const { run } = await begin(say, { mode: 'wait', systemParams: {} }, 'mirror');
     // Two deep, and the third is refused: whoever would call it reads so and answers.
     expect(run).toMatchObject({ status: 'completed', network: { version: 1 } });
     expect(started.slice(0, 3)).toEqual(['old', 'two', 'old']);
