@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { Refusal, TroupeError } from '../base/index.ts';
 
 /** Wraps data keys; the id tells which one wrapped what. */
@@ -70,6 +70,17 @@ export class Encryption {
     const { value } = shapeOf(envelope);
     const dataKey = this.#unwrap(shapeOf(envelope));
     return { key: current.id, wrapped: encrypt(current.key, dataKey, bindingOf(current.id)), value };
+  }
+
+  /**
+   * What the value is known by, under each key that there is, the current one first: who has the database and none of the keys can
+   * check no guess. Each purpose has keys of its own, made of the operator's. None where there is no key.
+   */
+  fingerprints(purpose: string, value: Buffer): Buffer[] {
+    return [...this.#keys.values()].map((key) => {
+      const derived = Buffer.from(hkdfSync('sha256', key, '', bindingOf('fingerprint', purpose), 32));
+      return createHmac('sha256', derived).update(value).digest();
+    });
   }
 
   #unwrap({ key: id, wrapped }: Envelope): Buffer {

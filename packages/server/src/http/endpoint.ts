@@ -56,12 +56,15 @@ export class Endpoints {
         query: queryOf(endpoint, context),
         body: bodyOf(endpoint, context, endpoint.bytes ? bytes : text),
       } as Call<E>;
-      const answered = await onlyOnce({ endpoint, caller, context, text, db: services.db }, async () => {
-        const answer = await handler(call);
-        if (answer instanceof Response) return answer;
-        if (endpoint.status === 204) return context.body(null, 204);
-        return context.json(answer as object, endpoint.status);
-      });
+      const answered = await onlyOnce(
+        { endpoint, caller, context, text, db: services.db, encryption: services.access.encryption },
+        async () => {
+          const answer = await handler(call);
+          if (answer instanceof Response) return answer;
+          if (endpoint.status === 204) return context.body(null, 204);
+          return context.json(answer as object, endpoint.status);
+        },
+      );
       return instead && answered.ok ? instead(call, answered) : answered;
     });
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Endpoint } from '@troupe/protocol';
 import type { Context } from 'hono';
-import type { Caller } from '../access/index.ts';
+import type { Caller, Encryption } from '../access/index.ts';
 import { Refusal } from '../base/index.ts';
 import {
   answerIdempotencyKey,
@@ -20,6 +20,7 @@ export interface Attempt {
   /** The body as it was sent. */
   text: string;
   db: Database;
+  encryption: Encryption;
 }
 
 /** Well before others take the request for lost, which is after a minute. */
@@ -37,7 +38,7 @@ export async function onlyOnce(attempt: Attempt, act: () => Promise<Response>): 
   const given = endpoint.method === 'POST' ? context.req.header('idempotency-key') : undefined;
   if (given === undefined) return act();
   const key = keyOf(given, caller);
-  const claim = await claimIdempotencyKey(db, caller.project, key, fingerprintOf(attempt));
+  const claim = await claimIdempotencyKey(db, caller.project, key, fingerprintsOf(attempt));
   switch (claim.outcome) {
     case 'answered':
       return replay(claim.status, claim.body as Kept | null);
@@ -144,10 +145,16 @@ function keyOf(given: string, { entityId }: Caller): string {
   return entityId === null ? given : digest([entityId, given]).toString('hex');
 }
 
-function fingerprintOf({ caller, context, text }: Attempt): Buffer {
+/**
+ * What the request is kept as, first, and what else it may have been kept as: by a process with another key of the operator's, or
+ * without any. A body may hold what is secret and short; of a plain hash it could be guessed by whoever reads the database.
+ */
+function fingerprintsOf({ caller, context, text, encryption }: Attempt): [Buffer, ...Buffer[]] {
   const { pathname, search } = new URL(context.req.url);
   const { kind, keyId, entityId } = caller;
-  return digest([context.req.method, pathname, search, kind, keyId, entityId, text]);
+  const plain = digest([context.req.method, pathname, search, kind, keyId, entityId, text]);
+  const [current, ...others] = encryption.fingerprints('idempotency', plain);
+  return current ? [current, ...others, plain] : [plain];
 }
 
 function digest(parts: (string | null)[]): Buffer {

@@ -26,6 +26,8 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #count = 0;
+  /** Of what ended before, nobody has told the model calls and the tools: it is left to the purge. */
+  readonly #began = performance.now();
 
   constructor(db: Database, options: SweeperOptions) {
     this.#db = db;
@@ -50,7 +52,7 @@ export class Sweeper {
       if (this.#count++ % UNCLAIMED_EVERY === 0)
         await expireUnclaimed(this.#db, this.#options.codeTools, MOST);
       const { telemetry } = this.#options;
-      const ended = telemetry ? await takeEnded(this.#db, MOST) : [];
+      const ended = telemetry ? await takeEnded(this.#db, performance.now() - this.#began, MOST) : [];
       if (ended.length > 0) telemetry!.ended(ended);
       full = swept.runs === MOST || ended.length === MOST;
     } catch (error) {

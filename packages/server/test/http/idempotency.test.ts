@@ -4,11 +4,12 @@ import { noMcp, until } from '@troupe/testing';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { Access, Encryption, type EncryptionKey } from '../../src/access/index.ts';
 import { Refusal, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
-import { openDoor, takeTokens } from '../access/stage.ts';
+import { encryptionKey, openDoor, takeTokens } from '../access/stage.ts';
 
 const order = endpoint({
   method: 'POST',
@@ -35,7 +36,12 @@ const put = endpoint({ ...order, method: 'PUT', path: '/v1/put' });
 /** An endpoint that counts; `act` is what it does besides. */
 async function openOrders(act: (count: number) => Promise<void> | void = () => {}) {
   const door = await openDoor();
-  const { db, kernel, access, stream } = door;
+  const { db, kernel, access: ours, stream } = door;
+  let access = ours;
+  /** As a process with these keys of the operator's. */
+  const restart = (...keys: EncryptionKey[]) => {
+    access = new Access({ db, mode: 'closed', encryption: new Encryption(keys) });
+  };
   const app = new Hono();
   const endpoints = new Endpoints(app, () => ({
     db,
@@ -86,7 +92,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
       body: answer === '' ? null : JSON.parse(answer),
     };
   };
-  return { ...door, door, send, made, count: () => count };
+  return { ...door, door, send, made, restart, count: () => count };
 }
 
 test('the same request again gets the same answer, and is carried out once', async () => {
@@ -133,6 +139,46 @@ test('the same key for anything else is refused', async () => {
   expect((await send('a', 'one', { headers: { authorization: `Bearer ${theirKey}` } })).status).toBe(201);
   for (const bad of ['', 'x'.repeat(201), 'käse'])
     expect(await send(bad)).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+});
+
+test('a request is kept under the key of the operator, and known again while any process has that key', async () => {
+  const { send, count, made, restart, db } = await openOrders();
+  const kept = async (key: string) => {
+    const { rows } = await db.pool.query('select fingerprint from troupe.idempotency_keys where key = $1', [
+      key,
+    ]);
+    return rows[0].fingerprint.toString('hex') as string;
+  };
+  const [v1, v2] = [encryptionKey('v1'), encryptionKey('v2')];
+  restart();
+  await send('plain', 'pin 4711');
+  restart(v1);
+  // From before there was a key.
+  expect((await send('plain', 'pin 4711')).replayed).toBe('true');
+  await send('one', 'pin 4711');
+  expect(await kept('one')).not.toBe(await kept('plain'));
+  restart(v2, v1);
+  expect((await send('one', 'pin 4711')).replayed).toBe('true');
+  expect((await send('one', 'pin 4712')).body.code).toBe('idempotency_conflict');
+  await send('two', 'pin 4711');
+  expect(new Set([await kept('plain'), await kept('one'), await kept('two')]).size).toBe(3);
+  // One that does not write with the new one yet, and one that has forgotten the old one.
+  restart(v1, v2);
+  expect((await send('two', 'pin 4711')).replayed).toBe('true');
+  for (const keys of [[v2], []]) {
+    restart(...keys);
+    expect((await send('one', 'pin 4711')).body.code).toBe('idempotency_conflict');
+  }
+  expect(count()).toBe(3);
+  // A request that was lost with its process is taken up by one with another key.
+  restart(v2, v1);
+  const { rows } = await db.pool.query(
+    `update troupe.idempotency_keys set status = null, body = '{"made": "the same"}', created_at = now() - interval '2 minutes' where key = 'one' returning 1`,
+  );
+  expect(rows).toHaveLength(1);
+  expect((await send('one', 'pin 4711')).body.count).toBe(4);
+  expect(made.at(-1)).toBe('the same');
+  expect(await kept('one')).toBe(await kept('two'));
 });
 
 test('the keys of one person are not in the way of another', async () => {

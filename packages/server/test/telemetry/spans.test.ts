@@ -245,6 +245,12 @@ test('a run that failed is told of once more when it is taken up again; one that
   const both = of(failing);
   expect(new Set(both.map(({ spanId }) => spanId)).size).toBe(both.length);
 
+  // As it would lie there from before this process told of anything.
+  const { pool } = server.db;
+  await pool.query(
+    `insert into troupe.ended_runs (run_id, lives, ended_at) values ($1, 2, now() - interval '5 minutes')`,
+    [failing],
+  );
   const hanging = await say('hang');
   await until(
     'it is at work',
@@ -256,6 +262,10 @@ test('a run that failed is told of once more when it is taken up again; one that
     status: 2,
     attributes: { 'error.type': 'user' },
   });
+  // The older one would have been told of first.
+  expect(named(of(failing), 'invoke_agent Ada')).toHaveLength(2);
+  const { rows } = await pool.query('select run_id from troupe.ended_runs');
+  expect(rows).toEqual([{ run_id: failing }]);
 });
 
 test('a share of traces is sent, by their ids alone', () => {

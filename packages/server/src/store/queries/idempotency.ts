@@ -18,12 +18,15 @@ export type IdempotencyClaim =
   | { outcome: 'under_way' }
   | { outcome: 'other_request' };
 
-/** One statement for the first request with a key, two for a repeated one. */
+/**
+ * One statement for the first request with a key, two for a repeated one. The first fingerprint is kept; a request that was kept by any of
+ * them is the same.
+ */
 export async function claimIdempotencyKey(
   db: Database,
   project: string,
   key: string,
-  fingerprint: Buffer,
+  fingerprints: readonly [Buffer, ...Buffer[]],
 ): Promise<IdempotencyClaim> {
   const made = newId();
   for (;;) {
@@ -33,11 +36,11 @@ export async function claimIdempotencyKey(
         text: `insert into troupe.idempotency_keys as k (project_id, key, fingerprint, body) values ($1, $2, $3, jsonb_build_object('made', $4::text))
           on conflict (project_id, key) do update
             set fingerprint = excluded.fingerprint, status = null, created_at = clock_timestamp(),
-              body = case when k.status is null and k.fingerprint = excluded.fingerprint then k.body else excluded.body end
+              body = case when k.status is null and k.fingerprint = any($5::bytea[]) then k.body else excluded.body end
             where k.created_at < now() - ${KEPT}
-              or (k.status is null and k.created_at < now() - ${STALE} and k.fingerprint = excluded.fingerprint)
+              or (k.status is null and k.created_at < now() - ${STALE} and k.fingerprint = any($5::bytea[]))
           returning created_at::text as since, body->>'made' as made`,
-        values: [project, key, fingerprint, made],
+        values: [project, key, fingerprints[0], made, fingerprints],
       },
       db.pool,
     );
@@ -45,9 +48,9 @@ export async function claimIdempotencyKey(
     const [found] = await db.run<{ same: boolean; status: number | null; body: JsonObject | null }>(
       {
         name: 'find_idempotency_key',
-        text: `select fingerprint = $3 as same, status, body from troupe.idempotency_keys
+        text: `select fingerprint = any($3::bytea[]) as same, status, body from troupe.idempotency_keys
           where project_id = $1 and key = $2`,
-        values: [project, key, fingerprint],
+        values: [project, key, fingerprints],
       },
       db.pool,
     );

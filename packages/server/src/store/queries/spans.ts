@@ -42,13 +42,17 @@ export interface EndedStep {
   decision: Json;
 }
 
-/** Runs that failed or were canceled and that nobody was told of; whoever asks tells of them. */
-export async function takeEnded(db: Database, limit: number): Promise<string[]> {
+/**
+ * Runs that failed or were canceled within the last `withinMs` and that nobody was told of; whoever asks tells of them. By the clock of the
+ * database, which noted when they ended.
+ */
+export async function takeEnded(db: Database, withinMs: number, limit: number): Promise<string[]> {
   const rows = await db.run<{ run_id: string }>({
     name: 'take_ended',
     text: `delete from troupe.ended_runs e where (e.run_id, e.lives) in (
-        select x.run_id, x.lives from troupe.ended_runs x order by x.ended_at limit $1 for update skip locked) returning e.run_id`,
-    values: [limit],
+        select x.run_id, x.lives from troupe.ended_runs x where x.ended_at >= now() - make_interval(secs => $2::float8 / 1000)
+        order by x.ended_at limit $1 for update skip locked) returning e.run_id`,
+    values: [limit, withinMs],
   });
   return rows.map((row) => row.run_id);
 }
