@@ -1,6 +1,6 @@
 import { TroupeError } from '../../base/index.ts';
 import type { Outgoing } from '../../outgoing/index.ts';
-import { Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { keyOf, type Target } from './target.ts';
 
 export interface McpSettings {
@@ -107,7 +107,9 @@ export class McpConnections {
     const { outgoing, environment = {}, patienceMs = PATIENCE_MS } = this.#settings;
     if (target.transport === 'stdio' && !(await this.allows(project, target.command)))
       throw notAllowed(target.command);
-    const connection = await Connection.open({
+    // Only here: most processes never speak to a server, and the client takes long to load.
+    const { Connection: Opened } = await import('./connection.ts');
+    const connection = await Opened.open({
       target,
       fetch: outgoing.fetchFor(project),
       environment,

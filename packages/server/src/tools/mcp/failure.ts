@@ -81,3 +81,8 @@ function awayIn(error: unknown): string | null {
   }
   return null;
 }
+
+/** The server no longer knows the session. */
+export function isForgotten(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404;
+}

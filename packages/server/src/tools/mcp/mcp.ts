@@ -1,4 +1,3 @@
-import { SdkHttpError } from '@modelcontextprotocol/client';
 import {
   type Json,
   type JsonObject,
@@ -13,7 +12,6 @@ import { type Hidden, hiddenOf, idempotencyKey, valuesOf } from '../http/index.t
 import type { ToolParts } from '../ports.ts';
 import type { Connection } from './connection.ts';
 import type { Definition } from './definition.ts';
-import { failureOf } from './failure.ts';
 import { outcomeOf } from './result.ts';
 import { secretsOf, type Target, targetOf } from './target.ts';
 
@@ -119,7 +117,8 @@ async function asking<Result>(
         last = connection;
         return one(connection);
       };
-      return mcp.use(project, target, signal, noting).catch((error: unknown) => {
+      return mcp.use(project, target, signal, noting).catch(async (error: unknown) => {
+        const { isForgotten } = await import('./failure.ts');
         if (!last || !isForgotten(error)) throw error;
         // The server no longer knows the session, so it did nothing: once more, in a new one.
         last.drop();
@@ -129,6 +128,8 @@ async function asking<Result>(
     return await work({ target, hidden, use });
   } catch (error) {
     if (signal.aborted) throw timeIn(signal.reason);
+    // With the client, which most processes never need.
+    const { failureOf } = await import('./failure.ts');
     throw failureOf(error, (last as Connection | null)?.broken ?? null, hidden);
   }
 }
@@ -136,10 +137,6 @@ async function asking<Result>(
 function timeIn(reason: unknown): unknown {
   const isTime = reason instanceof DOMException && reason.name === 'TimeoutError';
   return isTime ? new TroupeError('mcp_timeout', `The server did not answer within ${LOOK_MS} ms.`) : reason;
-}
-
-function isForgotten(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.status === 404;
 }
 
 function pinnedIn(config: JsonObject): Pinned {
