@@ -329,7 +329,7 @@ export const toolEndpoints = {
     tag: 'tools',
     summary: 'See whether calls of a tool would reach what executes them',
     description:
-      'Without `arguments` nothing is called: an http tool has its secrets looked up and its server asked for HEAD /, an mcp tool is connected to and its definition compared with the one that is pinned. With `arguments` it is executed too, as with `try`.',
+      'Without `arguments` nothing is called: an http tool has its secrets looked up and its server asked for HEAD /, an mcp tool is connected to and its definition compared with the one that is pinned, workers that have the function of a code tool are counted, and what a network or agent tool would run is looked up. With `arguments` it is executed too, as with `try`.',
     scope: 'agents:write',
     params: toolParams,
     body: z.strictObject({ arguments: jsonObject.optional() }),

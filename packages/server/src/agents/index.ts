@@ -88,6 +88,7 @@ export {
   listTools,
   type RegisteredTool,
   registerCodeTools,
+  toolToTest,
   toolToTry,
   updateTool,
 } from './tools/index.ts';

@@ -154,8 +154,8 @@ export interface Tools {
   /** Undefined where this process cannot execute it. */
   resolve(tool: SnapshotTool): ToolExecute | undefined;
   /**
-   * Looks whether calls would reach what executes them, without one; answers with a sentence that says what was looked at. Throws what is
-   * wrong.
+   * Looks whether calls would reach what executes them, without one; answers with a sentence that says what was looked at; null where
+   * there is nothing to look at. Throws what is wrong.
    */
-  check?(tool: SnapshotTool, context: Pick<ToolContext, 'projectId' | 'signal'>): Promise<string>;
+  check?(tool: SnapshotTool, context: Pick<ToolContext, 'projectId' | 'signal'>): Promise<string | null>;
 }

@@ -34,9 +34,11 @@ export async function testTool(
   });
   let checked = 'Whether this process can execute it.';
   try {
-    if (!tools.resolve(tool))
+    // Others may have what this process has not.
+    const looked = await tools.check?.(tool, { projectId: trying.project, signal: trying.signal });
+    if (!looked && !tools.resolve(tool))
       return failed('tool_unavailable', `\`${tool.name}\` cannot be executed here.`, checked);
-    checked = (await tools.check?.(tool, { projectId: trying.project, signal: trying.signal })) ?? checked;
+    checked = looked ?? 'The server executes it itself; there is nothing to connect to.';
   } catch (error) {
     const code = error instanceof TroupeError ? error.code : 'tool_error';
     return failed(code, messageOf(error), 'Whether it can be reached.');

@@ -1,9 +1,9 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
 import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
-import { fileType } from '../base/index.ts';
-import { delegateTask, networkTask, sealedName } from '../doors/networks/index.ts';
-import { agentTask } from '../doors/sessions/index.ts';
+import { fileType, TroupeError } from '../base/index.ts';
+import { delegateTask, networkCheck, networkTask, sealedName } from '../doors/networks/index.ts';
+import { agentCheck, agentTask } from '../doors/sessions/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
@@ -45,6 +45,7 @@ export function toolParts(
     ...(mcp ? { mcp } : {}),
     findings: findingsIn(db),
     systemParams: systemParamsOf(db, encryption),
+    checks: { code: codeCheck(db), network: networkCheck(db), agent: agentCheck(db) },
     ...(kernel ? { ofDoors: spaceActs({ db, kernel }), tasks: tasksOf({ db, kernel, encryption }) } : {}),
   };
 }
@@ -104,6 +105,21 @@ function systemParamsOf(db: store.Database, encryption: Encryption): SystemParam
       const sealed = await store.sealedOfRun(db, project, run);
       return sealed === null ? {} : JSON.parse(encryption.open(project, sealedName(run), sealed));
     },
+  };
+}
+
+/** Whether somebody would take runs that need the function. */
+function codeCheck(db: store.Database): ToolParts['checks'][string] {
+  return async ({ config }) => {
+    const name = String(config.function);
+    const { workers, seenAt } = await store.codeToolsOfWorkers(db, name);
+    if (workers > 0)
+      return `${workers === 1 ? '1 worker has' : `${workers} workers have`} the function "${name}". It was not called.`;
+    const last = seenAt ? `; the last one had it until about ${seenAt.toISOString()}` : '';
+    throw new TroupeError(
+      'tool_unavailable',
+      `No worker has the function "${name}"${last}. Start one with --tools, or TROUPE_TOOLS.`,
+    );
   };
 }
 

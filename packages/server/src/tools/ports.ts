@@ -172,6 +172,8 @@ export interface ToolParts {
   tasks: Record<string, Provider>;
   /** Functions of the user that this process has. */
   code: CodeFunctions;
+  /** What can be looked at of providers that are not at home here. */
+  checks: Record<string, Check>;
   /** What executes the tools that doors bring, by their names. */
   ofDoors: Record<string, ToolExecute>;
 }

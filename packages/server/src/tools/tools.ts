@@ -25,6 +25,7 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
   const checks: Record<string, Check> = {
     ...(secrets && outgoing ? { http: checkHttpTool({ secrets, outgoing }) } : {}),
     ...(secrets && mcp ? { mcp: checkMcpTool({ secrets, mcp }) } : {}),
+    ...parts.checks,
   };
   return {
     code: [...(code?.keys() ?? [])].sort(),
@@ -33,8 +34,6 @@ export function createTools(parts: Partial<ToolParts> = {}): Tools {
       return execute && withGiven(tool, execute, systemParams);
     },
     check: async (tool, context) =>
-      Object.hasOwn(checks, tool.provider)
-        ? checks[tool.provider]!(tool, context)
-        : 'The server executes it itself; there is nothing to connect to.',
+      Object.hasOwn(checks, tool.provider) ? checks[tool.provider]!(tool, context) : null,
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Agent, Problem, Run, Session, Tool, ToolCall, ToolTrial } from '@troupe/protocol';
+import type { Agent, Problem, Run, Session, Tool, ToolCall, ToolTest, ToolTrial } from '@troupe/protocol';
 import {
   type CodeToolContext,
   codeFunctions,
@@ -177,6 +177,43 @@ test('a row names its function; only code tools do', async () => {
     422,
     [{ path: 'function', message: 'is for code tools' }],
   ]);
+});
+
+test('tested without a call: who has a function; what a network or an agent as a tool would run', async () => {
+  const check = async (body: object, given = {}) => {
+    const { id } = await done<Tool>('POST', '/v1/tools', body);
+    return ask<ToolTest & Problem>('POST', `/v1/tools/${id}/test`, given);
+  };
+  const times = seen.length;
+  expect((await check({ name: 'again', kind: 'code', function: 'add' })).body).toMatchObject({
+    ok: true,
+    checked: expect.stringContaining('1 worker has'),
+  });
+  expect(seen).toHaveLength(times);
+  const called = await check({ name: 'once', kind: 'code', function: 'add' }, { arguments: { a: 1 } });
+  expect(called.body).toMatchObject({ ok: true, trial: { output: { sum: 11 } } });
+  const nobody = await check({ name: 'gone', kind: 'code' });
+  expect(nobody.body).toMatchObject({ ok: false, error: { code: 'tool_unavailable' } });
+  expect(nobody.body.error!.message).toContain('No worker has the function "gone"');
+
+  const asking = { name: 'ask_ada', kind: 'agent', agent: { agent: 'ada' } };
+  expect((await check(asking)).body).toMatchObject({ ok: true, checked: expect.stringContaining('"ada"') });
+  const tried = await check({ ...asking, name: 'ask_ada_now' }, { arguments: { input: 'x' } });
+  expect([tried.status, tried.body.code]).toEqual([409, 'tool_not_triable']);
+  await done('POST', '/v1/networks', {
+    name: 'Desk',
+    agents: [{ key: 'front', isDefault: true, allowRespond: true, prompt: 'Answer.' }],
+  });
+  const running = { kind: 'network', network: { network: 'desk' } };
+  expect((await check({ ...running, name: 'too_early' })).body).toMatchObject({
+    ok: false,
+    error: { code: 'network_not_published' },
+  });
+  await done('POST', '/v1/networks/desk/publish', {});
+  expect((await check({ ...running, name: 'in_time' })).body).toMatchObject({
+    ok: true,
+    checked: 'It runs version 1 of "Desk", from "front" on. No run was begun.',
+  });
 });
 
 test('a run whose function no worker has waits, says for what, can be canceled, and ends when its time is over', async () => {

@@ -1,2 +1,2 @@
 export { type DeclaredTool, type RegisteredTool, registerCodeTools } from './register.ts';
-export { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from './tools.ts';
+export { createTool, deleteTool, getTool, listTools, toolToTest, toolToTry, updateTool } from './tools.ts';

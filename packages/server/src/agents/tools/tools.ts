@@ -109,8 +109,8 @@ export async function deleteTool(db: Database, author: Author, id: string): Prom
   }
 }
 
-/** As a run would get it, but for the approval; only what the server executes itself can be tried. */
-export async function toolToTry(db: Database, project: string, id: string): Promise<SnapshotTool> {
+/** As a run would get it, but for the approval; only what the server executes itself can be looked at. */
+export async function toolToTest(db: Database, project: string, id: string): Promise<SnapshotTool> {
   const row = await required(db.rows, project, id);
   if (row.kind === 'client' || row.kind === 'ui') {
     throw new Refusal(
@@ -122,17 +122,23 @@ export async function toolToTry(db: Database, project: string, id: string): Prom
       },
     );
   }
-  if (row.kind === 'network' || row.kind === 'agent') {
+  const { waitsFor: _, ...tool } = toSnapshotTool(row);
+  return tool;
+}
+
+/** The same, of what can be called without a run. */
+export async function toolToTry(db: Database, project: string, id: string): Promise<SnapshotTool> {
+  const tool = await toolToTest(db, project, id);
+  if (tool.provider === 'network' || tool.provider === 'agent') {
     throw new Refusal(
       'conflict',
       'tool_not_triable',
-      `"${row.name}" begins a run, which a call of another run must wait for.`,
+      `"${tool.name}" begins a run, which a call of another run must wait for.`,
       {
         hint: 'Invoke the network, or talk with the agent.',
       },
     );
   }
-  const { waitsFor: _, ...tool } = toSnapshotTool(row);
   return tool;
 }
 

@@ -10,4 +10,4 @@ export * from './batches/index.ts';
 export { createNetworksDoor } from './door.ts';
 export { getNetworkRun, invokeNetwork, listNetworkRuns, waitForNetworkRun } from './invoke.ts';
 export { sealedName } from './start-item.ts';
-export { delegateTask, networkTask } from './tasks.ts';
+export { delegateTask, networkCheck, networkTask } from './tasks.ts';

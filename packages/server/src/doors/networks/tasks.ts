@@ -64,6 +64,14 @@ export function networkTask({ db, kernel, encryption }: TaskParts) {
     };
 }
 
+/** What a call would run; none is begun. */
+export function networkCheck(db: store.Database) {
+  return async (tool: SnapshotTool, { projectId }: { projectId: string }): Promise<string> => {
+    const { network, agent } = await current(db, projectId, tool);
+    return `It runs version ${network.version} of "${network.name}", from "${agent}" on. No run was begun.`;
+  };
+}
+
 /** Outside of networks nothing is pinned: whoever calls gets the version that is current then. */
 async function current(db: store.Database, project: string, { config }: SnapshotTool): Promise<Pinned> {
   const { network: ref, version, agent: key } = toolNetwork.parse(config.network);

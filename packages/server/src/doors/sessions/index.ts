@@ -13,6 +13,6 @@ export { type Edit, forkRun } from './fork.ts';
 export { argumentsHash, decideCall, listWaiting, takeResults } from './inbox.ts';
 export { type Posting, postMessage } from './post.ts';
 export * from './runs.ts';
-export { agentTask } from './task.ts';
+export { agentCheck, agentTask } from './task.ts';
 export { titleFrom } from './title.ts';
 export { answeredBy, RUN_KEY } from './turns.ts';

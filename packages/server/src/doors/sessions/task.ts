@@ -35,6 +35,14 @@ export function agentTask({ db, kernel }: { db: store.Database; kernel: Kernel }
     };
 }
 
+/** Whom a call would ask; nobody is asked. */
+export function agentCheck(db: store.Database) {
+  return async (tool: SnapshotTool, { projectId }: { projectId: string }): Promise<string> => {
+    await current(db, projectId, tool);
+    return `It asks the agent "${toolAgent.parse(tool.config.agent).agent}". No run was begun.`;
+  };
+}
+
 /** Outside of networks nothing is pinned: whoever calls gets the agent as it is then. */
 async function current(db: store.Database, project: string, { config }: SnapshotTool): Promise<Pinned> {
   const { agent: ref } = toolAgent.parse(config.agent);

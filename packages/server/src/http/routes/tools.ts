@@ -1,5 +1,13 @@
 import { toolEndpoints } from '@troupe/protocol';
-import { createTool, deleteTool, getTool, listTools, toolToTry, updateTool } from '../../agents/index.ts';
+import {
+  createTool,
+  deleteTool,
+  getTool,
+  listTools,
+  toolToTest,
+  toolToTry,
+  updateTool,
+} from '../../agents/index.ts';
 import { testTool, tryTool } from '../../kernel/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
@@ -22,7 +30,8 @@ export function toolRoutes(endpoints: Endpoints): void {
     return undefined;
   });
   endpoints.serve(toolEndpoints.test, async ({ services, caller, params, body, context }) => {
-    const tool = await toolToTry(services.db, caller.project, params.toolId);
+    const found = body.arguments === undefined ? toolToTest : toolToTry;
+    const tool = await found(services.db, caller.project, params.toolId);
     const { project, entityId } = caller;
     const { signal } = context.req.raw;
     return testTool(services.tools, tool, body.arguments, { project, entityId, signal });
