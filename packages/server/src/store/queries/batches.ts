@@ -331,12 +331,14 @@ export async function cancelBatch(transaction: Transaction, batch: string): Prom
     where batch_id = ${batch} and status in ('pending', 'queued', 'running')`.execute(transaction);
 }
 
-/** Runs of it that are to be canceled. One that somebody takes up again after that is none of them. */
+/**
+ * Runs of it that are to be canceled, those that wait first: the place of one that is canceled must not go to the next. One that somebody takes
+ * up again after that is none of them.
+ */
 export async function runsToCancel(on: Rows, batch: string): Promise<string[]> {
   const { rows } = await sql<{ run: string }>`select run_id as run from troupe.network_batch_items
-    where batch_id = ${batch} and status in ('pending', 'queued', 'running') and canceling order by row_number, iteration`.execute(
-    on,
-  );
+    where batch_id = ${batch} and status in ('pending', 'queued', 'running') and canceling
+    order by status = 'running', row_number desc, iteration desc`.execute(on);
   return rows.map(({ run }) => run);
 }
 
