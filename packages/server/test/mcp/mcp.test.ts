@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openMcpServer } from './http-server.ts';
 
 // One server, one MCP server over HTTP and one program; every test has servers and tools of its own. A message names the calls to be made.
-// All that anybody was told is searched for the planted values in the end.
+// All that anybody was told is searched for the planted values in the end. Long because of that: what is searched is one server's.
 
 const PROGRAM = new URL('./program.ts', import.meta.url).pathname;
 const NODE = process.execPath;

@@ -15,6 +15,7 @@ import type { ModelRequest } from '../../src/kernel/index.ts';
 import { compiled, publish } from './fixture.ts';
 
 // One server with jobs, and one network that answers with its input: "fail" fails, "hold" waits until the test lets it go, "look" calls a tool.
+// Long because a server with jobs costs more than a test.
 
 const planted = (what: string) => `${what}-${randomBytes(8).toString('hex')}`;
 const SHARED = planted('shared');

@@ -19,7 +19,7 @@ import type { ModelRequest } from '../../src/kernel/index.ts';
 import { compiled, type Definition, type FixtureTool, MODEL, publish } from './fixture.ts';
 
 // One server and one network of three; every test brings the script of its run, which breaks a rule. All runs are given system
-// parameters, and all that anybody was told or shown is searched for them in the end.
+// parameters, and all that anybody was told or shown is searched for them in the end. Long because of that: what is searched is one server's.
 
 type Say = (request: ModelRequest, agent: string) => Turn | Promise<Turn>;
 const scripts = new Map<string, Say>();

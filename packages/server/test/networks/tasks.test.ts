@@ -17,7 +17,7 @@ import type { ModelRequest } from '../../src/kernel/index.ts';
 import { compiled, publish } from './fixture.ts';
 
 // Runs that calls begin and wait for: tasks of a network's agents, networks and agents as tools. One server; every test brings the
-// script of all runs of its tree, which is found by a word that what is asked hands on.
+// script of all runs of its tree, which is found by a word that what is asked hands on. Long because a server costs more than a test.
 
 type Say = (request: ModelRequest, agent: string) => Turn | Promise<Turn>;
 type Whole = Run & { calls: ToolCall[]; steps: RunStep[] };
