@@ -553,6 +553,7 @@ export interface Runs {
   parent_call_id: string | null;
   lives: Generated<number>;
   code_tools: string[] | null;
+  task_id: string | null;
 }
 
 export interface Secrets {
@@ -591,6 +592,52 @@ export interface Spaces {
   updated_at: Timestamp<undefined>;
 }
 
+export interface SubAgents {
+  id: string;
+  project_id: string;
+  user_id: string | null;
+  chat_id: string;
+  task_id: string;
+  agent_id: string;
+  role: string;
+  thread_id: string;
+  status: Generated<'active' | 'waiting_for_user' | 'completed' | 'failed'>;
+  iteration_count: Generated<number>;
+  summary: string | null;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+  xid: number;
+  rev: number;
+}
+
+export interface Tasks {
+  id: string;
+  project_id: string;
+  user_id: string | null;
+  chat_id: string;
+  type: 'agent' | 'tool';
+  name: string;
+  instruction: string;
+  args: JsonColumn<null | undefined>;
+  sub_agent_id: string | null;
+  trigger_message_id: string | null;
+  status: Generated<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'canceled'>;
+  result: string | null;
+  error: JsonColumn<null | undefined>;
+  question: string | null;
+  background: Generated<boolean>;
+  depth: number;
+  parent_task_id: string | null;
+  parent_run_id: string;
+  parent_call_id: string;
+  run_id: string;
+  told: Generated<number>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+  xid: number;
+  rev: number;
+}
+
 export interface Threads {
   id: string;
   project_id: string;
@@ -617,7 +664,7 @@ export interface ToolCalls {
   args: JsonColumn;
   effect: 'pure' | 'idempotent' | 'once';
   status: 'requested' | 'running' | 'completed' | 'failed' | 'canceled' | 'expired' | 'in_doubt';
-  waits_for: 'client' | 'approval' | 'person' | 'task' | 'reply' | null;
+  waits_for: 'client' | 'approval' | 'person' | 'task' | 'reply' | 'answer' | null;
   output: JsonColumn<null | undefined>;
   error: JsonColumn<null | undefined>;
   attempt: Generated<number>;
@@ -710,6 +757,8 @@ export interface DB {
   secrets: Secrets;
   sessions: Sessions;
   spaces: Spaces;
+  sub_agents: SubAgents;
+  tasks: Tasks;
   threads: Threads;
   todo_lists: TodoLists;
   tool_calls: ToolCalls;

@@ -8,7 +8,9 @@ create type troupe.message_role as enum ('user', 'assistant', 'tool_call', 'tool
 create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'waiting_reply', 'completed', 'failed', 'canceled');
 create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
 create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
-create type troupe.waits_for as enum ('client', 'approval', 'person', 'task', 'reply');
+create type troupe.waits_for as enum ('client', 'approval', 'person', 'task', 'reply', 'answer');
+
+create sequence troupe.revs as bigint;
 
 create table troupe.agent_capabilities (
   id uuid not null,
@@ -681,6 +683,7 @@ create table troupe.runs (
   parent_call_id text,
   lives integer not null default 1,
   code_tools text[],
+  task_id uuid,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -730,6 +733,62 @@ create table troupe.spaces (
   constraint spaces_description_check CHECK ((length(description) <= 10000)),
   constraint spaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint spaces_policy_check CHECK ((policy = ANY (ARRAY['all'::text, 'mentions'::text, 'humans'::text])))
+);
+
+create table troupe.sub_agents (
+  id uuid not null,
+  project_id uuid not null,
+  user_id uuid,
+  chat_id uuid not null,
+  task_id uuid not null,
+  agent_id uuid not null,
+  role text not null,
+  thread_id uuid not null,
+  status text not null default 'active'::text,
+  iteration_count integer not null default 0,
+  summary text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  xid bigint not null,
+  rev bigint not null,
+  constraint sub_agents_pkey PRIMARY KEY (id),
+  constraint sub_agents_thread_id_key UNIQUE (thread_id),
+  constraint sub_agents_status_check CHECK ((status = ANY (ARRAY['active'::text, 'waiting_for_user'::text, 'completed'::text, 'failed'::text])))
+);
+
+create table troupe.tasks (
+  id uuid not null,
+  project_id uuid not null,
+  user_id uuid,
+  chat_id uuid not null,
+  type text not null,
+  name text not null,
+  instruction text not null,
+  args jsonb,
+  sub_agent_id uuid,
+  trigger_message_id uuid,
+  status text not null default 'pending'::text,
+  result text,
+  error jsonb,
+  question text,
+  background boolean not null default false,
+  depth integer not null,
+  parent_task_id uuid,
+  parent_run_id uuid not null,
+  parent_call_id text not null,
+  run_id uuid not null,
+  told integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  xid bigint not null,
+  rev bigint not null,
+  constraint tasks_pkey PRIMARY KEY (id),
+  constraint tasks_check CHECK (((type = 'agent'::text) OR (sub_agent_id IS NULL))),
+  constraint tasks_check1 CHECK (((status <> 'waiting'::text) OR (question IS NOT NULL))),
+  constraint tasks_depth_check CHECK ((depth >= 1)),
+  constraint tasks_name_check CHECK (((length(name) >= 1) AND (length(name) <= 300))),
+  constraint tasks_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'waiting'::text, 'success'::text, 'failed'::text, 'canceled'::text]))),
+  constraint tasks_type_check CHECK ((type = ANY (ARRAY['agent'::text, 'tool'::text])))
 );
 
 create table troupe.threads (
@@ -865,6 +924,7 @@ alter table troupe.sessions add constraint sessions_agent_id_fkey FOREIGN KEY (a
 alter table troupe.sessions add constraint sessions_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.sessions add constraint sessions_model_id_fkey FOREIGN KEY (model_id) REFERENCES troupe.llm_models(id);
 alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.sub_agents add constraint sub_agents_task_id_fkey FOREIGN KEY (task_id) REFERENCES troupe.tasks(id) ON DELETE CASCADE;
 alter table troupe.tools add constraint tools_mcp_server FOREIGN KEY (project_id, mcp_server_id) REFERENCES troupe.mcp_servers(project_id, id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
@@ -3314,6 +3374,16 @@ AS $function$
     (select r.space_id from troupe.runs r where r.id = p_run))
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.stamp()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.xid := pg_current_xact_id()::text::bigint;
+  new.rev := nextval('troupe.revs');
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.start(item jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3916,12 +3986,22 @@ CREATE INDEX runs_queued_code ON troupe.runs USING btree (code_tools, run_at) WH
 CREATE INDEX runs_sealed ON troupe.runs USING btree (id) WHERE (sealed IS NOT NULL);
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
 CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
+CREATE INDEX runs_task ON troupe.runs USING btree (task_id, id) WHERE (task_id IS NOT NULL);
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
+CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, id DESC);
+CREATE UNIQUE INDEX sub_agents_task ON troupe.sub_agents USING btree (task_id);
+CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid, rev);
+CREATE INDEX tasks_chat ON troupe.tasks USING btree (chat_id, id DESC);
+CREATE INDEX tasks_parent ON troupe.tasks USING btree (parent_task_id) WHERE (parent_task_id IS NOT NULL);
+CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, id DESC);
+CREATE INDEX tasks_run ON troupe.tasks USING btree (run_id);
+CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_id);
+CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid, rev);
 CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
@@ -3956,6 +4036,10 @@ CREATE TRIGGER runs_note_end AFTER UPDATE OF status ON troupe.runs FOR EACH ROW 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
+
+CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+
+CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
 
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { id, listQuery, page, timestamp } from './common.ts';
+import { endpoint } from './endpoint.ts';
+
+// Work that a run gave to somebody else: a sub-agent with a thread of its own, or a tool in the background.
+
+export const taskStatus = z.enum(['pending', 'running', 'waiting', 'success', 'failed', 'canceled']);
+export type TaskStatus = z.infer<typeof taskStatus>;
+
+/** One whose task was canceled is `failed`. */
+export const subAgentStatus = z.enum(['active', 'waiting_for_user', 'completed', 'failed']);
+export type SubAgentStatus = z.infer<typeof subAgentStatus>;
+
+export const task = z.object({
+  id,
+  userId: id
+    .nullable()
+    .describe(
+      'Whose work it is: the owner of the session; in a space, the person whose message began it, else the agent. Null in networks that a key invoked.',
+    ),
+  chatId: id.describe('The session or space in which the person talks; in a network, its run.'),
+  type: z.enum(['agent', 'tool']),
+  name: z.string().describe('`agent:researcher`, `tool:web_search`.'),
+  instruction: z.string(),
+  subAgentId: id.nullable().describe('Set when the sub-agent begins.'),
+  triggerMessageId: id.nullable().describe('The message in the chat that it came from.'),
+  status: taskStatus.describe('`waiting`: the sub-agent has asked something.'),
+  result: z.string().nullable(),
+  error: z.string().nullable(),
+  code: z.string().nullable().describe('Of the error.'),
+  question: z.string().nullable().describe('What the sub-agent asked and was not answered yet.'),
+  background: z.boolean().describe('The run that gave it went on; the result comes as a message.'),
+  depth: z.number().int().describe('1: given by an agent that talks with people.'),
+  parentTaskId: id.nullable().describe('The task within which it was given.'),
+  parentRunId: id,
+  runId: id.nullable().describe('The run that works on it, or worked on it last.'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Task = z.infer<typeof task>;
+
+export const subAgent = z.object({
+  id,
+  userId: id.nullable(),
+  chatId: id,
+  taskId: id,
+  agentId: id,
+  role: z.string().describe('The name of the agent: `general`, `researcher`, or any other of the project.'),
+  status: subAgentStatus,
+  iterationCount: z.number().int().describe('Model calls so far, over all its runs.'),
+  summary: z.string().nullable().describe('Its last answer, in a line.'),
+  threadId: id,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type SubAgent = z.infer<typeof subAgent>;
+
+/** A message within a sub-agent, as models are given it: one for each answer, one for each result. */
+export const subAgentMessage = z.object({
+  id,
+  userId: id.nullable(),
+  subAgentId: id,
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  toolCallId: z.string().optional(),
+  toolCalls: z
+    .array(
+      z.object({
+        id: z.string(),
+        type: z.literal('function'),
+        function: z.object({ name: z.string(), arguments: z.string() }),
+      }),
+    )
+    .optional(),
+  name: z.string().optional(),
+  createdAt: timestamp,
+});
+export type SubAgentMessage = z.infer<typeof subAgentMessage>;
+
+export const subAgentToolCall = z.object({
+  id: z.string(),
+  userId: id.nullable(),
+  subAgentId: id,
+  toolName: z.string(),
+  args: z.json(),
+  status: z.enum(['pending', 'success', 'failed']),
+  result: z.string().optional(),
+  error: z.string().optional(),
+  createdAt: timestamp,
+});
+export type SubAgentToolCall = z.infer<typeof subAgentToolCall>;
+
+const taskParams = z.object({ taskId: id });
+const subAgentParams = z.object({ subAgentId: id });
+
+export const taskEndpoints = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/tasks',
+    tag: 'tasks',
+    summary: 'Tasks, newest first',
+    scope: 'runs:read',
+    user: true,
+    query: listQuery.extend({
+      chat: id.describe('Those of a session or space.').optional(),
+      status: taskStatus.optional(),
+      parent: id.describe('Those given within a task.').optional(),
+    }),
+    status: 200,
+    response: page(task),
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/v1/tasks/{taskId}',
+    tag: 'tasks',
+    summary: 'One task',
+    scope: 'runs:read',
+    user: true,
+    params: taskParams,
+    status: 200,
+    response: task,
+  }),
+  cancel: endpoint({
+    method: 'POST',
+    path: '/v1/tasks/{taskId}/cancel',
+    tag: 'tasks',
+    summary: 'Cancel a task with everything given within it',
+    scope: 'runs:write',
+    user: true,
+    params: taskParams,
+    status: 200,
+    response: task,
+  }),
+  cancelAll: endpoint({
+    method: 'POST',
+    path: '/v1/tasks/cancel',
+    tag: 'tasks',
+    summary: 'Cancel all open tasks of a session or space',
+    scope: 'runs:write',
+    user: true,
+    body: z.strictObject({ chat: id }),
+    status: 200,
+    response: z.object({ canceled: z.array(id) }),
+  }),
+  subAgent: endpoint({
+    method: 'GET',
+    path: '/v1/sub-agents/{subAgentId}',
+    tag: 'tasks',
+    summary: 'A sub-agent',
+    scope: 'runs:read',
+    user: true,
+    params: subAgentParams,
+    status: 200,
+    response: subAgent,
+  }),
+  messages: endpoint({
+    method: 'GET',
+    path: '/v1/sub-agents/{subAgentId}/messages',
+    tag: 'tasks',
+    summary: 'What was said within a sub-agent, oldest first',
+    scope: 'runs:read',
+    user: true,
+    params: subAgentParams,
+    query: listQuery,
+    status: 200,
+    response: page(subAgentMessage),
+  }),
+  toolCalls: endpoint({
+    method: 'GET',
+    path: '/v1/sub-agents/{subAgentId}/tool-calls',
+    tag: 'tasks',
+    summary: 'Calls of tools within a sub-agent, oldest first',
+    scope: 'runs:read',
+    user: true,
+    params: subAgentParams,
+    query: listQuery,
+    status: 200,
+    response: page(subAgentToolCall),
+  }),
+  cancelSubAgent: endpoint({
+    method: 'POST',
+    path: '/v1/sub-agents/{subAgentId}/cancel',
+    tag: 'tasks',
+    summary: 'Cancel what a sub-agent is doing, with everything given within it',
+    scope: 'runs:write',
+    user: true,
+    params: subAgentParams,
+    status: 200,
+    response: subAgent,
+  }),
+} as const;
