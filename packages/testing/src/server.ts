@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   Access,
   batchTasks,
+  bringFirstAgents,
   type CodeTool,
   codeFunctions,
   createApp,
@@ -124,7 +125,15 @@ export async function openServer({
   const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption) };
   const jobs = withJobs ? new Jobs({ db, logger, tasks, crontab: [] }) : null;
   await jobs?.start();
-  const access = new Access({ db, mode, encryption, outgoing, ...(metricsToken ? { metricsToken } : {}) });
+  const furnish = bringFirstAgents;
+  const access = new Access({
+    db,
+    mode,
+    encryption,
+    outgoing,
+    furnish,
+    ...(metricsToken ? { metricsToken } : {}),
+  });
   const stream = new Stream({
     db,
     logger,

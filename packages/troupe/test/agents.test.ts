@@ -29,9 +29,13 @@ async function parsed(...words: string[]) {
   return JSON.parse(out);
 }
 
+const names = (list: { name: string }[]) => list.map(({ name }) => name);
+
 it('an empty list says so', async () => {
-  expect(await told('agents', 'list')).toMatchObject({ code: 0, out: 'none\n', err: '' });
-  expect(await parsed('agents', 'list')).toEqual([]);
+  const archived = ['agents', 'list', '--status', 'archived'];
+  expect(await told(...archived)).toMatchObject({ code: 0, out: 'none\n', err: '' });
+  expect(await parsed(...archived)).toEqual([]);
+  expect(names(await parsed('agents', 'list'))).toEqual(['researcher', 'general']);
 });
 
 it('creates, shows and lists, by name or id', async () => {
@@ -112,7 +116,6 @@ it('changes by file, shows versions and differences, and rolls back', async () =
 it('archives, and shows what is archived where asked', async () => {
   await parsed('agents', 'create', 'Old');
   expect(await told('agents', 'archive', 'Old')).toMatchObject({ code: 0, out: 'Old is archived\n' });
-  const names = (list: { name: string }[]) => list.map(({ name }) => name);
   expect(names(await parsed('agents', 'list'))).not.toContain('Old');
   expect(names(await parsed('agents', 'list', '--status', 'archived'))).toEqual(['Old']);
   expect(await parsed('agents', 'get', 'old')).toMatchObject({ status: 'archived' });

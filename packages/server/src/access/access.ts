@@ -6,6 +6,7 @@ import {
   ensureEntity,
   ensureProject,
   type FoundKey,
+  type Furnish,
   findKey,
   touchKey,
 } from '../store/index.ts';
@@ -28,6 +29,8 @@ export interface AccessOptions {
   outgoing?: Pick<Outgoing, 'fetchFor' | 'forget'>;
   /** Opens `/metrics` and nothing else. */
   metricsToken?: string | null;
+  /** What projects have from the start. */
+  furnish?: Furnish;
 }
 
 /** A revoked key is refused within this, also where another process revoked it. */
@@ -43,6 +46,7 @@ export class Access {
   readonly encryption: Encryption;
   readonly #db: Database;
   readonly #mode: AccessOptions['mode'];
+  readonly #furnish: Furnish | undefined;
   readonly #metricsToken: Buffer | null;
   readonly #tokens: Tokens;
   readonly #known = new ShortCache<FoundKey | null>({ most: 5_000, lifeMs: REMEMBERED_MS });
@@ -50,8 +54,9 @@ export class Access {
   readonly #touched = new ShortCache<void>({ most: 5_000, lifeMs: TOUCH_MS });
   #defaultProject: string | null = null;
 
-  constructor({ db, mode, encryption, outgoing, metricsToken = null }: AccessOptions) {
+  constructor({ db, mode, encryption, outgoing, metricsToken = null, furnish }: AccessOptions) {
     this.#db = db;
+    this.#furnish = furnish;
     this.#mode = mode;
     this.#metricsToken = metricsToken === null ? null : hashOf(metricsToken);
     this.encryption = encryption;
@@ -62,7 +67,7 @@ export class Access {
     };
     this.keys = new Keys(db, forget);
     this.secrets = new Secrets(db, encryption, forget);
-    this.projects = new Projects(db, this.secrets, forget);
+    this.projects = new Projects(db, this.secrets, { changed: forget, furnish });
     this.entities = new Entities(db, () => this.#people.clear());
   }
 
@@ -95,7 +100,7 @@ export class Access {
     if (this.#mode === 'closed') throw refused('There is no key with the request.');
     if (!isFromThisMachine(headers))
       throw refused('Without a key, only pages and programs of this machine are answered.');
-    this.#defaultProject ??= await ensureProject(this.#db);
+    this.#defaultProject ??= await ensureProject(this.#db, this.#furnish);
     return { project: this.#defaultProject, kind: 'dev', keyId: null, entityId: null, scopes: null };
   }
 

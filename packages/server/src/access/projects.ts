@@ -14,6 +14,7 @@ import {
   addProject,
   type Database,
   FIRST_PROJECT,
+  type Furnish,
   findProject,
   hasModel,
   isTaken,
@@ -35,12 +36,18 @@ export class Projects {
   readonly #db: Database;
   readonly #secrets: Secrets;
   readonly #changed: (project?: string) => void;
+  readonly #furnish: Furnish | undefined;
 
   /** `changed` is called after a project was changed here. */
-  constructor(db: Database, secrets: Secrets, changed: (project?: string) => void) {
+  constructor(
+    db: Database,
+    secrets: Secrets,
+    { changed, furnish }: { changed: (project?: string) => void; furnish: Furnish | undefined },
+  ) {
     this.#db = db;
     this.#secrets = secrets;
     this.#changed = changed;
+    this.#furnish = furnish;
   }
 
   /** Another project, and the first key for it: only whoever runs the server may. */
@@ -56,6 +63,7 @@ export class Projects {
         scopes: [],
         expiresAt: null,
       });
+      await this.#furnish?.(rows, made.id);
       await audit(rows, caller, 'project.created', made.id, { name });
       return made;
     });

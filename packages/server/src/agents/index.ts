@@ -16,6 +16,7 @@ export { type Current, pinAgent, previewAgent, snapshotAnyway, snapshotFor } fro
 export { diff } from './diff.ts';
 export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
 export { exportAgent, importAgent, readDocument } from './files/index.ts';
+export { bringFirstAgents, bringMissingAgents } from './first-agents.ts';
 export { createGoal, deleteGoal, listGoals, updateGoal } from './goals.ts';
 export {
   createMcpServer,

@@ -1,4 +1,5 @@
 import { Access, type Encryption } from '../access/index.ts';
+import { bringFirstAgents } from '../agents/index.ts';
 import { StartupError } from '../base/index.ts';
 import { anyKey, type Database, ensureProject } from '../store/index.ts';
 import type { Program } from './program.ts';
@@ -9,7 +10,7 @@ export async function openAccess(program: Program, db: Database, encryption: Enc
   const loopback = isLoopback(config.host);
   const { metricsToken } = config;
   const mode = name === 'dev' && loopback ? 'open' : 'closed';
-  const access = new Access({ db, mode, encryption, outgoing, metricsToken });
+  const access = new Access({ db, mode, encryption, outgoing, metricsToken, furnish: bringFirstAgents });
   const project = await ensureProject(db);
   if (config.bootstrapKey !== null && !(await access.keys.bootstrap(project, config.bootstrapKey)))
     logger.warn('the key of TROUPE_BOOTSTRAP_KEY was revoked, and stays so; unset it, or choose another');

@@ -1,5 +1,5 @@
 import type { Encryption } from '../access/index.ts';
-import type { McpPort } from '../agents/index.ts';
+import { bringFirstAgents, bringMissingAgents, type McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
-import { Database, migrate, ping } from '../store/index.ts';
+import { Database, ensureProject, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
@@ -129,10 +129,13 @@ function openListener(
   );
 }
 
-/** Migrates first. Any number of processes may do so at once. */
+/** Migrates first, and sees that the first project is there, and what each has from the start. Any number of processes may do so at once. */
 export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
   await migrateAll(program, address);
-  return connectDatabase(program, address);
+  const db = await connectDatabase(program, address);
+  await ensureProject(db, bringFirstAgents);
+  await bringMissingAgents(db);
+  return db;
 }
 
 /** The database as it is. */

@@ -440,6 +440,7 @@ export interface Projects {
   default_model_id: string | null;
   environment_kinds: Generated<string[]>;
   outgoing: JsonColumn<undefined>;
+  agents_brought: Generated<boolean>;
 }
 
 export interface ReplyWaits {

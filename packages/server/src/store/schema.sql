@@ -564,6 +564,7 @@ create table troupe.projects (
   default_model_id uuid,
   environment_kinds text[] not null default '{}'::text[],
   outgoing jsonb not null default '{"allow": []}'::jsonb,
+  agents_brought boolean not null default false,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );

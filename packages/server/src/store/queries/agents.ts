@@ -94,6 +94,17 @@ export async function lockAgentNamed(
   return found && lockAgent(transaction, project, found.id);
 }
 
+/** Whether one has the name, also an archived one. */
+export async function hasAgentNamed(rows: Transaction, project: string, name: string): Promise<boolean> {
+  const found = await rows
+    .selectFrom('agents')
+    .select('id')
+    .where('project_id', '=', project)
+    .where(sql`troupe.folded(name)`, '=', sql`troupe.folded(${name})`)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
 /** Those of the ids that are active; they can be neither archived nor changed before the transaction ends. */
 export async function keepAgents(
   transaction: Transaction,

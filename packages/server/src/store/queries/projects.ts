@@ -2,22 +2,53 @@ import type { JsonObject } from '@troupe/protocol';
 import { newId } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { inTransaction, type Transaction } from '../transaction.ts';
+
+/** What a project has from the start is put into it by this, in the transaction that makes it. */
+export type Furnish = (transaction: Transaction, project: string) => Promise<void>;
 
 /** The project that is there from the start, for whoever needs no other. */
 export const FIRST_PROJECT = 'default';
 
 /** Its id; made where it is not there yet, by whichever process comes first. */
-export async function ensureProject(db: Database): Promise<string> {
+export async function ensureProject(db: Database, furnish?: Furnish): Promise<string> {
   const find = () =>
     db.rows.selectFrom('projects').select('id').where('name', '=', FIRST_PROJECT).executeTakeFirst();
   const found = await find();
   if (found) return found.id;
-  await db.rows
-    .insertInto('projects')
-    .values({ id: newId(), name: FIRST_PROJECT })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  await inTransaction(db, async (transaction) => {
+    const made = await transaction
+      .insertInto('projects')
+      .values({ id: newId(), name: FIRST_PROJECT })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    if (made) await furnish?.(transaction, made.id);
+  });
   return (await find())!.id;
+}
+
+/** Those to which their first agents were not brought yet. */
+export async function projectsWithoutAgents(db: Database): Promise<string[]> {
+  const rows = await db.rows
+    .selectFrom('projects')
+    .select('id')
+    .where('agents_brought', '=', false)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** False: somebody did it. Whoever else tries waits until the transaction ends. */
+export async function noteAgentsBrought(transaction: Transaction, project: string): Promise<boolean> {
+  const noted = await transaction
+    .updateTable('projects')
+    .set({ agents_brought: true })
+    .where('id', '=', project)
+    .where('agents_brought', '=', false)
+    .returning('id')
+    .executeTakeFirst();
+  return noted !== undefined;
 }
 
 const shown = ['id', 'name', 'tokens', 'default_model_id', 'outgoing', 'created_at', 'updated_at'] as const;
