@@ -14,6 +14,7 @@ export const eventTypes = [
   ...['agent.active', 'agent.inactive'],
   ...['space.updated', 'space.member.joined', 'space.member.left', 'space.read'],
   ...['route.taken', 'decision.refused'],
+  ...['task.created', 'task.updated'],
   ...['budget.warning', 'budget.exhausted'],
 ] as const;
 

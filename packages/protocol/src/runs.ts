@@ -96,6 +96,7 @@ export const run = z.object({
     .nullable()
     .describe('The run whose call began it and waits for it; null where nobody’s call does.'),
   parentCallId: z.string().nullable().describe('That call: it is settled when this run ends.'),
+  taskId: id.nullable().describe('The task that it works on.'),
   absorbedBy: id.nullable().describe('The run that took it over.'),
   metadata: jsonObject.describe(
     '`waitState`, where it waits for a reply: for whom, since when, and what came.',
@@ -147,6 +148,7 @@ export const runEndpoints = {
       agentId: id.optional(),
       sessionId: id.optional(),
       parentRunId: id.describe('Those that calls of this run began.').optional(),
+      task: id.describe('Those that worked on this task.').optional(),
     }),
     status: 200,
     response: page(run),

@@ -105,6 +105,7 @@ export const taskEndpoints = {
       chat: id.describe('Those of a session or space.').optional(),
       status: taskStatus.optional(),
       parent: id.describe('Those given within a task.').optional(),
+      type: z.enum(['agent', 'tool']).optional(),
     }),
     status: 200,
     response: page(task),
@@ -125,6 +126,7 @@ export const taskEndpoints = {
     path: '/v1/tasks/{taskId}/cancel',
     tag: 'tasks',
     summary: 'Cancel a task with everything given within it',
+    description: 'One that has ended stays as it is.',
     scope: 'runs:write',
     user: true,
     params: taskParams,
@@ -142,7 +144,25 @@ export const taskEndpoints = {
     status: 200,
     response: z.object({ canceled: z.array(id) }),
   }),
-  subAgent: endpoint({
+} as const;
+
+export const subAgentEndpoints = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/sub-agents',
+    tag: 'tasks',
+    summary: 'Sub-agents, newest first',
+    scope: 'runs:read',
+    user: true,
+    query: listQuery.extend({
+      chat: id.describe('Those of a session or space.').optional(),
+      task: id.describe('The one of a task.').optional(),
+      status: subAgentStatus.optional(),
+    }),
+    status: 200,
+    response: page(subAgent),
+  }),
+  get: endpoint({
     method: 'GET',
     path: '/v1/sub-agents/{subAgentId}',
     tag: 'tasks',
@@ -177,7 +197,7 @@ export const taskEndpoints = {
     status: 200,
     response: page(subAgentToolCall),
   }),
-  cancelSubAgent: endpoint({
+  cancel: endpoint({
     method: 'POST',
     path: '/v1/sub-agents/{subAgentId}/cancel',
     tag: 'tasks',

@@ -54,6 +54,8 @@ export class Troupe {
   readonly services: Group<typeof endpoints.services>;
   readonly sessions: Group<typeof endpoints.sessions>;
   readonly spaces: Group<typeof endpoints.spaces>;
+  readonly subAgents: Group<typeof endpoints.subAgents>;
+  readonly tasks: Group<typeof endpoints.tasks>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
   readonly #transport: Transport;
@@ -80,6 +82,8 @@ export class Troupe {
     this.services = groupOf(transport, endpoints.services);
     this.sessions = groupOf(transport, endpoints.sessions);
     this.spaces = groupOf(transport, endpoints.spaces);
+    this.subAgents = groupOf(transport, endpoints.subAgents);
+    this.tasks = groupOf(transport, endpoints.tasks);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
   }

@@ -1,4 +1,4 @@
-import type { Connected, Delta, Event, Membership, SpaceMessage, Typing } from '@troupe/protocol';
+import type { Connected, Delta, Event, Membership, SpaceMessage, Task, Typing } from '@troupe/protocol';
 import { NotFoundError } from './errors.ts';
 import { insist } from './insist.ts';
 import type { Space } from './space.ts';
@@ -35,6 +35,8 @@ export interface SpaceState {
   pendingCalls: readonly PendingCall[];
   typing: readonly Pick<Typing, 'entityId' | 'name'>[];
   members: readonly Membership[];
+  /** Work that was given from here, newest first: what had not ended when it was first read, and all that changed since. */
+  tasks: readonly Task[];
 }
 
 export interface FollowOptions {
@@ -52,6 +54,7 @@ const TOLD = ['message.created', 'tool.started', 'tool.waiting', 'tool.completed
 const SETTLED_OUTSIDE = ['client', 'approval', 'person'];
 const PAGE = 1_000;
 const MOST_ENDED = 1_000;
+const MOST_TASKS = 200;
 
 /**
  * What a space is, from its stream: `state` at any moment, `onChange` whenever it is another. Items are taken one after the other, so
@@ -83,6 +86,7 @@ export class FollowedSpace {
     pendingCalls: [],
     typing: [],
     members: [],
+    tasks: [],
   };
 
   constructor(space: Space, options: FollowOptions = {}) {
@@ -145,12 +149,13 @@ export class FollowedSpace {
       const { lastSequence } = await this.#ask(() =>
         this.#space.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal }),
       );
-      const [{ data, hasMore }, members] = await Promise.all([
+      const [{ data, hasMore }, members, tasks] = await Promise.all([
         this.#ask(() => this.#space.messages({ limit: this.#pageSize }, { signal })),
         this.#ask(() => this.#space.members({ signal })),
+        this.#ask(() => this.#space.tasks({ limit: MOST_TASKS }, { signal })),
       ]);
       this.#last = lastSequence;
-      this.#change({ messages: data, hasMore, members });
+      this.#change({ messages: data, hasMore, members, tasks: tasks.data.filter(isOpen) });
       const onDisconnect = () => this.#change({ status: 'reconnecting' });
       for await (const item of this.#space.stream({ after: lastSequence, signal, onDisconnect })) {
         await this.#hear(item);
@@ -208,7 +213,8 @@ export class FollowedSpace {
     } else if (type === 'space.member.left') {
       const entityId = String(data.entityId);
       this.#change({ members: this.#state.members.filter((member) => member.entityId !== entityId) });
-    } else if (type === 'space.read') this.#haveRead(String(data.entityId), String(data.messageId));
+    } else if (type.startsWith('task.')) await this.#task(String(data.taskId));
+    else if (type === 'space.read') this.#haveRead(String(data.entityId), String(data.messageId));
     else if (type === 'message.failed') {
       const id = data.streamId ?? data.messageId;
       const isOver = (one: LiveText) => (id === undefined ? one.runId === runId : one.id === id);
@@ -299,6 +305,19 @@ export class FollowedSpace {
     }
   }
 
+  /** As it is by now; one that is for somebody else is not told of. */
+  async #task(id: string): Promise<void> {
+    try {
+      const now = await this.#ask(() => this.#space.task(id, { signal: this.#end.signal }));
+      const others = this.#state.tasks.filter((task) => task.id !== id);
+      const isNew = others.length === this.#state.tasks.length;
+      const tasks = isNew ? [now, ...others] : this.#state.tasks.map((task) => (task.id === id ? now : task));
+      this.#change({ tasks: tasks.slice(0, MOST_TASKS) });
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+
   #haveRead(entityId: string, messageId: string): void {
     this.#change({ members: withMarker(this.#state.members, entityId, messageId) });
   }
@@ -353,4 +372,8 @@ function withMarker(
   lastSeenMessageId: string,
 ): readonly Membership[] {
   return members.map((one) => (one.entityId === entityId ? { ...one, lastSeenMessageId } : one));
+}
+
+function isOpen({ status }: Task): boolean {
+  return status === 'pending' || status === 'running' || status === 'waiting';
 }

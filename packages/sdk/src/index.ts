@@ -26,4 +26,5 @@ export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-to
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
 export { type EndedRun, Space, type SpaceTurn, type SpaceWaitOptions } from './space.ts';
 export type { InvocationItem, StreamItem, StreamOptions } from './stream.ts';
+export type { TaskQuery } from './tasks.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -7,6 +7,8 @@ import {
   type QueryInputOf,
   type Session as SessionRow,
   sessionEndpoints,
+  type Task,
+  taskEndpoints,
   todoEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
@@ -14,6 +16,7 @@ import { newId } from './ids.ts';
 import { type ServeToolsOptions, type ToolHandler, ToolServer } from './serve-tools.ts';
 import { SessionFiles } from './session-files.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
+import { type TaskQuery, tasksOf, watchTasks } from './tasks.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
 type NewMessage = BodyInputOf<typeof sessionEndpoints.postMessage>;
@@ -170,6 +173,24 @@ export class Session {
   /** The agent's to-do list, as it is now. */
   todos(options?: RequestOptions) {
     return this.#transport.call(todoEndpoints.get, { params: this.#params }, options);
+  }
+
+  /** Work that was given from here to sub-agents and tools, newest first. */
+  tasks(query: TaskQuery = {}, options?: RequestOptions) {
+    return tasksOf({ id: this.id, transport: this.#transport }, query, options);
+  }
+
+  /** Those that have not ended, then every one that begins or changes: `for await (const task of session.watchTasks({ signal }))`. */
+  watchTasks(options?: { signal?: AbortSignal }): AsyncGenerator<Task> {
+    const lastSequence = async (signal: AbortSignal) =>
+      (await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal })).lastSequence;
+    const stream = (more: StreamOptions) => this.stream(more);
+    return watchTasks({ id: this.id, transport: this.#transport, lastSequence, stream }, options);
+  }
+
+  /** All that have not ended, with everything given within them. */
+  cancelTasks(options?: RequestOptions) {
+    return this.#transport.call(taskEndpoints.cancelAll, { body: { chat: this.id } }, options);
   }
 
   /** What its research found. */

@@ -10,11 +10,14 @@ import {
   type SpaceMessage,
   type Space as SpaceRow,
   spaceEndpoints,
+  type Task,
+  taskEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError } from './errors.ts';
 import { FollowedSpace, type FollowOptions } from './followed-space.ts';
 import { newId } from './ids.ts';
 import { type StreamItem, type StreamOptions, streamEvents } from './stream.ts';
+import { type TaskQuery, tasksOf, watchTasks } from './tasks.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
 type NewMessage = BodyInputOf<typeof spaceEndpoints.post>;
@@ -229,6 +232,29 @@ export class Space {
   /** Runs that messages of the space started, newest first. */
   runs(query: QueryInputOf<typeof spaceEndpoints.runs> = {}, options?: RequestOptions) {
     return this.#transport.call(spaceEndpoints.runs, { params: this.#params, query }, options);
+  }
+
+  /** Work that was given from here to sub-agents and tools, newest first; for a person, what was given for them. */
+  tasks(query: TaskQuery = {}, options?: RequestOptions) {
+    return tasksOf({ id: this.id, transport: this.#transport }, query, options);
+  }
+
+  /** Those that have not ended, then every one that begins or changes. */
+  watchTasks(options?: { signal?: AbortSignal }): AsyncGenerator<Task> {
+    const lastSequence = async (signal: AbortSignal) =>
+      (await this.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal })).lastSequence;
+    const stream = (more: StreamOptions) => this.stream(more);
+    return watchTasks({ id: this.id, transport: this.#transport, lastSequence, stream }, options);
+  }
+
+  /** All that have not ended, with everything given within them. */
+  cancelTasks(options?: RequestOptions) {
+    return this.#transport.call(taskEndpoints.cancelAll, { body: { chat: this.id } }, options);
+  }
+
+  /** One of them, as it is now. */
+  task(taskId: string, options?: RequestOptions): Promise<Task> {
+    return this.#transport.call(taskEndpoints.get, { params: { taskId } }, options);
   }
 
   /** What happened, as a list. */

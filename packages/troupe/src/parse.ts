@@ -7,6 +7,7 @@ const OPTIONS = {
   url: { type: 'string' },
   key: { type: 'string' },
   session: { type: 'string' },
+  chat: { type: 'string' },
   model: { type: 'string' },
   prompt: { type: 'string' },
   format: { type: 'string' },

@@ -19,6 +19,7 @@ import { runs } from './commands/runs.ts';
 import { secrets } from './commands/secrets.ts';
 import { sessions } from './commands/sessions.ts';
 import { spaces } from './commands/spaces.ts';
+import { tasks } from './commands/tasks.ts';
 import { tools } from './commands/tools.ts';
 import { tell } from './failure.ts';
 import { json } from './output.ts';
@@ -38,6 +39,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   spaces,
   entities,
   runs,
+  tasks,
   inbox,
   providers,
   models,

@@ -51,6 +51,10 @@ export const USAGE = `Usage: troupe <command>
          events <run> [--follow]           what happened, and what happens until it ends
          fork <run> <step>                 go on from a step, apart
          continue <run> [--title <text>]   a session that begins where the run ended
+  tasks  list [--chat <session or space>] [--status <status>]   work that runs gave to sub-agents and tools
+         show <task>        with what was said within it
+         cancel <task> | --chat <session or space>       with everything given within it; all of a chat
+         watch <session or space>          a line for each that begins, asks or ends
   inbox [--for approval | person | client]   calls that wait: for a person, or for a client that executes them
         show <call>         approve <call> [--arguments <json>]     reject <call> [--reason <text>]
         retry <call>        complete <call> --output <json>         fail <call> --reason <text>
@@ -184,6 +188,11 @@ const SHAPES: Record<string, Shape> = {
   'runs events': { words: '<run>', options: ['follow', ...ASKING] },
   'runs fork': { words: '<run> <step>', options: ASKING },
   'runs continue': { words: '<run>', options: ['title', ...ASKING] },
+  'tasks list': { words: '', options: ['chat', 'status', 'limit', ...ASKING] },
+  'tasks show': { words: '<task>', options: ASKING },
+  'tasks get': { words: '<task>', options: ASKING },
+  'tasks cancel': { words: '[task]', options: ['chat', ...ASKING] },
+  'tasks watch': { words: '<chat>', options: ASKING },
   'inbox list': { words: '', options: ['for', 'limit', ...ASKING] },
   'inbox show': { words: '<call> [call]', options: ASKING },
   'inbox approve': { words: '<call> [call]', options: ['arguments', ...ASKING] },

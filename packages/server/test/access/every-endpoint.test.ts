@@ -84,6 +84,17 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     `insert into troupe.llm_models (id, project_id, provider_id, model_id, display_name) values ($1, $2, $3, 'm', 'M')`,
     [modelId, project, providerId],
   );
+  const [taskId, subAgentId] = [newId(), newId()];
+  await db.pool.query(
+    `insert into troupe.tasks (id, project_id, user_id, chat_id, type, name, instruction, sub_agent_id, depth, parent_run_id, parent_call_id, run_id)
+      values ($1, $2, $3, $4, 'agent', 'agent:private', 'a private matter', $5, 1, $6, 'c', $6)`,
+    [taskId, project, ada.entityId, sessionId, subAgentId, item.run.id],
+  );
+  await db.pool.query(
+    `insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)
+      values ($1, $2, $3, $4, $5, $6, 'private', $7)`,
+    [subAgentId, project, ada.entityId, sessionId, taskId, stage.cast.agent, item.thread],
+  );
   const [toolId, planId] = [newId(), newId()];
   await db.pool.query(
     `insert into troupe.tools (id, project_id, name, kind, input_schema) values ($1, $2, 'private', 'static', '{"type": "object"}')`,
@@ -138,6 +149,8 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     batchId,
     planId,
     sessionId,
+    taskId,
+    subAgentId,
     runId: item.run.id,
     messageId: item.message.id,
     keyId: (await key('secret')).id,
@@ -395,6 +408,11 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/runs?agentId=${ours.agentId}`,
     `/v1/runs?sessionId=${ours.sessionId}`,
     `/v1/runs?parentRunId=${ours.runId}`,
+    `/v1/runs?task=${ours.taskId}`,
+    `/v1/tasks?chat=${ours.sessionId}`,
+    `/v1/tasks?parent=${ours.taskId}`,
+    `/v1/sub-agents?chat=${ours.sessionId}`,
+    `/v1/sub-agents?task=${ours.taskId}`,
     `/v1/models?providerId=${ours.providerId}`,
     `/v1/inbox?agentId=${ours.agentId}`,
     `/v1/inbox?sessionId=${ours.sessionId}`,
@@ -485,6 +503,7 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
       `select to_jsonb(s) as session, (select to_jsonb(r) from troupe.runs r where r.id = $2) as run,
         (select to_jsonb(t) from troupe.threads t where t.id = s.thread_id) as thread,
         (select count(*) from troupe.messages m where m.thread_id = s.thread_id) as messages,
+        (select jsonb_agg(x) from troupe.tasks x where x.chat_id = s.id) as tasks,
         (select to_jsonb(p) from troupe.spaces p where p.id = $3) as space, (select to_jsonb(c) from troupe.clients c where c.id = $4) as client,
         (select jsonb_agg(b) from troupe.memberships b where b.space_id = $3) as members
        from troupe.sessions s where s.id = $1`,
@@ -499,10 +518,11 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
     const what = `${endpoint.method} ${endpoint.path}`;
     const text = await response.text();
     if (!endpoint.user) expect([what, response.status]).toEqual([what, 403]);
-    else if (/\{(sessionId|runId|spaceId|clientId)\}/.test(endpoint.path))
+    else if (/\{(sessionId|runId|spaceId|clientId|taskId|subAgentId)\}/.test(endpoint.path))
       expect([what, response.status]).toEqual([what, 404]);
     else expect([what, response.status < 500]).toEqual([what, true]);
-    for (const id of [ours.sessionId!, ours.runId!, ours.spaceId!, ours.clientId!, 'a private matter'])
+    const { sessionId, runId, spaceId, clientId, taskId, subAgentId } = ours;
+    for (const id of [sessionId!, runId!, spaceId!, clientId!, taskId!, subAgentId!, 'a private matter'])
       expect([what, text.includes(id)]).toEqual([what, false]);
   }
   expect(await ofAda()).toEqual(before);

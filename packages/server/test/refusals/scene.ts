@@ -89,6 +89,17 @@ export class Scene {
     await this.done('POST', `/v1/networks/${network}/publish`, {});
     const rows = { rows: [{ input: 'x' }] };
     const { id: batchId } = await this.done('POST', `/v1/networks/${network}/batches`, rows);
+    const [taskId, subAgentId] = [newId(), newId()];
+    const { pool } = this.stage.db;
+    await pool.query(
+      `insert into troupe.tasks (id, project_id, chat_id, type, name, instruction, sub_agent_id, depth, parent_run_id, parent_call_id, run_id)
+        values ($1, $2, $3, 'agent', 'agent:a', 'x', $4, 1, $5, 'c', $5)`,
+      [taskId, this.stage.cast.project, sessionId, subAgentId, run.id],
+    );
+    await pool.query(
+      `insert into troupe.sub_agents (id, project_id, chat_id, task_id, agent_id, role, thread_id) values ($1, $2, $3, $4, $5, 'a', $6)`,
+      [subAgentId, this.stage.cast.project, sessionId, taskId, agentId, newId()],
+    );
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
     const { data } = await this.done('GET', `/v1/spaces/${spaceId}/members`);
@@ -107,6 +118,8 @@ export class Scene {
       mcpServerId,
       network,
       batchId,
+      taskId,
+      subAgentId,
       key: 'KEY',
       keyId,
       name: 'NAME',

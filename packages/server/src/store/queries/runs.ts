@@ -57,6 +57,7 @@ export interface RunRecord {
   absorbedBy: string | null;
   parentRunId: string | null;
   parentCallId: string | null;
+  taskId: string | null;
   metadata: JsonObject;
   waitsForCode: string[] | null;
   createdAt: Date;
@@ -159,6 +160,8 @@ export interface RunFilter {
   spaceId?: string | undefined;
   /** Those that calls of this run began. */
   parentRunId?: string | undefined;
+  /** Those that worked on this task. */
+  task?: string | undefined;
   entityId?: string | undefined;
   before?: string | undefined;
   limit: number;
@@ -170,15 +173,20 @@ export async function listRuns(
   scope: { project: string; entityId: string | null },
   filter: RunFilter,
 ): Promise<RunRecord[]> {
-  // By its own index: a statement for either would be planned for none.
+  // By their own indexes: a statement for all would be planned for none.
   const ofParent = filter.parentRunId !== undefined;
+  const ofTask = filter.task !== undefined;
+  const of = [
+    ...(ofParent ? ['and r.parent_run_id = $10 and r.parent_call_id is not null'] : []),
+    ...(ofTask ? [`and r.task_id = $${ofParent ? 11 : 10}`] : []),
+  ];
   return db.run<RunRecord>(
     {
-      name: ofParent ? 'list_child_runs' : 'list_runs',
+      name: `list_${ofParent ? 'child_' : ''}runs${ofTask ? '_of_task' : ''}`,
       text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
           and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
           and ($7::uuid is null or r.space_id = $7) and ($8::uuid is null or r.entity_id = $8)
-        ${ofParent ? 'and r.parent_run_id = $10 and r.parent_call_id is not null' : ''} order by r.id desc limit $9`,
+        ${of.join(' ')} order by r.id desc limit $9`,
       values: [
         scope.project,
         scope.entityId,
@@ -190,6 +198,7 @@ export async function listRuns(
         filter.entityId ?? null,
         filter.limit,
         ...(ofParent ? [filter.parentRunId] : []),
+        ...(ofTask ? [filter.task] : []),
       ],
     },
     db.pool,

@@ -1,0 +1,134 @@
+import { type SubAgentMessage, type Task, taskStatus } from '@troupe/protocol';
+import { json, MORE, plain, record, table } from '../output.ts';
+import { limitOf, oneOf } from '../parse.ts';
+import { UsageError } from '../terminal.ts';
+import type { Command, Surroundings } from './command.ts';
+import { ID } from './find-agent.ts';
+
+const LOOK_MS = 1_000;
+const INTERRUPTED = 130;
+
+export const tasks: Record<string, Command> = {
+  async list({ troupe, terminal, options }) {
+    const { data, nextCursor } = await troupe.tasks.list({
+      query: {
+        limit: limitOf(options),
+        ...(options.chat ? { chat: options.chat } : {}),
+        ...(options.status ? { status: oneOf('status', options.status, taskStatus.options) } : {}),
+      },
+    });
+    terminal.out(
+      options.json ? json(data) : table(data, ['id', 'name', 'status', 'createdAt', 'instruction']),
+    );
+    if (nextCursor) terminal.err(MORE);
+  },
+  show: details,
+  get: details,
+  async cancel(given) {
+    const { troupe, terminal, options } = given;
+    if ((given.words[0] === undefined) === (options.chat === undefined))
+      throw new UsageError('Say which: a task, or --chat for all of a session or space');
+    if (options.chat !== undefined) {
+      const { canceled } = await troupe.tasks.cancelAll({ body: { chat: options.chat } });
+      return terminal.out(options.json ? json(canceled) : `canceled: ${canceled.length}\n`);
+    }
+    const task = await troupe.tasks.cancel({ params: paramsOf(given) });
+    terminal.out(options.json ? json(task) : record(task));
+  },
+  watch,
+};
+
+/** The task, and what was said and done within it. */
+async function details(given: Surroundings): Promise<void> {
+  const { troupe, terminal, options } = given;
+  const task = await troupe.tasks.get({ params: paramsOf(given) });
+  const { subAgentId } = task;
+  const subAgent = subAgentId ? await troupe.subAgents.get({ params: { subAgentId } }) : null;
+  const messages: SubAgentMessage[] = [];
+  if (subAgentId) {
+    const list = troupe.subAgents.messages;
+    for await (const message of troupe.all(({ query }) => list({ params: { subAgentId }, query })))
+      messages.push(message);
+  }
+  if (options.json) return terminal.out(json({ ...task, subAgent, messages }));
+  terminal.out(record(task));
+  if (subAgent) terminal.out(`\n${record(subAgent)}`);
+  for (const { role, content, name, toolCalls = [] } of messages) {
+    if (content !== '') terminal.out(plain(`\n${name ?? role}: ${content}\n`));
+    for (const { function: called } of toolCalls)
+      terminal.out(plain(`\n  [${called.name} ${called.arguments}]\n`));
+  }
+}
+
+/** A line for each that begins, asks or ends, until it is interrupted. */
+async function watch({ troupe, terminal, options, words }: Surroundings): Promise<number> {
+  const interrupt = new AbortController();
+  const undo = terminal.onInterrupt(() => interrupt.abort());
+  const told = new Map<string, string>();
+  try {
+    for (;;) {
+      const { data } = await troupe.tasks.list(
+        { query: { chat: words[0]!, limit: 200 } },
+        { signal: interrupt.signal },
+      );
+      for (const task of data.toReversed()) {
+        const line = taskLine(task);
+        if (told.get(task.id) === line) continue;
+        told.set(task.id, line);
+        terminal.out(options.json ? `${JSON.stringify(task)}\n` : `${task.id}  ${line}\n`);
+      }
+      await pause(interrupt.signal);
+    }
+  } catch (error) {
+    if (interrupt.signal.aborted) return INTERRUPTED;
+    throw error;
+  } finally {
+    undo();
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((done, failed) => {
+    const timer = setTimeout(done, LOOK_MS);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      failed(signal.reason);
+    });
+  });
+}
+
+/** What has become of a task, in a line. */
+export function taskLine({
+  name,
+  status,
+  instruction,
+  question,
+  error,
+}: Pick<Task, 'name' | 'status' | 'instruction' | 'question' | 'error'>): string {
+  const what = {
+    pending: instruction,
+    running: instruction,
+    waiting: question,
+    failed: error,
+    success: '',
+    canceled: '',
+  };
+  const words = what[status] ? `: ${what[status].replaceAll(/\s+/g, ' ').slice(0, 100)}` : '';
+  const has = {
+    pending: 'begins',
+    running: 'is at work',
+    waiting: 'asks',
+    success: 'has it',
+    failed: 'failed',
+  };
+  return plain(
+    `${name.replace(/^(agent|tool):/, '')} ${status === 'canceled' ? 'was canceled' : has[status]}${words}`,
+  );
+}
+
+function paramsOf({ words }: Pick<Surroundings, 'words'>): { taskId: string } {
+  const taskId = words[0]!;
+  if (!ID.test(taskId))
+    throw new UsageError(`"${taskId}" is no id of a task`, '`troupe tasks list` shows them.');
+  return { taskId };
+}
