@@ -213,7 +213,7 @@ export class FollowedSpace {
     } else if (type === 'space.member.left') {
       const entityId = String(data.entityId);
       this.#change({ members: this.#state.members.filter((member) => member.entityId !== entityId) });
-    } else if (type.startsWith('task.')) await this.#task(String(data.taskId));
+    } else if (type.startsWith('task.')) await this.#task(String(data.id));
     else if (type === 'space.read') this.#haveRead(String(data.entityId), String(data.messageId));
     else if (type === 'message.failed') {
       const id = data.streamId ?? data.messageId;

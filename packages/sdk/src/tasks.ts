@@ -62,11 +62,11 @@ async function everyTask(chat: Chat, query: TaskQuery, signal: AbortSignal): Pro
 /** The task as it is now; null where it is gone, or somebody else's. */
 export async function taskOfEvent(
   transport: Transport,
-  { taskId }: { taskId?: unknown },
+  { id }: { id?: unknown },
   signal: AbortSignal,
 ): Promise<Task | null> {
   try {
-    const params = { taskId: String(taskId) };
+    const params = { taskId: String(id) };
     return await insist(() => transport.call(taskEndpoints.get, { params }, { signal }), signal);
   } catch (error) {
     if (error instanceof NotFoundError) return null;

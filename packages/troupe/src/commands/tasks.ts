@@ -1,4 +1,4 @@
-import { type SubAgentMessage, type Task, taskStatus } from '@troupe/protocol';
+import { type Event, type SubAgentMessage, type Task, taskStatus } from '@troupe/protocol';
 import { json, MORE, plain, record, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
@@ -97,33 +97,27 @@ function pause(signal: AbortSignal): Promise<void> {
   });
 }
 
+type Told = Pick<Task, 'name' | 'status'> & Partial<Pick<Task, 'instruction' | 'question' | 'error'>>;
+
 /** What has become of a task, in a line. */
-export function taskLine({
-  name,
-  status,
-  instruction,
-  question,
-  error,
-}: Pick<Task, 'name' | 'status' | 'instruction' | 'question' | 'error'>): string {
-  const what = {
-    pending: instruction,
-    running: instruction,
-    waiting: question,
-    failed: error,
-    success: '',
-    canceled: '',
-  };
-  const words = what[status] ? `: ${what[status].replaceAll(/\s+/g, ' ').slice(0, 100)}` : '';
-  const has = {
-    pending: 'begins',
-    running: 'is at work',
-    waiting: 'asks',
-    success: 'has it',
-    failed: 'failed',
-  };
-  return plain(
-    `${name.replace(/^(agent|tool):/, '')} ${status === 'canceled' ? 'was canceled' : has[status]}${words}`,
-  );
+function taskLine({ name, status, instruction, question, error }: Told): string {
+  const [has, what] = {
+    pending: ['begins', instruction],
+    running: ['is at work', instruction],
+    waiting: ['asks', question],
+    success: ['has done it', null],
+    failed: ['failed', error],
+    canceled: ['was canceled', null],
+  }[status];
+  const words = what ? `: ${what.replaceAll(/\s+/g, ' ').slice(0, 200)}` : '';
+  return plain(`${name.replace(/^(agent|tool):/, '')} ${has}${words}`);
+}
+
+/** For whoever talks with the agent that gave it: that it begins, asks and ends. */
+export function taskNote({ type, data }: Event): string | null {
+  const task = data as unknown as Told;
+  if (type === 'task.created') return taskLine({ ...task, status: 'pending' });
+  return task.status === 'pending' || task.status === 'running' ? null : taskLine(task);
 }
 
 function paramsOf({ words }: Pick<Surroundings, 'words'>): { taskId: string } {

@@ -2,6 +2,7 @@ import type { Event, SpaceMessage } from '@troupe/protocol';
 import type { SpaceState, StreamItem } from '@troupe/sdk';
 import { plain } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { taskNote } from './tasks.ts';
 
 /**
  * Shows a space in a terminal: what is said on `out`, with names, and what else happens on `err`. A line can be written by one
@@ -131,7 +132,8 @@ function nameOf({ members, activeAgents }: SpaceState, entityId: unknown): strin
 }
 
 /** What a reader wants to know of an event beside what is said. */
-function noteOf({ type, data }: Event, state: SpaceState): string | null {
+function noteOf(event: Event, state: SpaceState): string | null {
+  const { type, data } = event;
   const who = (data.agentName as string | undefined) ?? nameOf(state, data.entityId);
   switch (type) {
     case 'message.failed':
@@ -152,6 +154,9 @@ function noteOf({ type, data }: Event, state: SpaceState): string | null {
           : `agents have started ${data.limit} runs`;
       return `not started: ${names}. Since a person spoke, ${why}`;
     }
+    case 'task.created':
+    case 'task.updated':
+      return taskNote(event);
     case 'space.member.joined':
       return `${data.name ?? 'somebody'} joined`;
     case 'space.member.left':

@@ -2,6 +2,7 @@ import type { PostedMessage } from '@troupe/protocol';
 import type { StreamItem } from '@troupe/sdk';
 import { plain } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { taskNote } from './tasks.ts';
 
 const QUIET_MS = 1_000;
 
@@ -38,6 +39,13 @@ export class Writing {
       this.#endLine();
       this.#unmark();
       if (this.#timer) clearTimeout(this.#timer);
+    } else if (item.kind === 'event' && item.event.type.startsWith('task.')) {
+      const line = taskNote(item.event);
+      if (line === null) return;
+      this.#endLine();
+      this.#unmark();
+      this.#terminal.err(`  [${line}]\n`);
+      this.#wait();
     }
   }
 
