@@ -1,0 +1,82 @@
+import { Troupe } from '@troupe/sdk';
+import { BehaviorSubject, combineLatest, of, switchMap } from 'rxjs';
+import { openDatabase } from './database.ts';
+import { element, showChats, showMessages, showTasks } from './view.ts';
+
+// Everything that is shown is read from the database in this browser, and everything that is done is written there. Whether there is
+// a network matters to nobody but the replication.
+
+const troupe = new Troupe({ baseUrl: location.origin });
+const database = await openDatabase(troupe);
+const chat$ = new BehaviorSubject<string | null>(location.hash.slice(1) || null);
+
+const sessions$ = database.sessions.find({ sort: [{ createdAt: 'desc' }] }).$;
+combineLatest([sessions$, chat$]).subscribe(([sessions, chat]) =>
+  showChats(plain(sessions), chat, (id) => chat$.next(id)),
+);
+chat$.subscribe((chat) => {
+  if (chat) location.hash = chat;
+  const text = element<HTMLInputElement>('text');
+  text.disabled = chat === null;
+  text.placeholder = chat ? 'Say something' : 'Begin a chat first';
+});
+chat$
+  .pipe(switchMap((chatId) => (chatId ? database.messages.find({ selector: { chatId } }).$ : of([]))))
+  .subscribe((messages) => showMessages(plain(messages)));
+chat$
+  .pipe(
+    switchMap((chatId) =>
+      chatId
+        ? combineLatest([
+            database.tasks.find({ selector: { chatId }, sort: [{ createdAt: 'asc' }] }).$,
+            database.sub_agent_messages.find({ selector: { chatId }, sort: [{ sequence: 'asc' }] }).$,
+          ])
+        : of([[], []] as const),
+    ),
+  )
+  .subscribe(([tasks, steps]) => showTasks(plain(tasks), plain(steps)));
+
+element('begin').onsubmit = async (event) => {
+  event.preventDefault();
+  const now = Date.now();
+  const agentId = element<HTMLSelectElement>('agent').value;
+  const session = { id: crypto.randomUUID(), userId: '', agentId, createdAt: now, updatedAt: now };
+  await database.sessions.insert(session);
+  chat$.next(session.id);
+};
+
+element('say').onsubmit = async (event) => {
+  event.preventDefault();
+  const text = element<HTMLInputElement>('text');
+  const chatId = chat$.value;
+  if (!chatId || text.value.trim() === '') return;
+  const said = { id: crypto.randomUUID(), userId: '', chatId, role: 'user' as const, content: text.value };
+  text.value = '';
+  await database.messages.insert({ ...said, createdAt: Date.now() });
+};
+
+const showState = () => {
+  element('state').textContent = navigator.onLine ? 'Online' : 'Offline: what you write is sent later';
+};
+addEventListener('online', showState);
+addEventListener('offline', showState);
+showState();
+
+/** Whom there is to talk to; what was known last, where there is no network. */
+async function showAgents(): Promise<void> {
+  const kept = localStorage.getItem('agents') ?? '[]';
+  const known = await troupe.agents.list().then(
+    ({ data }) => JSON.stringify(data.map(({ id, name }) => ({ id, name }))),
+    () => kept,
+  );
+  localStorage.setItem('agents', known);
+  const agents = JSON.parse(known) as { id: string; name: string }[];
+  element('agent').replaceChildren(...agents.map(({ id, name }) => new Option(name, id)));
+}
+await showAgents();
+
+if ('serviceWorker' in navigator) await navigator.serviceWorker.register('/offline.js');
+
+function plain<Document>(documents: readonly { toJSON(): unknown }[]): Document[] {
+  return documents.map((document) => document.toJSON() as Document);
+}
