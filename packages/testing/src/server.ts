@@ -11,6 +11,7 @@ import {
   createScripted,
   createSessionsDoor,
   createSpacesDoor,
+  createTasksDoor,
   createTools,
   Database,
   type Door,
@@ -22,6 +23,7 @@ import {
   McpConnections,
   type Models,
   mcpServers,
+  oneCall,
   openOutgoing,
   type Probe,
   ProviderRows,
@@ -104,7 +106,7 @@ export async function openServer({
   const outgoing = openOutgoing(() => db, { allow, own: () => own });
   const providers = new ProviderRows();
   providers.open(db, encryption);
-  const named = { demo: script ? scripted.provider : () => demo };
+  const named = { demo: script ? scripted.provider : () => demo, one_call: oneCall };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const { PATH = '', HOME = '' } = process.env;
   const mcp = new McpConnections({
@@ -117,7 +119,7 @@ export async function openServer({
     ...toolParts(db, encryption, { kernel, outgoing, mcp }),
     code: codeFunctions([{ from: 'test', tools: code }]),
   });
-  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
+  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db), createTasksDoor(db)];
   const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], ...work });
   else await kernel.listen();
