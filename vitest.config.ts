@@ -19,7 +19,7 @@ const together = [
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
-  'packages/server/test/{spaces,networks}/!(*.crash).test.ts',
+  'packages/server/test/{spaces,networks,tasks}/!(*.crash).test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
   'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tools}.test.ts',

@@ -93,7 +93,7 @@ export const inboxEndpoints = {
     scope: 'runs:read',
     user: true,
     query: listQuery.extend({
-      waitsFor: waitsFor.exclude(['reply']).optional(),
+      waitsFor: waitsFor.exclude(['reply', 'answer']).optional(),
       agentId: id.optional(),
       sessionId: id.optional(),
       runId: id.optional(),

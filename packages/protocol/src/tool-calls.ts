@@ -17,7 +17,7 @@ export const toolEffect = z.enum(['pure', 'idempotent', 'once']);
 export type ToolEffect = z.infer<typeof toolEffect>;
 
 /** Who settles a call that the worker does not execute. */
-export const waitsFor = z.enum(['client', 'approval', 'person', 'task', 'reply']);
+export const waitsFor = z.enum(['client', 'approval', 'person', 'task', 'reply', 'answer']);
 export type WaitsFor = z.infer<typeof waitsFor>;
 
 export const toolCall = z.object({

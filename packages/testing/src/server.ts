@@ -12,6 +12,7 @@ import {
   createScripted,
   createSessionsDoor,
   createSpacesDoor,
+  createTasksDoor,
   createTools,
   Database,
   type Door,
@@ -23,6 +24,7 @@ import {
   McpConnections,
   type Models,
   mcpServers,
+  oneCall,
   openOutgoing,
   type Probe,
   ProviderRows,
@@ -105,7 +107,7 @@ export async function openServer({
   const outgoing = openOutgoing(() => db, { allow, own: () => own });
   const providers = new ProviderRows();
   providers.open(db, encryption);
-  const named = { demo: script ? scripted.provider : () => demo };
+  const named = { demo: script ? scripted.provider : () => demo, one_call: oneCall };
   const models = makeModels?.(db) ?? createProviders(providers, { named, fetchFor: outgoing.fetchFor });
   const { PATH = '', HOME = '' } = process.env;
   const mcp = new McpConnections({
@@ -118,7 +120,7 @@ export async function openServer({
     ...toolParts(db, encryption, { kernel, outgoing, mcp }),
     code: codeFunctions([{ from: 'test', tools: code }]),
   });
-  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db)];
+  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db), createTasksDoor(db)];
   const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
   if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], ...work });
   else await kernel.listen();

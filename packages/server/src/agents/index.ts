@@ -7,6 +7,7 @@ export { archiveAgent, createAgent, getAgent, listAgents, updateAgent } from './
 export { agentArchived } from './archived.ts';
 export {
   type CapabilityEntry,
+  delegationConfig,
   findCapability,
   getCapability,
   listCapabilities,

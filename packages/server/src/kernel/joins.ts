@@ -12,6 +12,8 @@ export interface JoinsOptions {
   onSettled(joined: { thread: string; queued: boolean; how: 'completed' | 'failed' }): void;
   /** A child that nobody waits for any more was canceled. */
   onCanceled(run: string, thread: string): void;
+  /** Something was written in a thread; `queued`: it started a run. */
+  onTold(thread: string, queued: boolean): void;
 }
 
 /**
@@ -74,6 +76,7 @@ export class Joins {
       const joined = await joinChild(this.#db, join);
       if (joined?.settled) this.#options.onSettled(joined);
       if (joined?.canceled) this.#options.onCanceled(joined.canceled, joined.thread);
+      if (joined && 'told' in joined && joined.told) this.#options.onTold(joined.told, joined.queued);
       return joined !== null;
     } catch (error) {
       const level = isContention(error) ? 'debug' : 'error';

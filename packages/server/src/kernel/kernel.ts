@@ -82,6 +82,11 @@ export class Kernel {
         this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
         this.#onlooker?.onTouched(thread);
       },
+      onTold: (thread, queued) => {
+        if (queued) runsStarted.add(1);
+        if (queued) this.#hintQueued();
+        this.#onlooker?.onTouched(thread);
+      },
     });
   }
 

@@ -6,6 +6,7 @@
  * rules), scripted/turn.ts.
  */
 export { createDemo, type DemoOptions } from './demo/index.ts';
+export { oneCall } from './one-call.ts';
 export {
   createProviders,
   type ProviderKeys,

@@ -3,8 +3,9 @@ import { type Config, readConfig } from '../config/index.ts';
 import { createNetworksDoor } from '../doors/networks/index.ts';
 import { createSessionsDoor } from '../doors/sessions/index.ts';
 import { createSpacesDoor } from '../doors/spaces/index.ts';
+import { createTasksDoor } from '../doors/tasks/index.ts';
 import { housekeeping, houseTasks } from '../jobs/index.ts';
-import { createDemo, createProviders } from '../models/index.ts';
+import { createDemo, createProviders, oneCall } from '../models/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
 import { createTools, McpConnections, mcpServers } from '../tools/index.ts';
 import { openOutgoing, programsOf } from './allow-lists.ts';
@@ -93,9 +94,14 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
-    doors: (db) => [createSessionsDoor(db), createSpacesDoor(db), createNetworksDoor(db)],
+    doors: (db) => [
+      createSessionsDoor(db),
+      createSpacesDoor(db),
+      createNetworksDoor(db),
+      createTasksDoor(db),
+    ],
     models: createProviders(providers, {
-      named: { demo: () => demo },
+      named: { demo: () => demo, one_call: oneCall },
       keys: config.modelKeys,
       addresses: config.modelAddresses,
       fetchFor: outgoing.fetchFor,

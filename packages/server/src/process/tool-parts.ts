@@ -5,6 +5,7 @@ import { fileType, TroupeError } from '../base/index.ts';
 import { delegateTask, networkCheck, networkTask, sealedName } from '../doors/networks/index.ts';
 import { agentCheck, agentTask } from '../doors/sessions/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
+import { delegationActs } from '../doors/tasks/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import * as store from '../store/index.ts';
@@ -124,7 +125,12 @@ function codeCheck(db: store.Database): ToolParts['checks'][string] {
 }
 
 function tasksOf(parts: { db: store.Database; kernel: Kernel; encryption: Encryption }): ToolParts['tasks'] {
-  return { network: networkTask(parts), agent: agentTask(parts), delegate: delegateTask(parts) };
+  return {
+    network: networkTask(parts),
+    agent: agentTask(parts),
+    delegate: delegateTask(parts),
+    delegation: delegationActs(parts),
+  };
 }
 
 function todosOf(db: store.Database): Todos {

@@ -60,6 +60,7 @@ export * from './queries/starts.ts';
 export * from './queries/steps.ts';
 export * from './queries/task-records.ts';
 export * from './queries/task-tools.ts';
+export * from './queries/tasks.ts';
 export * from './queries/todos.ts';
 export * from './queries/tools.ts';
 export * from './queries/workers.ts';

@@ -207,8 +207,13 @@ export interface IdempotencyKeys {
 
 export interface Joins {
   id: Generated<number>;
-  run_id: string;
-  call_id: string;
+  run_id: string | null;
+  call_id: string | null;
+  what: 'event' | 'question' | 'end' | 'cancel' | null;
+  task_id: string | null;
+  thread_id: string | null;
+  told: number | null;
+  data: JsonColumn<null | undefined>;
 }
 
 export interface LlmModels {
@@ -637,6 +642,8 @@ export interface Tasks {
   updated_at: Timestamp<undefined>;
   xid: number;
   rev: number;
+  chat_thread_id: string | null;
+  quiet: Generated<boolean>;
 }
 
 export interface Threads {

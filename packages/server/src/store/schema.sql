@@ -272,9 +272,15 @@ create table troupe.idempotency_keys (
 
 create table troupe.joins (
   id bigint not null generated always as identity,
-  run_id uuid not null,
-  call_id text not null,
-  constraint joins_pkey PRIMARY KEY (id)
+  run_id uuid,
+  call_id text,
+  what text,
+  task_id uuid,
+  thread_id uuid,
+  told integer,
+  data jsonb,
+  constraint joins_pkey PRIMARY KEY (id),
+  constraint joins_what_check CHECK ((what = ANY (ARRAY['event'::text, 'question'::text, 'end'::text, 'cancel'::text])))
 );
 
 create table troupe.llm_models (
@@ -783,6 +789,8 @@ create table troupe.tasks (
   updated_at timestamp with time zone not null default now(),
   xid bigint not null,
   rev bigint not null,
+  chat_thread_id uuid,
+  quiet boolean not null default false,
   constraint tasks_pkey PRIMARY KEY (id),
   constraint tasks_check CHECK (((type = 'agent'::text) OR (sub_agent_id IS NULL))),
   constraint tasks_check1 CHECK (((status <> 'waiting'::text) OR (question IS NOT NULL))),
@@ -1253,6 +1261,28 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.ask(p_run uuid, p_call text, p_epoch integer, p_worker uuid, p_deadline_ms bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; most interval := make_interval(secs => p_deadline_ms::float8 / 1000);
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found or not troupe.has_run(p_run, p_epoch, p_worker) then
+    return false;
+  end if;
+  update troupe.tool_calls x set status = 'requested', waits_for = 'answer', deadline = now() + most
+    where x.run_id = p_run and x.call_id = p_call and x.status = 'running' returning * into c;
+  -- Not found: it was asked before, and may be answered by now.
+  if found then
+    update troupe.runs x set open_calls = x.open_calls + 1, deadline_at = x.deadline_at + most, updated_at = now() where x.id = p_run;
+    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
+      'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'answer', 'deadlineMs', p_deadline_ms))));
+  end if;
+  return true;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.audit_is_final()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1311,6 +1341,57 @@ begin
   perform troupe.append(r.thread_id, p_parent, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
     'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms, 'runId', child))));
   return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.begin_task(p_parent uuid, p_call text, p_epoch integer, p_worker uuid, p_task jsonb, p_item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; place jsonb; started jsonb; child uuid := (p_item->'run'->>'id')::uuid; v_task uuid := (p_task->>'id')::uuid;
+  v_sub uuid := (p_task->>'subAgent')::uuid; in_background boolean := (p_task->>'background')::boolean; done jsonb;
+begin
+  -- As `start` does; before the first row, so that it waits for nobody with a row in its hands.
+  lock table troupe.runs in row exclusive mode;
+  select * into r from troupe.runs x where x.id = p_parent for no key update;
+  if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_parent], null);
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
+  done := jsonb_build_object('ok', true, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id, 'task', v_task, 'subAgent', v_sub);
+  if exists (select from troupe.tasks x where x.id = v_task) then
+    return done || '{"duplicate": true}';
+  elsif c.status is distinct from 'running' then
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
+  end if;
+  place := troupe.place_of(p_parent);
+  if in_background and not (place->>'direct')::boolean then
+    return jsonb_build_object('ok', false, 'code', 'no_background');
+  elsif (place->>'depth')::int >= (p_task->'most'->>'depth')::int then
+    return jsonb_build_object('ok', false, 'code', 'task_depth', 'limit', p_task->'most'->'depth');
+  end if;
+  started := troupe.start_task_run(r, p_call, p_item, v_task, in_background, (p_task->'most'->>'runs')::int);
+  if not (started->>'ok')::boolean then
+    return started;
+  end if;
+  insert into troupe.tasks (id, project_id, user_id, chat_id, chat_thread_id, type, name, instruction, args, sub_agent_id, trigger_message_id, background, depth,
+      parent_task_id, parent_run_id, parent_call_id, run_id)
+    values (v_task, r.project_id, (place->>'user')::uuid, (place->>'chat')::uuid, (place->>'thread')::uuid, p_task->>'type', p_task->>'name',
+      p_task->>'instruction', p_task->'args', v_sub, (place->>'message')::uuid, in_background, (place->>'depth')::int + 1, (place->>'task')::uuid,
+      p_parent, p_call, child);
+  if v_sub is not null then
+    insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)
+      values (v_sub, r.project_id, (place->>'user')::uuid, (place->>'chat')::uuid, v_task, (p_item->'run'->>'agent')::uuid, p_task->>'role', (p_item->>'thread')::uuid);
+  end if;
+  if not in_background then
+    perform troupe.wait_for_task(r, c, (p_task->>'deadlineMs')::bigint, child);
+  end if;
+  return done || '{"duplicate": false}';
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.begin_wait(p_run uuid, p_call text, p_space uuid, p_message uuid, p_seq bigint, p_wait jsonb)
@@ -1774,6 +1855,16 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.end_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t
+    where t.chat_id = case tg_op when 'DELETE' then old.id else new.id end and t.status in ('pending', 'running', 'waiting');
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.end_wait(p_run uuid, p_call text, p_how text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2015,6 +2106,51 @@ AS $function$
     'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĵķĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯϸϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰᾳὲὴῃῐῑὶῠῡὺῥὸὼῳⅎↄⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍ꟏ꟑꟓꟕꟗꟙꟛƛꟶ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃')
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.follow_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t troupe.tasks; ended boolean := new.status in ('completed', 'failed', 'canceled'); asked text; now_is text; told jsonb;
+begin
+  select * into t from troupe.tasks x where x.id = new.task_id and x.run_id = new.id for no key update;
+  if not found then
+    return null;
+  end if;
+  if new.status in ('waiting_tool', 'waiting_reply') then
+    select c.args->>'question' into asked from troupe.tool_calls c where c.run_id = new.id and c.waits_for::text = 'answer' order by c.step, c.position limit 1;
+  end if;
+  now_is := case when new.status = 'completed' then 'success' when ended then new.status::text when asked is not null then 'waiting'
+    when new.status = 'queued' and new.started_at is null then 'pending' else 'running' end;
+  if now_is = t.status and asked is not distinct from t.question then
+    return null;
+  end if;
+  update troupe.tasks x set status = now_is, question = asked, told = x.told + (ended or asked is not null)::int, updated_at = now(),
+    result = case when now_is = 'success' then coalesce(new.outcome->>'text', '') else x.result end,
+    error = case when now_is = 'failed' then new.error
+      when now_is = 'canceled' then jsonb_build_object('code', 'canceled', 'message', format('It was canceled (%s).', new.cancel_reason)) end
+    where x.id = t.id returning * into t;
+  if t.sub_agent_id is not null then
+    update troupe.sub_agents x set updated_at = now(),
+      status = case now_is when 'success' then 'completed' when 'failed' then 'failed' when 'canceled' then 'failed' when 'waiting' then 'waiting_for_user' else 'active' end,
+      iteration_count = case when ended then (select coalesce(sum(y.step), 0) from troupe.runs y where y.task_id = t.id and y.status in ('completed', 'failed', 'canceled'))
+        else x.iteration_count end,
+      summary = case when now_is = 'success' then troupe.shortened(regexp_replace(btrim(t.result), '\s+', ' ', 'g'), 200) else x.summary end
+      where x.id = t.sub_agent_id;
+  end if;
+  told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked, 'result', case when now_is = 'success' then t.result end, 'error', t.error));
+  if asked is not null then
+    insert into troupe.joins (what, task_id, told, data) values ('question', t.id, t.told, told);
+  elsif ended and new.parent_call_id is null then
+    insert into troupe.joins (what, task_id, told, data) values ('end', t.id, t.told, told);
+  end if;
+  -- Nobody is left who could answer them, or want what they find.
+  if ended then
+    insert into troupe.joins (what, task_id) select 'cancel', x.id from troupe.tasks x where x.parent_task_id = t.id and x.status in ('pending', 'running', 'waiting');
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2089,6 +2225,33 @@ begin
   return true;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.hand_up(j troupe.joins)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t troupe.tasks; child troupe.runs; answer jsonb;
+begin
+  select * into t from troupe.tasks x where x.id = j.task_id;
+  select * into child from troupe.runs x where x.id = t.run_id;
+  if child.parent_call_id is null then
+    return null;
+  end if;
+  perform 1 from troupe.runs x where x.id in (child.id, child.parent_run_id) order by x.id for no key update;
+  if not exists (select from troupe.tasks x where x.id = t.id and x.status = 'waiting' and x.told = j.told)
+    or not exists (select from troupe.runs x where x.id = child.id and x.parent_call_id = child.parent_call_id and x.parent_run_id = child.parent_run_id) then
+    return '{}';
+  end if;
+  answer := troupe.settle(child.parent_run_id, child.parent_call_id, jsonb_build_object('status', 'completed', 'output', jsonb_build_object('status', 'waiting',
+    'taskId', t.id, 'subAgentId', t.sub_agent_id, 'question', t.question)), 'run:' || child.id, troupe.new_id());
+  -- A call that is over has noted so itself, and its child is canceled.
+  if not (answer->>'ok')::boolean then
+    return '{}';
+  end if;
+  update troupe.runs x set parent_call_id = null where x.id = child.id;
+  return answer || jsonb_build_object('settled', child.parent_run_id, 'how', 'completed');
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.has_run(p_run uuid, p_epoch integer, p_worker uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2106,6 +2269,15 @@ AS $function$
   select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.id_from(p_key text, p_near uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select (left(p_near::text, 13) || '-8' || substr(d, 14, 3) || '-a' || substr(d, 18, 3) || '-' || substr(d, 21, 12))::uuid
+  from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as d) x
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2114,6 +2286,9 @@ AS $function$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
+  if exists (select from troupe.joins x where x.id = p_join and x.what is not null) then
+    return troupe.join_task(p_join);
+  end if;
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then
     return null;
@@ -2139,6 +2314,30 @@ begin
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread') else '{}' end;
   end if;
   return '{}';
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.join_task(p_join bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  j troupe.joins; answer jsonb; v_run uuid;
+begin
+  select * into j from troupe.joins x where x.id = p_join;
+  if j.what = 'event' then
+    return troupe.tell_chat(j.thread_id);
+  end if;
+  delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
+  if not found then
+    return null;
+  elsif j.what = 'cancel' then
+    select t.run_id into v_run from troupe.tasks t where t.id = j.task_id;
+    answer := troupe.cancel(v_run, 'parent', null);
+    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', v_run, 'thread', answer->'thread') else '{}' end;
+  elsif j.what = 'question' then
+    answer := troupe.hand_up(j);
+  end if;
+  return coalesce(answer, troupe.tell_giver(j));
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.keep_used()
@@ -2379,6 +2578,19 @@ AS $function$
   from (select uuid_send(gen_random_uuid()) as r offset 0) x
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.note_answer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.runs r set deadline_at = r.deadline_at - greatest(old.deadline - now(), '0') where r.id = new.run_id;
+  if new.status <> 'canceled' then
+    update troupe.tasks t set status = 'running', question = null, updated_at = now() where t.run_id = new.run_id and t.status = 'waiting';
+    update troupe.sub_agents s set status = 'active', updated_at = now() from troupe.tasks t where t.run_id = new.run_id and s.id = t.sub_agent_id and s.status = 'waiting_for_user';
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.note_end()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2419,6 +2631,20 @@ AS $function$
   insert into troupe.run_shown as x (run_id, space_id, seqs) values (p_run, p_space, int8multirange(int8range(p_from, p_to, '[]')))
     on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs
 $function$;
+
+CREATE OR REPLACE FUNCTION troupe.note_task()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.joins (what, task_id, thread_id, data) values ('event', new.id, new.chat_thread_id, jsonb_build_object(
+    'type', case tg_op when 'INSERT' then 'task.created' else 'task.updated' end,
+    'data', jsonb_strip_nulls(jsonb_build_object('id', new.id, 'type', new.type, 'name', new.name, 'status', new.status, 'subAgentId', new.sub_agent_id,
+      'parentTaskId', new.parent_task_id, 'triggerMessageId', new.trigger_message_id, 'background', new.background, 'runId', new.run_id,
+      'question', troupe.shortened(new.question, 2000), 'result', case when new.status = 'success' then troupe.shortened(new.result, 2000) end,
+      'code', new.error->'code', 'error', troupe.shortened(new.error->>'message', 2000)))));
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.open_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid)
  RETURNS text
@@ -2468,6 +2694,40 @@ begin
     perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
     perform troupe.promote(r.thread_id, null);
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.place_of(p_run uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  r troupe.runs; t troupe.tasks; s troupe.sessions; space uuid; person uuid; direct boolean := true;
+begin
+  select * into r from troupe.runs x where x.id = p_run;
+  for hops in 1 .. 100 loop
+    if r.task_id is not null then
+      select * into t from troupe.tasks x where x.id = r.task_id;
+      if found then
+        return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id,
+          'task', t.id, 'depth', t.depth, 'direct', false);
+      end if;
+    end if;
+    select * into s from troupe.sessions x where x.thread_id = r.thread_id;
+    if found then
+      return jsonb_build_object('chat', s.id, 'thread', s.thread_id, 'user', s.entity_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', direct);
+    elsif r.door = 'space' then
+      space := coalesce(r.active_space_id, r.space_id);
+      select m.sender_id into person from troupe.messages m join troupe.entities e on e.id = m.sender_id and e.type = 'human'
+        where m.id = coalesce(r.origin_id, (r.trigger->>'messageId')::uuid);
+      return jsonb_build_object('chat', coalesce(space, r.id), 'thread', coalesce(space, r.thread_id), 'user', coalesce(person, r.entity_id),
+        'message', r.trigger->'messageId', 'depth', 0, 'direct', direct);
+    end if;
+    exit when r.parent_call_id is null;
+    direct := false;
+    select * into r from troupe.runs x where x.id = r.parent_run_id;
+  end loop;
+  return jsonb_build_object('chat', r.id, 'thread', r.thread_id, 'user', r.owner_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', false);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.plan_armed()
@@ -2806,6 +3066,58 @@ begin
   return query select unnest(raised);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.reactivate_task(p_parent uuid, p_call text, p_epoch integer, p_worker uuid, p_task jsonb, p_item jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; t troupe.tasks; last uuid; place jsonb; started jsonb; child uuid := (p_item->'run'->>'id')::uuid;
+  v_sub uuid := (p_task->>'subAgent')::uuid; in_background boolean := (p_task->>'background')::boolean; v_thread uuid := (p_item->>'thread')::uuid; done jsonb;
+begin
+  lock table troupe.runs in row exclusive mode;
+  select x.run_id into last from troupe.tasks x where x.sub_agent_id = v_sub;
+  perform 1 from troupe.runs x where x.id in (p_parent, last) order by x.id for no key update;
+  select * into r from troupe.runs x where x.id = p_parent;
+  if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_parent], null);
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
+  t := troupe.task_for(r, v_sub);
+  done := jsonb_build_object('ok', true, 'run', child, 'thread', v_thread, 'parentThread', r.thread_id, 'task', t.id, 'subAgent', v_sub);
+  if exists (select from troupe.runs x where x.id = child) then
+    return done || '{"duplicate": true}';
+  elsif c.status is distinct from 'running' then
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
+  elsif t.id is null then
+    return jsonb_build_object('ok', false, 'code', 'sub_agent_not_found');
+  elsif t.run_id is distinct from last then
+    raise exception 'troupe.reactivate_task: somebody was faster' using errcode = 'serialization_failure';
+  elsif t.status in ('pending', 'running', 'waiting') then
+    return jsonb_build_object('ok', false, 'code', 'sub_agent_busy', 'status', t.status);
+  end if;
+  place := troupe.place_of(p_parent);
+  if in_background and not (place->>'direct')::boolean then
+    return jsonb_build_object('ok', false, 'code', 'no_background');
+  end if;
+  perform 1 from troupe.threads x where x.id in (r.thread_id, v_thread) order by x.id for update;
+  started := troupe.start_task_run(r, p_call, p_item, t.id, in_background, (p_task->'most'->>'runs')::int);
+  if not (started->>'ok')::boolean then
+    return started;
+  end if;
+  update troupe.tasks x set status = 'running', run_id = child, parent_run_id = p_parent, parent_call_id = p_call, background = in_background, error = null,
+    quiet = false, updated_at = now() where x.id = t.id;
+  update troupe.sub_agents x set status = 'active', updated_at = now() where x.id = v_sub;
+  if not in_background then
+    perform troupe.wait_for_task(r, c, (p_task->>'deadlineMs')::bigint, child);
+  end if;
+  return done || '{"duplicate": false}';
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.read_space(p_run uuid, p_epoch integer, p_worker uuid, p_space uuid, p_limit integer, p_offset bigint, p_search text)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2950,6 +3262,56 @@ begin
     ended := ended + 1;
   end loop;
   return jsonb_build_object('ok', true, 'resumed', ended);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.reply_to_task(p_parent uuid, p_call text, p_epoch integer, p_worker uuid, p_sub_agent uuid, p_content text, p_deadline_ms bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; c troupe.tool_calls; child troupe.runs; t troupe.tasks; asked text; working uuid; by_call text := 'run:' || p_parent || ':' || p_call; done jsonb; answer jsonb;
+begin
+  select x.run_id into working from troupe.tasks x where x.sub_agent_id = p_sub_agent;
+  perform 1 from troupe.runs x where x.id in (p_parent, working) order by x.id for no key update;
+  select * into r from troupe.runs x where x.id = p_parent;
+  if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_parent], null);
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
+  t := troupe.task_for(r, p_sub_agent);
+  if t.id is null then
+    return jsonb_build_object('ok', false, 'code', 'sub_agent_not_found');
+  elsif t.run_id is distinct from working then
+    raise exception 'troupe.reply_to_task: somebody was faster' using errcode = 'serialization_failure';
+  end if;
+  select * into child from troupe.runs x where x.id = working;
+  done := jsonb_build_object('ok', true, 'run', child.id, 'thread', child.thread_id, 'parentThread', r.thread_id, 'task', t.id, 'subAgent', p_sub_agent,
+    'waits', not t.background);
+  if exists (select from troupe.tool_calls x where x.run_id = working and x.settled_by = by_call) then
+    return done || jsonb_build_object('duplicate', true, 'waits', c.waits_for is not null or c.status <> 'running');
+  elsif c.status is distinct from 'running' then
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
+  end if;
+  select x.call_id into asked from troupe.tool_calls x where x.run_id = working and x.waits_for::text = 'answer' order by x.step, x.position limit 1;
+  -- A call that still waits for it is told of the question first: it would wait for ever.
+  if t.status <> 'waiting' or asked is null or child.parent_call_id is not null then
+    return jsonb_build_object('ok', false, 'code', 'not_asked', 'status', t.status);
+  end if;
+  perform 1 from troupe.tool_calls x where x.run_id = working and x.call_id = asked for no key update;
+  perform 1 from troupe.threads x where x.id in (r.thread_id, child.thread_id) order by x.id for no key update;
+  answer := troupe.settle(working, asked, jsonb_build_object('status', 'completed', 'output', jsonb_build_object('answer', p_content)), by_call, troupe.new_id());
+  if not (answer->>'ok')::boolean then
+    return jsonb_build_object('ok', false, 'code', 'not_asked', 'status', t.status);
+  end if;
+  if not t.background then
+    update troupe.runs x set parent_run_id = p_parent, parent_call_id = p_call where x.id = working;
+    update troupe.tasks x set parent_run_id = p_parent, parent_call_id = p_call where x.id = t.id;
+    perform troupe.wait_for_task(r, c, p_deadline_ms, working);
+  end if;
+  return done || '{"duplicate": false}';
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.report_budgets(p_worker uuid, p_entries jsonb)
@@ -3548,6 +3910,31 @@ begin
   return verdicts;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.start_task_run(p_parent troupe.runs, p_call text, p_item jsonb, p_task uuid, p_background boolean, p_most integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  started jsonb; child uuid := (p_item->'run'->>'id')::uuid;
+begin
+  -- Two that begin the last one at the same time count one after the other. After calls, before threads, as everywhere.
+  perform pg_advisory_xact_lock(27, hashtext(p_parent.root_run_id::text));
+  if (select count(*) from troupe.runs x where x.root_run_id = p_parent.root_run_id and x.parent_call_id is not null)
+    + (select count(*) from troupe.runs x where x.root_run_id = p_parent.root_run_id and x.task_id is not null and x.parent_call_id is null) >= p_most then
+    return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most);
+  end if;
+  started := troupe.start(p_item || jsonb_build_object('run', (p_item->'run')
+    || jsonb_build_object('parent', p_parent.id, 'root', p_parent.root_run_id, 'chainDepth', p_parent.chain_depth + 1, 'triggerType', 'task')
+    || case when p_parent.budget_ids is null then '{}' else jsonb_build_object('budgets', to_jsonb(p_parent.budget_ids)) end));
+  if not (started->>'ok')::boolean then
+    raise exception 'the run of a task was not started: %', started->>'code';
+  end if;
+  update troupe.runs x set task_id = p_task, parent_call_id = case when not p_background then p_call end where x.id = child;
+  return jsonb_build_object('ok', true);
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.starts(p_taker uuid, p_count integer[], p_project uuid[], p_thread uuid[], p_kind troupe.thread_kind[], p_takes boolean[], p_events integer[], m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_sender uuid[], m_metadata jsonb[], r_id uuid[], r_door text[], r_agent uuid[], r_entity uuid[], r_snapshot uuid[], r_parent uuid[], r_root uuid[], r_type text[], r_trigger jsonb[], r_depth integer[], r_serial boolean[], r_wall bigint[], r_history integer[], r_metadata jsonb[], e_item integer[], e_place integer[], e_type text[], e_step integer[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3778,29 +4165,60 @@ begin
   return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.task_for(p_run troupe.runs, p_sub_agent uuid)
+ RETURNS troupe.tasks
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  t troupe.tasks; place jsonb := troupe.place_of(p_run.id);
+begin
+  select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id where s.id = p_sub_agent and x.project_id = p_run.project_id
+    and x.chat_id = (place->>'chat')::uuid and x.parent_task_id is not distinct from (place->>'task')::uuid;
+  return t;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.task_news(t troupe.tasks, p_data jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select format('Task %s (%s%s) ', t.id, t.name, case when t.sub_agent_id is null then '' else ', sub-agent ' || t.sub_agent_id end)
+    || case p_data->>'status'
+      when 'waiting' then format(E'waits for an answer. The sub-agent asks:\n\n%s', p_data->>'question')
+      when 'success' then format(E'is done. Its result:\n\n%s', p_data->>'result')
+      when 'failed' then format('failed: %s (%s)', p_data->'error'->>'message', p_data->'error'->>'code')
+      else format('was canceled. %s', p_data->'error'->>'message') end
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.task_outcome(child troupe.runs, p_most bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE
 AS $function$
 declare
-  given jsonb;
+  given jsonb; sub uuid; who text := '';
 begin
+  if child.task_id is not null then
+    select t.sub_agent_id into sub from troupe.tasks t where t.id = child.task_id;
+    who := format(' (sub-agent %s)', sub);
+  end if;
   case child.status
     when 'completed' then
-      given := case when child.outcome ? 'response' then child.outcome->'response' when child.outcome ? 'output' then child.outcome->'output'
+      given := case when child.task_id is not null then jsonb_build_object('status', 'success', 'taskId', child.task_id, 'subAgentId', sub, 'result', child.outcome->'text')
+        when child.outcome ? 'response' then child.outcome->'response' when child.outcome ? 'output' then child.outcome->'output'
         else child.outcome->'text' end;
       if octet_length(given::text) > p_most then
         return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'output_too_large',
-          'message', format('The task ended with %s bytes; at most %s are taken. Ask for less.', octet_length(given::text), p_most)));
+          'message', format('The task%s ended with %s bytes; at most %s are taken. Ask for less.', who, octet_length(given::text), p_most)));
       end if;
       return jsonb_build_object('status', 'completed', 'output', coalesce(given, 'null'));
     when 'failed' then
       return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', coalesce(child.error->>'code', 'task_failed'),
-        'message', 'The task failed: ' || coalesce(child.error->>'message', 'it did not say why.')));
+        'message', format('The task%s failed: ', who) || coalesce(child.error->>'message', 'it did not say why.')));
     else
       return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'task_canceled',
-        'message', format('The task was canceled (%s) before it ended.', child.cancel_reason)));
+        'message', format('The task%s was canceled (%s) before it ended.', who, child.cancel_reason)));
   end case;
 end $function$;
 
@@ -3817,6 +4235,71 @@ begin
     ended_at = case when new.status in ('completed', 'failed', 'canceled') then now() end
   where i.run_id = new.id;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.tell_chat(p_thread uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  told jsonb;
+begin
+  perform 1 from troupe.threads t where t.id = p_thread for no key update;
+  with gone as (delete from troupe.joins j where j.what = 'event' and j.thread_id = p_thread returning j.id, j.data)
+    select jsonb_agg(g.data order by g.id) into told from gone g;
+  if told is null then
+    return null;
+  elsif exists (select from troupe.threads t where t.id = p_thread) then
+    perform troupe.append(p_thread, null, null, told);
+  end if;
+  return jsonb_build_object('told', p_thread, 'queued', false);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.tell_giver(j troupe.joins)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t troupe.tasks; giver troupe.runs; agent troupe.agents; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb;
+begin
+  select * into t from troupe.tasks x where x.id = j.task_id;
+  -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
+  if not found or t.depth > 1 or (j.what = 'question' and (t.status <> 'waiting' or t.told <> j.told)) then
+    return '{}';
+  end if;
+  select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id where g.id = t.parent_run_id;
+  select * into agent from troupe.agents x where x.id = giver.agent_id;
+  v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
+  about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told', j.told)) || (j.data - 'result');
+  if giver.door = 'space' then
+    if t.quiet or agent.status is distinct from 'active' then
+      return '{}';
+    end if;
+    started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run || ':thread', v_run), 'createThread', 'run',
+      'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
+        'triggerType', 'service', 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task',
+          'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
+    return jsonb_build_object('told', started->'thread', 'queued', true);
+  end if;
+  perform 1 from troupe.sessions s where s.thread_id = t.chat_thread_id;
+  if not found then
+    return '{}';
+  end if;
+  select x.failed_run_id into failed from troupe.threads x where x.id = t.chat_thread_id for update;
+  message := jsonb_build_object('id', troupe.id_from(v_run || ':message', v_run), 'role', 'system', 'content', jsonb_build_object('text', troupe.task_news(t, j.data)),
+    'metadata', jsonb_build_object('task', about));
+  -- A session that failed waits for a person; whoever ended everything wants no answer.
+  if t.quiet or failed is not null or agent.status is distinct from 'active' then
+    if not exists (select from troupe.messages m where m.id = (message->>'id')::uuid) then
+      perform troupe.append(t.chat_thread_id, null, jsonb_build_array(message), jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
+        'data', jsonb_build_object('id', message->'id', 'role', 'system'))));
+    end if;
+    return jsonb_build_object('told', t.chat_thread_id, 'queued', false);
+  end if;
+  started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message || jsonb_build_object('run', v_run),
+    'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
+      'triggerType', 'message', 'serial', true, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('task', about))));
+  return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.tell_spaces()
@@ -3914,6 +4397,18 @@ begin
   return jsonb_build_object('ok', true, 'changed', fields <> '[]');
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.wait_for_task(p_run troupe.runs, p_call troupe.tool_calls, p_deadline_ms bigint, p_child uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.tool_calls x set status = 'requested', waits_for = 'task', deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
+    where x.run_id = p_run.id and x.call_id = p_call.call_id;
+  update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_run.id;
+  perform troupe.append(p_run.thread_id, p_run.id, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', p_call.step,
+    'data', jsonb_build_object('id', p_call.call_id, 'tool', p_call.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms, 'runId', p_child))));
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
  RETURNS bigint
  LANGUAGE sql
@@ -3988,6 +4483,7 @@ CREATE INDEX runs_sealed ON troupe.runs USING btree (id) WHERE (sealed IS NOT NU
 CREATE INDEX runs_space ON troupe.runs USING btree (space_id, id) WHERE (space_id IS NOT NULL);
 CREATE INDEX runs_space_live ON troupe.runs USING btree (space_id) WHERE ((space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_task ON troupe.runs USING btree (task_id, id) WHERE (task_id IS NOT NULL);
+CREATE INDEX runs_tasks_of_root ON troupe.runs USING btree (root_run_id) WHERE ((task_id IS NOT NULL) AND (parent_call_id IS NULL));
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
@@ -4028,6 +4524,10 @@ CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_dea
 
 CREATE TRIGGER runs_code_tools BEFORE INSERT OR UPDATE OF snapshot_id ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.set_code_tools();
 
+CREATE TRIGGER runs_end_tasks AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.network_id IS NOT NULL) AND (new.parent_call_id IS NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.end_tasks();
+
+CREATE TRIGGER runs_follow AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.follow_run();
+
 CREATE TRIGGER runs_join AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.parent_call_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER runs_live_again BEFORE UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (new.status = 'queued'::troupe.run_status))) EXECUTE FUNCTION troupe.live_again();
@@ -4038,9 +4538,17 @@ CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.do
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
+CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks();
+
 CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
 
+CREATE TRIGGER tasks_note AFTER INSERT ON troupe.tasks FOR EACH ROW WHEN ((new.chat_thread_id IS NOT NULL)) EXECUTE FUNCTION troupe.note_task();
+
+CREATE TRIGGER tasks_note_change AFTER UPDATE OF status, question ON troupe.tasks FOR EACH ROW WHEN (((new.chat_thread_id IS NOT NULL) AND ((new.status IS DISTINCT FROM old.status) OR (new.question IS DISTINCT FROM old.question)))) EXECUTE FUNCTION troupe.note_task();
+
 CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+
+CREATE TRIGGER tool_calls_answer AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN ((((old.waits_for)::text = 'answer'::text) AND (new.waits_for IS NULL))) EXECUTE FUNCTION troupe.note_answer();
 
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 

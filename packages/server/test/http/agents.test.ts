@@ -108,7 +108,7 @@ test('a refused agent leaves nothing behind', async () => {
     [{ name: 'a1', defaultModelId: newId() }, 'model_not_found'],
     [{ name: 'a2', fallbackModelIds: [newId()] }, 'model_not_found'],
     [{ name: 'a3', capabilities: [{ id: 'noop' }, { id: 'flying' }] }, 'capability_unknown'],
-    [{ name: 'a4', capabilities: [{ id: 'delegation' }] }, 'capability_unavailable'],
+    [{ name: 'a4', capabilities: [{ id: 'delegation', config: { depth: 0 } }] }, 'invalid_request'],
     [{ name: 'a5', capabilities: [{ id: 'noop' }, { id: 'noop' }] }, 'invalid_request'],
     [{ name: 'a6', capabilities: [{ id: 'noop', config: { a: 1 } }] }, 'invalid_request'],
     [{ name: 'a7\0' }, 'invalid_request'],
@@ -432,7 +432,7 @@ test('capabilities are listed in a stable order and shown with what they bring',
     'web_fetch available',
     'web_search available',
     'research available',
-    'delegation coming_soon',
+    'delegation available',
   ]);
   expect(await stage.get('/v1/capabilities/current_time')).toMatchObject({
     id: 'current_time',

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts';
 import { waysOf } from './inbox.ts';
 
 /** A reply is asked of nobody here. */
-type Asked = Exclude<WaitsFor, 'reply'>;
+type Asked = Exclude<WaitsFor, 'reply' | 'answer'>;
 
 /** What is typed, line by line, for whoever asks: a question that is of no use any more leaves the line to the next one. */
 export class Lines {

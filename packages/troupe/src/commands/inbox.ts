@@ -29,6 +29,7 @@ const WAYS: Record<WaitingCall['waitsFor'], readonly string[]> = {
   client: ['answer'],
   task: [],
   reply: [],
+  answer: [],
 };
 const WHY: Record<WaitingCall['waitsFor'], string> = {
   approval: 'waits for approval',
@@ -36,6 +37,7 @@ const WHY: Record<WaitingCall['waitsFor'], string> = {
   client: 'waits for a client that executes it',
   task: 'waits for a task',
   reply: 'waits for a reply',
+  answer: 'waits for an answer of the agent that gave the task',
 };
 
 /** The commands to type for it. */

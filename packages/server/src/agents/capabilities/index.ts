@@ -1,17 +1,18 @@
 import type { Capability } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import { currentTime } from './current-time.ts';
+import { delegation } from './delegation.ts';
 import type { CapabilityEntry } from './entry.ts';
 import { fileSystem } from './file-system.ts';
 import { memory } from './memory.ts';
 import { noop } from './noop.ts';
-import { plannedCapabilities } from './planned.ts';
 import { research } from './research.ts';
 import { sandbox } from './sandbox.ts';
 import { todoList } from './todo-list.ts';
 import { webFetch } from './web-fetch.ts';
 import { webSearch } from './web-search.ts';
 
+export { delegationConfig } from './delegation.ts';
 export type { CapabilityEntry } from './entry.ts';
 
 /** All there are, in the order in which they are shown. */
@@ -25,7 +26,7 @@ export const capabilities: readonly CapabilityEntry[] = [
   webFetch,
   webSearch,
   research,
-  ...plannedCapabilities,
+  delegation,
 ];
 
 const byId = new Map(capabilities.map((entry) => [entry.id, entry]));

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, type ReasoningEffort, reasoningEffort } fro
 import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type Meaning, type RunView, toModelMessages } from '../../kernel/index.ts';
 import type { Database } from '../../store/index.ts';
-import { roomFor, shortened, sizeOf } from '../shared/index.ts';
+import { roomFor, shortened, sizeOf, tasksPart } from '../shared/index.ts';
 import { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
 import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
 import { isWhole, turnsFor } from './turns.ts';
@@ -27,7 +27,8 @@ export const createSessionsDoor = (db?: Database): Door => ({
     const open = earlier.filter((turn) => isWhole(turn) && endOf(turn) > upTo);
     const { answer } = snapshot;
     const remembered = db ? await rememberedPart(db, snapshot, run) : '';
-    const parts = [snapshot.prompt, answer ? formatPart(answer) : '', remembered];
+    const tasks = db ? await tasksPart(db, snapshot, run) : '';
+    const parts = [snapshot.prompt, answer ? formatPart(answer) : '', remembered, tasks];
     const system = parts.filter((part) => part !== '').join(BETWEEN);
     const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
     const left = room - sizeOf(own.messages) - (summary ? sizeOf([summary]) : 0);

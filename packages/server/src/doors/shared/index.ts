@@ -8,3 +8,4 @@ export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { roomFor, sizeOf } from './room.ts';
 export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';
+export { tasksPart } from './tasks-part.ts';

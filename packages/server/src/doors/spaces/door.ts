@@ -8,7 +8,7 @@ import {
   type StoredMessage,
   showPrompt,
 } from '../../store/index.ts';
-import { roomFor, shortened } from '../shared/index.ts';
+import { roomFor, shortened, tasksPart } from '../shared/index.ts';
 import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
 import { DOOR } from './door-name.ts';
 import { liveIn } from './live.ts';
@@ -72,11 +72,12 @@ async function promptFor(db: Database, view: RunView): Promise<Prompt> {
   const { run, snapshot } = view;
   const { projectId: project, entityId } = run;
   const entity = entityId!;
-  const [context, runs, remembered, plans] = await Promise.all([
+  const [context, runs, remembered, plans, tasks] = await Promise.all([
     contextOfRun(db, run.id, HISTORY_MESSAGES),
     runsOfAgent(db, { project, entity, status: 'live', limit: MOST_RUNS }),
     rememberedPart(db, snapshot, run),
     plansPart(db, run),
+    tasksPart(db, snapshot, run),
   ]);
   if (!context) throw new Error(`run ${run.id} is gone`);
   const active = activeSpaceOf(view);
@@ -86,7 +87,7 @@ async function promptFor(db: Database, view: RunView): Promise<Prompt> {
     run: { ...run, spaceId: triggerSpaceOf(run) },
     context,
     activeSpace: active === null ? null : { id: active, name: known?.name ?? null },
-    remembered,
+    remembered: [remembered, tasks].filter((part) => part !== '').join('\n\n'),
     plans,
     runs,
     mayWait: snapshot.replyWaiting === true,

@@ -1,19 +1,29 @@
-import type { Kernel } from '../../kernel/index.ts';
+import { notFound } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
-import { getTask } from './seen.ts';
+import type { Parts } from './acts.ts';
 
-type Parts = { db: store.Database; kernel: Kernel };
+// What people do to tasks. What was given within one ends with it: `follow_run` notes so, and the joins see to it.
 
-/** With everything given within it, the outermost first: what is canceled gives no more. One that has ended stays as it is. */
-export async function cancelTask(parts: Parts, who: store.TaskScope, id: string): Promise<void> {
-  const { id: task } = await getTask(parts, who, id);
-  for (const { run } of await store.openTasksWithin(parts.db, task))
-    await parts.kernel.cancel(run, 'user', who.entityId);
+/** False where it had ended already. */
+export async function cancelTask(
+  { db, kernel }: Parts,
+  { project, task, by = null }: { project: string; task: string; by?: string | null },
+): Promise<boolean> {
+  const found = await store.taskRun(db, project, task);
+  if (!found) throw notFound('task');
+  return (await kernel.cancel(found.runId, 'user', by)).ok;
 }
 
-/** Those of a chat that the caller may see; answers which. */
-export async function cancelChatTasks(parts: Parts, who: store.TaskScope, chat: string): Promise<string[]> {
-  const open = await store.openTasksOfChat(parts.db, who, chat);
-  for (const { run } of open) await parts.kernel.cancel(run, 'user', who.entityId);
-  return open.map(({ id }) => id);
+/**
+ * All open tasks of a session or space, and with them what was given within; answers with those that it ended. No run starts because of it.
+ * Where a person does it, those that were given for them.
+ */
+export async function cancelChatTasks(
+  { db, kernel }: Parts,
+  { project, chat, by = null }: { project: string; chat: string; by?: string | null },
+): Promise<string[]> {
+  const canceled: string[] = [];
+  for (const { id, runId } of await store.quietTasks(db, { project, entityId: by }, chat))
+    if ((await kernel.cancel(runId, 'user', by)).ok) canceled.push(id);
+  return canceled;
 }

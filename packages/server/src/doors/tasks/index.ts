@@ -1,9 +1,13 @@
 /**
- * doors/tasks: work that runs give to sub-agents and tools.
+ * doors/tasks: work that a run gives to a sub-agent or to a tool. What a sub-agent is told and how it ends (door.ts), the tools by which
+ * agents give tasks and speak to those who do them (acts.ts), what people do to tasks (cancel.ts),
+ * and what they are told of them (seen.ts).
  * Imports: doors/shared, kernel, agents, store, base, protocol.
- * Start reading: seen.ts (what is told of them).
+ * Start reading: door.ts, then give.ts, then 0034_task_functions.sql.
  */
+export { delegationActs } from './acts.ts';
 export { cancelChatTasks, cancelTask } from './cancel.ts';
+export { createTasksDoor } from './door.ts';
 export {
   getSubAgent,
   getTask,

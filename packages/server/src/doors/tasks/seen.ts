@@ -6,7 +6,7 @@ import * as store from '../../store/index.ts';
 type Parts = { db: store.Database };
 
 export async function getTask({ db }: Parts, who: store.TaskScope, id: string): Promise<store.TaskRecord> {
-  const task = await store.findTask(db, who, id);
+  const task = await store.taskRecord(db, who, id);
   if (!task) throw notFound('task');
   return task;
 }
@@ -24,7 +24,7 @@ export async function getSubAgent(
   who: store.TaskScope,
   id: string,
 ): Promise<store.SubAgentRecord> {
-  const subAgent = await store.findSubAgent(db, who, id);
+  const subAgent = await store.subAgentRecord(db, who, id);
   if (!subAgent) throw notFound('sub-agent');
   return subAgent;
 }

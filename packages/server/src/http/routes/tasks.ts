@@ -1,5 +1,6 @@
 import { subAgentEndpoints, taskEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
+import type { Caller } from '../../access/index.ts';
 import { fromCursor as fromAnyCursor, toPage } from '../../base/index.ts';
 import {
   cancelChatTasks,
@@ -33,11 +34,15 @@ export function taskRoutes(endpoints: Endpoints): void {
     presentTask(await getTask(services, caller, params.taskId)),
   );
   endpoints.serve(taskEndpoints.cancel, async ({ services, caller, params }) => {
-    await cancelTask(services, caller, params.taskId);
+    await cancelTask(services, ofCaller(caller, await getTask(services, caller, params.taskId)));
     return presentTask(await getTask(services, caller, params.taskId));
   });
   endpoints.serve(taskEndpoints.cancelAll, async ({ services, caller, body }) => ({
-    canceled: await cancelChatTasks(services, caller, body.chat),
+    canceled: await cancelChatTasks(services, {
+      project: caller.project,
+      chat: body.chat,
+      by: caller.entityId,
+    }),
   }));
   endpoints.serve(subAgentEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
@@ -48,8 +53,8 @@ export function taskRoutes(endpoints: Endpoints): void {
     presentSubAgent(await getSubAgent(services, caller, params.subAgentId)),
   );
   endpoints.serve(subAgentEndpoints.cancel, async ({ services, caller, params }) => {
-    const { taskId } = await getSubAgent(services, caller, params.subAgentId);
-    await cancelTask(services, caller, taskId);
+    const { taskId: id } = await getSubAgent(services, caller, params.subAgentId);
+    await cancelTask(services, ofCaller(caller, { id }));
     return presentSubAgent(await getSubAgent(services, caller, params.subAgentId));
   });
   endpoints.serve(subAgentEndpoints.messages, async ({ services, caller, params, query }) => {
@@ -67,4 +72,8 @@ export function taskRoutes(endpoints: Endpoints): void {
     const placeOf = ({ run, step, position }: (typeof calls)[number]) => ({ run, step, position });
     return toPage(calls, limit, placeOf, present);
   });
+}
+
+function ofCaller({ project, entityId }: Caller, { id }: { id: string }) {
+  return { project, task: id, by: entityId };
 }

@@ -51,7 +51,9 @@ export type Joined =
   | { settled: string; thread: string; queued: boolean; how: 'completed' | 'failed'; canceled?: undefined }
   /** This child was canceled. */
   | { canceled: string; thread: string; settled?: undefined }
-  | { settled?: undefined; canceled?: undefined };
+  /** Something was written in this thread. */
+  | { told: string; queued: boolean; settled?: undefined; canceled?: undefined }
+  | { told?: undefined; settled?: undefined; canceled?: undefined };
 
 /** Null: somebody else has it, or did it. */
 export async function joinChild(db: Database, join: string): Promise<Joined | null> {

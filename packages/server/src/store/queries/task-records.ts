@@ -37,7 +37,7 @@ const TASK = `select t.id, t.user_id as "userId", t.chat_id as "chatId", t.type,
     t.created_at as "createdAt", t.updated_at as "updatedAt"
   from troupe.tasks t`;
 
-export async function findTask(db: Database, scope: TaskScope, id: string): Promise<TaskRecord | null> {
+export async function taskRecord(db: Database, scope: TaskScope, id: string): Promise<TaskRecord | null> {
   const rows = await db.run<TaskRecord>(
     {
       name: 'find_task',
@@ -108,7 +108,7 @@ const SUB_AGENT = `select a.id, a.user_id as "userId", a.chat_id as "chatId", a.
   from troupe.sub_agents a join troupe.tasks t on t.id = a.task_id
     left join troupe.runs r on r.id = t.run_id left join troupe.run_heads h on h.run_id = r.id`;
 
-export async function findSubAgent(
+export async function subAgentRecord(
   db: Database,
   scope: TaskScope,
   id: string,
@@ -235,36 +235,6 @@ export async function listSubAgentCalls(
           or (r.created_at, r.id, c.step, c.position) > ((select created_at from troupe.runs where id = $2), $2, $3::int, $4::int))
         order by r.created_at, r.id, c.step, c.position limit $5`,
       values: [task, after?.run ?? null, after?.step ?? null, after?.position ?? null, limit],
-    },
-    db.pool,
-  );
-}
-
-/** The task and what was given within it, as far as it has not ended; the outermost first. */
-export async function openTasksWithin(db: Database, task: string): Promise<{ id: string; run: string }[]> {
-  return db.run<{ id: string; run: string }>(
-    {
-      name: 'open_tasks_within',
-      text: `with recursive w as (select id, run_id, status, depth from troupe.tasks where id = $1
-          union all select t.id, t.run_id, t.status, t.depth from w join troupe.tasks t on t.parent_task_id = w.id)
-        select id, run_id as run from w where status in ('pending', 'running', 'waiting') order by depth, id`,
-      values: [task],
-    },
-    db.pool,
-  );
-}
-
-export async function openTasksOfChat(
-  db: Database,
-  scope: TaskScope,
-  chat: string,
-): Promise<{ id: string; run: string }[]> {
-  return db.run<{ id: string; run: string }>(
-    {
-      name: 'open_tasks_of_chat',
-      text: `select id, run_id as run from troupe.tasks where chat_id = $3 and project_id = $1 and ($2::uuid is null or user_id = $2)
-          and status in ('pending', 'running', 'waiting') order by depth, id`,
-      values: [scope.project, scope.entityId, chat],
     },
     db.pool,
   );

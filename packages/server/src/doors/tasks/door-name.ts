@@ -1,0 +1,2 @@
+/** What runs of tasks are known by. */
+export const DOOR = 'task';
