@@ -16,7 +16,10 @@ beforeAll(async () => {
   server = await openServer({
     postgresUrl: inject('postgresUrl'),
     script: (request) => {
-      const asked = JSON.stringify(request.messages.filter(({ role }) => role === 'user').at(-1));
+      // In a space, what a run is about stands in its prompt.
+      const about = /: this run, begun by .* saying (".*")/.exec(request.system)?.[1];
+      const asked = about ?? JSON.stringify(request.messages.at(-1));
+      const isAsked = request.step === 1 && /What is|Please/.test(asked);
       if (isSubAgent(request)) {
         if (asked.includes('stay'))
           return { calls: [{ name: 'ask_user', arguments: { question: 'How long?' } }] };
@@ -24,7 +27,7 @@ beforeAll(async () => {
           ? { text: 'I look.', calls: [{ name: 'current_time', arguments: {} }] }
           : { calls: [{ name: 'final_answer', arguments: { result: 'It is late.' } }] };
       }
-      if (request.step > 1) return { text: 'So it is.' };
+      if (!isAsked) return { text: 'So it is.' };
       const instruction = asked.includes('stay') ? 'stay' : 'look';
       return { calls: [{ name: 'create_agent', arguments: { type: 'general', instruction } }] };
     },
@@ -80,4 +83,26 @@ it('tasks that ask are canceled, one or all of a chat', async () => {
   expect(await session.cancelTasks()).toEqual({ canceled: [again.id] });
   expect(await session.cancelTasks()).toEqual({ canceled: [] });
   expect((await session.tasks()).data.map(({ status }) => status)).toEqual(['canceled', 'canceled']);
+});
+
+it('a followed space has its tasks', async () => {
+  const { id } = await troupe.spaces.create({ body: { members: [{ agentId }, { user: 'ann' }] } });
+  const space = troupe.space(id);
+  const followed = space.follow();
+  await followed.ready;
+  expect(followed.state.tasks).toEqual([]);
+  await space.post({ content: { text: 'What is the time?' }, user: 'ann' });
+  await until('it is done', () => followed.state.tasks[0]?.status === 'success');
+  expect(followed.state.tasks).toMatchObject([{ chatId: id, result: 'It is late.' }]);
+  expect((await space.tasks()).data).toEqual(followed.state.tasks);
+  followed.close();
+
+  await space.post({ content: { text: 'Please stay.' }, user: 'ann' });
+  const waiting = await until('it asks', async () => (await space.tasks({ status: 'waiting' })).data[0]);
+  const later = space.follow();
+  await later.ready;
+  expect(later.state.tasks).toEqual([waiting]);
+  expect(await space.cancelTasks()).toEqual({ canceled: [waiting.id] });
+  await until('it is canceled', () => later.state.tasks[0]?.status === 'canceled');
+  later.close();
 });

@@ -22,6 +22,7 @@ let app: Hono;
 /** What there is in our project, by the name of the parameter that leads to it. */
 let ours: Record<string, string>;
 let stranger: { publicKey: string; token: string };
+let owner: { publicKey: string; token: string };
 
 const served = () => {
   const endpoints = new Endpoints(new Hono(), () => services);
@@ -41,9 +42,9 @@ afterAll(() => stage.close());
 /** One of each thing: a session of Ada with a run, a space of hers, a key, a secret, a provider with a model. */
 async function furnish(db: Database, project: string): Promise<Record<string, string>> {
   const { access } = services;
-  const owner = inside(project);
+  const operator = inside(project);
   const secret = randomBytes(32).toString('base64');
-  await access.secrets.put(owner, 'TOKENS', secret);
+  await access.secrets.put(operator, 'TOKENS', secret);
   const tokens = {
     algorithms: ['HS256' as const],
     audience: AUDIENCE,
@@ -52,9 +53,9 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     jwksUrl: null,
     claim: 'sub',
   };
-  await access.projects.update(owner, { tokens });
+  await access.projects.update(operator, { tokens });
   const key = (kind: 'secret' | 'public') =>
-    access.keys.create(owner, { name: 'k', kind, scopes: [], expiresAt: null });
+    access.keys.create(operator, { name: 'k', kind, scopes: [], expiresAt: null });
   const sign = (person: string) =>
     new SignJWT({ sub: person, aud: AUDIENCE })
       .setProtectedHeader({ alg: 'HS256' })
@@ -62,6 +63,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
       .sign(Buffer.from(secret));
   const { key: publicKey } = await key('public');
   stranger = { publicKey, token: await sign('stranger') };
+  owner = { publicKey, token: await sign('ada') };
   const as = async (person: string) =>
     access.authenticate(
       new Headers({ 'troupe-key': publicKey, authorization: `Bearer ${await sign(person)}` }),
@@ -526,4 +528,27 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
       expect([what, text.includes(id)]).toEqual([what, false]);
   }
   expect(await ofAda()).toEqual(before);
+});
+
+test('a person reads and cancels the tasks that were given for them, and nobody else’s', async () => {
+  const as = async ({ publicKey, token }: typeof owner, path: string, body?: object) => {
+    const type = { 'content-type': 'application/json' };
+    const headers = { 'troupe-key': publicKey, authorization: `Bearer ${token}`, ...(body ? type : {}) };
+    const sent = body ? { method: 'POST', body: JSON.stringify(body) } : {};
+    const response = await app.request(`/v1${path}`, { headers, ...sent });
+    return {
+      status: response.status,
+      ...((await response.json()) as { data?: unknown; canceled?: string[] }),
+    };
+  };
+  const { taskId, subAgentId, sessionId: chat } = ours;
+  expect(await as(owner, '/tasks')).toMatchObject({ data: [{ id: taskId }] });
+  expect(await as(owner, `/tasks?chat=${chat}`)).toMatchObject({ data: [{ id: taskId }] });
+  expect(await as(owner, '/sub-agents')).toMatchObject({ data: [{ id: subAgentId }] });
+  expect(await as(owner, `/sub-agents/${subAgentId}/messages`)).toMatchObject({
+    data: [{ role: 'user', content: 'a private matter' }],
+  });
+  expect(await as(stranger, `/tasks?chat=${chat}`)).toMatchObject({ status: 200, data: [] });
+  expect(await as(stranger, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [] });
+  expect(await as(owner, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [taskId] });
 });

@@ -70,19 +70,20 @@ async function give({ chat, user, parent }: Given) {
   const [task, subAgent] = [newId(), newId()];
   await stage.kernel.start(item);
   await pool.query(
-    `insert into troupe.tasks (id, project_id, user_id, chat_id, type, name, instruction, sub_agent_id, status, question, depth,
-        parent_task_id, parent_run_id, parent_call_id, run_id, error)
-      values ($1, $2, $3, $4, 'agent', 'agent:painter', 'What colour is it?', $5, 'waiting', 'Of what?', $6, $7, $8, 'c', $9,
-        '{"code": "e", "message": "Earlier."}')`,
+    `insert into troupe.tasks (id, project_id, user_id, chat_id, type, name, instruction, sub_agent_id, depth,
+        parent_task_id, parent_run_id, parent_call_id, run_id)
+      values ($1, $2, $3, $4, 'agent', 'agent:painter', 'What colour is it?', $5, $6, $7, $8, 'c', $9)`,
     [task, stage.cast.project, user, chat, subAgent, parent ? 2 : 1, parent ?? null, newId(), item.run.id],
   );
   await pool.query(
-    `insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id, status, iteration_count)
-      values ($1, $2, $3, $4, $5, $6, 'painter', $7, 'active', 4)`,
+    `insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)
+      values ($1, $2, $3, $4, $5, $6, 'painter', $7)`,
     [subAgent, stage.cast.project, user, chat, task, stage.cast.agent, item.thread],
   );
   await pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, task]);
   await until('it waits for tea', async () => (await stage.row(item.run.id)).status === 'waiting_tool');
+  const asks = `update troupe.tasks set status = 'waiting', question = 'Of what?', error = '{"code": "e", "message": "Earlier."}' where id = $1`;
+  await pool.query(asks, [task]);
   return {
     task,
     subAgent,
@@ -131,16 +132,14 @@ it('lists them by chat, status and parent, page by page, and tells of each', asy
   expect((await get<{ data: Run[] }>(`/runs?task=${first.task}&parentRunId=${first.run}`)).data).toEqual([]);
 });
 
-it('counts the model calls of earlier runs and of the one at work', async () => {
-  const { subAgent, run, call } = await give({ chat: newId(), user: newId() });
-  expect(await get<SubAgent>(`/sub-agents/${subAgent}`)).toMatchObject({
-    iterationCount: 6,
-    role: 'painter',
-  });
+it('counts the model calls of the run at work, and of those that are over', async () => {
+  const { subAgent, task, run, call } = await give({ chat: newId(), user: newId() });
+  const count = async () => (await get<SubAgent>(`/sub-agents/${subAgent}`)).iterationCount;
+  expect(await count()).toBe(2);
   await settle(run, call);
-  // What the row has is all, once no run is at work.
-  await stage.db.pool.query('update troupe.sub_agents set iteration_count = 4 where id = $1', [subAgent]);
-  expect(await get<SubAgent>(`/sub-agents/${subAgent}`)).toMatchObject({ iterationCount: 4 });
+  expect(await count()).toBe(3);
+  const { data } = await get<{ data: SubAgent[] }>(`/sub-agents?task=${task}`);
+  expect(data).toMatchObject([{ role: 'painter', status: 'completed', iterationCount: 3, summary: 'Blue.' }]);
 });
 
 it('shows what was said within as models are given it, and the calls, page by page', async () => {

@@ -100,13 +100,12 @@ export interface SubAgentRecord {
   updatedAt: Date;
 }
 
-// Steps of the run at work are in its head while a worker has it; they come to the row when it ends.
+// Steps of a run at work are in its head while a worker has it, and come to the row when it ends.
 const SUB_AGENT = `select a.id, a.user_id as "userId", a.chat_id as "chatId", a.task_id as "taskId", a.agent_id as "agentId", a.role, a.status,
-    a.iteration_count + case when r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
-      then coalesce(h.step, r.step) else 0 end as "iterationCount",
+    greatest(a.iteration_count, (select coalesce(sum(coalesce(h.step, r.step)), 0)::int
+      from troupe.runs r left join troupe.run_heads h on h.run_id = r.id where r.task_id = a.task_id)) as "iterationCount",
     a.summary, a.thread_id as "threadId", a.created_at as "createdAt", a.updated_at as "updatedAt"
-  from troupe.sub_agents a join troupe.tasks t on t.id = a.task_id
-    left join troupe.runs r on r.id = t.run_id left join troupe.run_heads h on h.run_id = r.id`;
+  from troupe.sub_agents a join troupe.tasks t on t.id = a.task_id`;
 
 export async function subAgentRecord(
   db: Database,
