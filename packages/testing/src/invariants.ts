@@ -72,6 +72,37 @@ const CHECKS: Record<string, string> = {
     where r.parent_call_id is not null and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply') and c.waits_for is distinct from 'task'
       and not exists (select from troupe.joins j where j.run_id = r.parent_run_id and j.call_id = r.parent_call_id) and not exists (
       select from troupe.events x where x.thread_id = r.thread_id and x.run_id = r.id and x.type = 'run.queued' and x.data->>'retry' = 'true')`,
+  'a task says something else than its run': `
+    select t.id, t.status, r.status as run, q.asked from troupe.tasks t left join troupe.runs r on r.id = t.run_id
+      left join lateral (select true as asked from troupe.tool_calls c where c.run_id = r.id and c.waits_for::text = 'answer' limit 1) q on true
+    where r.id is null or r.task_id is distinct from t.id or not case when r.status = 'completed' then t.status = 'success'
+      when r.status in ('failed', 'canceled') then t.status = r.status::text
+      when r.status in ('waiting_tool', 'waiting_reply') and q.asked then t.status = 'waiting'
+      when r.status = 'queued' and r.started_at is null then t.status in ('pending', 'running') else t.status = 'running' end`,
+  'a sub-agent says something else than its task': `
+    select s.id, s.status, t.status as task from troupe.sub_agents s left join troupe.tasks t on t.id = s.task_id and t.sub_agent_id = s.id
+    where t.id is null or s.status <> case t.status when 'success' then 'completed' when 'failed' then 'failed' when 'canceled' then 'failed'
+      when 'waiting' then 'waiting_for_user' else 'active' end`,
+  'two runs work on one task': `
+    select r.task_id from troupe.runs r where r.task_id is not null and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')
+    group by r.task_id having count(*) > 1`,
+  'iterations are not the steps of the runs that are over': `
+    select s.id, s.iteration_count, sum(r.step) from troupe.sub_agents s join troupe.runs r on r.task_id = s.task_id and r.status in ('completed', 'failed', 'canceled')
+    group by s.id having s.iteration_count <> sum(r.step)`,
+  'somebody asks a question of which nobody knows': `
+    select c.run_id, c.call_id from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.tasks t on t.run_id = r.id
+    where c.waits_for::text = 'answer' and (t.id is null or r.status in ('waiting_tool', 'waiting_reply') and t.question is distinct from c.args->>'question')`,
+  'a task goes on within one that is over, and nobody will look': `
+    select n.id, n.status, t.status as within from troupe.tasks n join troupe.tasks t on t.id = n.parent_task_id
+    where n.status in ('pending', 'running', 'waiting') and t.status in ('success', 'failed', 'canceled')
+      and not exists (select from troupe.joins j where j.what = 'cancel' and j.task_id = n.id)`,
+  'what became of a task was told twice': `
+    select m.metadata->'task'->>'taskId', m.metadata->'task'->>'told', count(*) from troupe.messages m where m.metadata->'task' ? 'told' group by 1, 2 having count(*) > 1`,
+  'a chat was not told of all that became of a task': `
+    select t.id, t.status, e.data->>'status' as told from troupe.tasks t join troupe.threads h on h.id = t.chat_thread_id left join lateral (
+      select x.data from troupe.events x where x.thread_id = t.chat_thread_id and x.type in ('task.created', 'task.updated') and x.data->>'id' = t.id::text
+      order by x.seq desc limit 1) e on true
+    where e.data->>'status' is distinct from t.status and not exists (select from troupe.joins j where j.what = 'event' and j.task_id = t.id)`,
   // The head says how far a run has come; the row takes that over when the worker leaves it, or the next one takes it up.
   'steps are not counted one by one': `
     select r.id, r.status, r.step, h.step as head, count(s.step) from troupe.runs r left join troupe.run_heads h on h.run_id = r.id

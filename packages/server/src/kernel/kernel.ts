@@ -121,6 +121,10 @@ export class Kernel {
         // What ends well has nobody left that it waits for; only a child has somebody who waits for it.
         if (ended.status !== 'completed' || run.triggerType === TASK) this.#joins.soon();
       },
+      // A child may have something to say to whoever waits for it.
+      onParked: (run) => {
+        if (run.triggerType === TASK) this.#joins.soon();
+      },
       onJoins: () => this.#joins.soon(),
     });
     worker.signals.listen((hints) => this.#onlooker?.onHints(hints));

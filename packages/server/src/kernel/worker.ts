@@ -46,6 +46,8 @@ export interface WorkerOptions {
   telemetry?: Telemetry | undefined;
   /** A run left this worker for good. */
   onEnded?: (run: ClaimedRun, ended: Ended) => void;
+  /** It waits for somebody outside, and this worker has let go of it. */
+  onParked?: (run: ClaimedRun) => void;
   /** Children, or calls that waited for them, have ended. */
   onJoins?: () => void;
 }
@@ -349,6 +351,7 @@ export class Worker {
       if (ended.status === 'completed') this.#options.telemetry?.ended([run.id]);
       this.#options.onEnded?.(run, ended);
     }
+    if (how === 'parked') this.#options.onParked?.(run);
     if (this.#loops.size + this.#promised === 0) this.#onIdle?.();
     if (how === 'released' || this.#missed || promoted) this.wake();
   }

@@ -315,7 +315,8 @@ const LOCKS: string[] = [
 ];
 // What calls of its runs began, and calls of those: each has a thread of its own.
 const THREADS = `select $1::uuid as id union select c.thread_id from troupe.runs r
-  join troupe.runs c on c.root_run_id = r.id and c.parent_call_id is not null where r.thread_id = $1`;
+  join troupe.runs c on c.root_run_id = r.id and c.parent_call_id is not null where r.thread_id = $1
+  union select c.thread_id from troupe.sessions s join troupe.tasks t on t.chat_id = s.id join troupe.runs c on c.task_id = t.id where s.thread_id = $1`;
 const MORE_THREADS = `select from (${THREADS}) x where x.id <> all($2::uuid[])`;
 // The session and the note of who deleted it. Of several at once one finds it there, and one note is written.
 const DELETE = `with gone as (delete from troupe.sessions s where s.thread_id = $1 returning s.*)
@@ -325,6 +326,7 @@ const DELETE_REST: string[] = [
   `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
   `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
   `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
+  `delete from troupe.tasks t where t.id in (select r.task_id from troupe.runs r where r.thread_id = any($1) and r.task_id is not null)`,
   `delete from troupe.runs r where r.thread_id = any($1)`,
   `delete from troupe.messages m where m.thread_id = any($1)`,
   `delete from troupe.events e where e.thread_id = any($1)`,
