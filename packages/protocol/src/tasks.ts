@@ -62,7 +62,7 @@ export const subAgentMessage = z.object({
   subAgentId: id,
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.string(),
-  toolCallId: z.string().optional(),
+  toolCallId: z.string().describe('Of a result: the `id` of the call.').optional(),
   toolCalls: z
     .array(
       z.object({
@@ -78,9 +78,12 @@ export const subAgentMessage = z.object({
 export type SubAgentMessage = z.infer<typeof subAgentMessage>;
 
 export const subAgentToolCall = z.object({
-  id: z.string(),
+  id: z.string().describe('What messages of the sub-agent know it by.'),
   userId: id.nullable(),
   subAgentId: id,
+  runId: id,
+  callId: z.string().describe('What it is called within its run: settle it by this.'),
+  step: z.number().int(),
   toolName: z.string(),
   args: z.json(),
   status: z.enum(['pending', 'success', 'failed']),

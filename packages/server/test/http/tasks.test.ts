@@ -169,8 +169,7 @@ it('shows what was said within as models are given it, and the calls, page by pa
   for (const { toolCallId, name, content } of results) {
     const { toolName, result, error } = calls.find(({ id }) => id === toolCallId)!;
     expect(name).toBe(toolName);
-    if (error === undefined) expect(content).toBe(result);
-    else expect(JSON.parse(content)).toMatchObject({ code: 'fallen', message: error });
+    expect(content).toBe(result ?? error);
   }
   expect(calls.map(({ toolName, status, result, error }) => [toolName, status, result ?? error])).toEqual([
     ['look', 'success', '{"seen":{"at":"sky"}}'],
@@ -178,6 +177,7 @@ it('shows what was said within as models are given it, and the calls, page by pa
     ['fall', 'failed', 'It fell.'],
     ['wait', 'success', 'tea'],
   ]);
+  expect(calls.at(-1)).toMatchObject({ runId: run, callId: call, step: 2 });
   expect(messages.at(-1)).toEqual({
     ...{ id: messages.at(-1)!.id, userId: messages[0]!.userId, subAgentId: subAgent },
     ...{ role: 'assistant', content: 'Blue.', createdAt: expect.any(String) },

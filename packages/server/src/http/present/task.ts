@@ -39,13 +39,13 @@ export function presentSubAgentMessage(
   message: SubAgentMessageRecord,
 ): SubAgentMessage {
   const { id, role, text, calls, toolCallId, name, content } = message;
-  const { result, error } = (content ?? {}) as { result?: Json; error?: Json };
+  const { result, error } = (content ?? {}) as { result?: Json; error?: { message: string } | null };
   return {
     id,
     userId,
     subAgentId,
     role,
-    content: role === 'tool' ? textOf(error ?? result ?? null) : text,
+    content: role === 'tool' ? (error?.message ?? textOf(result ?? null)) : text,
     ...(toolCallId === null ? {} : { toolCallId }),
     ...(calls.length === 0 ? {} : { toolCalls: calls.map(toFunctionCall) }),
     ...(name === null ? {} : { name }),
@@ -76,6 +76,9 @@ export function presentSubAgentCall(
     id: call.id,
     userId,
     subAgentId,
+    runId: call.run,
+    callId: call.callId,
+    step: call.step,
     toolName: call.tool,
     args: call.args,
     status,

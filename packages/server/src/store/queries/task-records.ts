@@ -160,6 +160,9 @@ export async function listSubAgents(
   );
 }
 
+// What models call theirs is unique within a run only, and a sub-agent may have had several.
+const callId = (row: string, call: string) => `troupe.id_from(${row}.run_id || ':' || ${row}.${call})::text`;
+
 /** What a model said in one step, a result, or something that was said to it. */
 export interface SubAgentMessageRecord {
   id: string;
@@ -187,8 +190,9 @@ export async function listSubAgentMessages(
       text: `select (array_agg(m.id order by m.seq))[1] as id, (array_agg(case when m.role in ('assistant', 'tool_call') then 'assistant'
             when m.role = 'tool_result' then 'tool' else m.role::text end))[1] as role,
           coalesce(string_agg(m.content->>'text', '' order by m.seq) filter (where m.role in ('user', 'system', 'assistant')), '') as text,
-          coalesce(jsonb_agg(m.content order by m.seq) filter (where m.role = 'tool_call'), '[]') as calls,
-          max(m.tool_call_id) filter (where m.role = 'tool_result') as "toolCallId", max(c.tool) as name,
+          coalesce(jsonb_agg(m.content || jsonb_build_object('id', ${callId('m', 'tool_call_id')}) order by m.seq)
+            filter (where m.role = 'tool_call'), '[]') as calls,
+          max(${callId('m', 'tool_call_id')}) filter (where m.role = 'tool_result') as "toolCallId", max(c.tool) as name,
           (jsonb_agg(m.content) filter (where m.role = 'tool_result'))->0 as content,
           max(m.seq) as last, min(m.created_at) as "createdAt"
         from troupe.messages m
@@ -211,6 +215,7 @@ export interface CallPlace {
 
 export interface SubAgentCallRecord extends CallPlace {
   id: string;
+  callId: string;
   tool: string;
   args: JsonObject;
   status: ToolCallStatus;
@@ -228,7 +233,7 @@ export async function listSubAgentCalls(
   return db.run<SubAgentCallRecord>(
     {
       name: 'list_sub_agent_calls',
-      text: `select c.run_id as run, c.step, c.position, c.call_id as id, c.tool, c.args, c.status, c.output, c.error, c.created_at as "createdAt"
+      text: `select c.run_id as run, c.step, c.position, ${callId('c', 'call_id')} as id, c.call_id as "callId", c.tool, c.args, c.status, c.output, c.error, c.created_at as "createdAt"
         from troupe.runs r join troupe.tool_calls c on c.run_id = r.id
         where r.task_id = $1 and ($2::uuid is null
           or (r.created_at, r.id, c.step, c.position) > ((select created_at from troupe.runs where id = $2), $2, $3::int, $4::int))
