@@ -53,6 +53,8 @@ element('say').onsubmit = async (event) => {
   const said = { id: crypto.randomUUID(), userId: '', chatId, role: 'user' as const, content: text.value };
   text.value = '';
   await database.messages.insert({ ...said, createdAt: Date.now() });
+  const session = await database.sessions.findOne(chatId).exec();
+  if (session && !session.title) await session.incrementalPatch({ title: said.content.slice(0, 60) });
 };
 
 const showState = () => {
