@@ -10,6 +10,7 @@ export const eventTypes = [
   ...['message.created', 'message.failed'],
   ...['tool.started', 'tool.completed', 'tool.failed', 'tool.waiting', 'tool.approved'],
   ...['run.queued', 'run.started', 'run.waiting_tool', 'run.waiting_reply', 'run.resumed'],
+  ...['task.created', 'task.updated'],
   ...['run.completed', 'run.failed', 'run.canceled', 'run.absorbed', 'run.refused'],
   ...['agent.active', 'agent.inactive'],
   ...['space.updated', 'space.member.joined', 'space.member.left', 'space.read'],

@@ -2716,6 +2716,10 @@ begin
     select * into s from troupe.sessions x where x.thread_id = r.thread_id;
     if found then
       return jsonb_build_object('chat', s.id, 'thread', s.thread_id, 'user', s.entity_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', direct);
+    elsif r.door = 'space' and r.trigger ? 'taskId' then
+      -- It was started to be told of a task, and answers for where that was given.
+      select * into t from troupe.tasks x where x.id = (r.trigger->>'taskId')::uuid;
+      return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id, 'depth', 0, 'direct', direct);
     elsif r.door = 'space' then
       space := coalesce(r.active_space_id, r.space_id);
       select m.sender_id into person from troupe.messages m join troupe.entities e on e.id = m.sender_id and e.type = 'human'
@@ -4277,7 +4281,7 @@ begin
     end if;
     started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run || ':thread', v_run), 'createThread', 'run',
       'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-        'triggerType', 'service', 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task',
+        'triggerType', 'service', 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
           'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;

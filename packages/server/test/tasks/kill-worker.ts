@@ -1,4 +1,3 @@
-import { flushCompileCache } from 'node:module';
 import type { Json, JsonObject } from '@troupe/protocol';
 import { silentLogger } from '../../src/base/index.ts';
 import { createSessionsDoor } from '../../src/doors/sessions/index.ts';
@@ -8,21 +7,22 @@ import { createModels } from '../../src/models/registry.ts';
 import { createScripted, type Turn } from '../../src/models/scripted/index.ts';
 import { Database } from '../../src/store/index.ts';
 
-// A worker in a process of its own that kills itself before or after one of the statements by which the flow is written. It imports no
-// more than that needs: importing is most of what a process costs that is soon killed.
+// A worker in a process of its own, to be killed. Many conversations go on in it, and each stops dead at a place of its own: before or after one
+// of the statements by which it is written. When all have stopped, the process is killed: for each of them it died right there. It imports
+// no more than that needs: importing is most of what such a process costs.
 
 export interface Strike {
   statement: string;
-  /** Which time it is sent, from 1. */
+  /** Which time it is sent for the conversation, from 1. */
   nth: number;
   when: 'before' | 'after';
 }
-export type Order = { type: 'work'; url: string; strike?: Strike } | { type: 'rest' };
-export type Report =
-  | { type: 'ready' }
-  | { type: 'done' }
-  | { type: 'struck' }
-  | { type: 'wrote'; statement: string };
+/** `strikes`: by session. */
+export interface Order {
+  url: string;
+  strikes: Record<string, Strike>;
+}
+export type Report = { type: 'working' } | { type: 'struck' | 'wrote'; session: string; statement: string };
 
 const WRITES = new Set([
   'claim',
@@ -33,42 +33,75 @@ const WRITES = new Set([
   'reply_to_task',
   'join_child',
 ]);
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const SESSION = `select s.id from troupe.runs r join troupe.runs top on top.id = r.root_run_id join troupe.sessions s on s.thread_id = top.thread_id`;
+const OF_JOIN = `select s.id from troupe.joins j left join troupe.tasks t on t.id = j.task_id left join troupe.runs r on r.id = coalesce(j.run_id, t.parent_run_id)
+  left join troupe.runs top on top.id = r.root_run_id join troupe.sessions s on s.thread_id = top.thread_id where j.id = $1`;
+const never = () => new Promise<never>(() => {});
 
 class StrikingDatabase extends Database {
-  readonly #strike: Strike | undefined;
+  readonly #strikes: Order['strikes'];
   readonly #sent = new Map<string, number>();
+  readonly #stopped = new Set<string>();
 
-  constructor(url: string, strike: Strike | undefined) {
+  constructor({ url, strikes }: Order) {
     super({ url, applicationName: 'troupe/task-kill', logger: silentLogger });
-    this.#strike = strike;
+    this.#strikes = strikes;
   }
 
   override async run<Row extends JsonObject>(
     ...[statement, pool]: Parameters<Database['run']>
   ): Promise<Row[]> {
-    const { name } = statement;
+    const { name, values } = statement;
     if (!WRITES.has(name)) return super.run<Row>(statement, pool);
-    const isLook = name === 'claim' || name === 'join_child';
-    if (!isLook) await this.#reach(name, 'before', 1);
+    if (name === 'claim') {
+      const rows = await super.run<Row>(statement, pool);
+      const kept: Row[] = [];
+      for (const row of rows) if (!(await this.#claimed(JSON.stringify(row)))) kept.push(row);
+      return kept;
+    }
+    const isJoin = name === 'join_child';
+    const session = isJoin ? await this.#find(OF_JOIN, values) : await this.#ofRuns(JSON.stringify(values));
+    if (session !== null && this.#stopped.has(session)) {
+      if (isJoin) return [{ answer: null }] as unknown as Row[];
+      await never();
+    }
+    if (!isJoin && this.#reach(session, name, 'before', 1)) await never();
     const rows = await super.run<Row>(statement, pool);
     // Looking for something, and finding nothing, writes nothing.
     const answer = rows[0]?.answer;
-    const wrote =
-      name === 'claim' ? rows.length > 0 : !isLook || (answer !== null && JSON.stringify(answer) !== '{}');
-    if (wrote) {
-      report({ type: 'wrote', statement: name });
-      await this.#reach(name, 'after', isLook ? 1 : 0);
-    }
+    if (isJoin && (answer === null || JSON.stringify(answer) === '{}')) return rows;
+    report({ type: 'wrote', session: session!, statement: name });
+    if (this.#reach(session, name, 'after', isJoin ? 1 : 0) && !isJoin) await never();
     return rows;
   }
 
-  async #reach(name: string, when: 'before' | 'after', counts: number): Promise<void> {
-    const nth = (this.#sent.get(name) ?? 0) + counts;
-    this.#sent.set(name, nth);
-    if (this.#strike?.statement !== name || this.#strike.nth !== nth || this.#strike.when !== when) return;
-    report({ type: 'struck' });
-    process.kill(process.pid, 'SIGKILL');
-    await new Promise(() => {});
+  /** True where nobody here goes on with it. */
+  async #claimed(row: string): Promise<boolean> {
+    const session = await this.#ofRuns(row);
+    if (session === null) return false;
+    if (this.#stopped.has(session)) return true;
+    report({ type: 'wrote', session, statement: 'claim' });
+    return this.#reach(session, 'claim', 'after', 1);
+  }
+
+  async #ofRuns(text: string): Promise<string | null> {
+    return this.#find(`${SESSION} where r.id = any($1::uuid[]) limit 1`, [[...new Set(text.match(UUID))]]);
+  }
+
+  async #find(text: string, values: unknown[]): Promise<string | null> {
+    return (await this.pool.query<{ id: string }>(text, values)).rows[0]?.id ?? null;
+  }
+
+  #reach(session: string | null, name: string, when: Strike['when'], counts: number): boolean {
+    const key = `${session} ${name}`;
+    const nth = (this.#sent.get(key) ?? 0) + counts;
+    this.#sent.set(key, nth);
+    const strike = session === null ? undefined : this.#strikes[session];
+    if (strike?.statement !== name || strike.nth !== nth || strike.when !== when) return false;
+    this.#stopped.add(session!);
+    report({ type: 'struck', session: session!, statement: name });
+    return true;
   }
 }
 
@@ -97,30 +130,17 @@ function say(request: ModelRequest): Turn {
   return { calls: [call('create_agent', { type: 'finder', instruction: 'Find the price.' })] };
 }
 
-let rest = async () => {};
-
-async function work({ url, strike }: Order & { type: 'work' }): Promise<void> {
-  const db = new StrikingDatabase(url, strike);
-  const kernel = new Kernel({ db, logger: silentLogger });
+process.once('message', async (order: Order) => {
+  const db = new StrikingDatabase(order);
+  // One conversation must not keep the statements of another from being sent.
+  const kernel = new Kernel({ db, logger: silentLogger, mostItems: 1, mostInFlight: 200 });
   const acts = delegationActs({ db, kernel });
-  rest = async () => {
-    await kernel.close();
-    await db.close();
-  };
   await kernel.work({
     doors: [createSessionsDoor(db), createTasksDoor(db)],
     models: createModels({ demo: createScripted(say).provider }),
     tools: { resolve: (tool) => (tool.provider === 'echo' ? (args) => args : acts(tool)) },
-    graceMs: 100,
+    capacity: 200,
   });
-}
-
-process.on('message', async (order: Order) => {
-  if (order.type === 'work') await work(order);
-  else await rest();
-  report({ type: 'done' });
+  report({ type: 'working' });
 });
 process.on('disconnect', () => process.exit(1));
-report({ type: 'ready' });
-// By itself it would be written at the end, and most of these processes are killed.
-flushCompileCache();

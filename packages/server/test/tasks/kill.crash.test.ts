@@ -2,112 +2,81 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Agent, Json, PostedMessage, Session } from '@troupe/protocol';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
-import { afterAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Order, Report, Strike } from './kill-worker.ts';
 
 // The whole flow again (flow.test.ts), with the worker killed before and after every statement that writes it: the end is the same, and
-// nothing is there twice. Three lanes, each with a database and a process that goes on where another was killed.
+// nothing is there twice. One process dies for all of them: each conversation has come to another place when it does.
 
-const LANES = 3;
 const living = new Set<ChildProcess>();
-const servers: TestServer[] = [];
+let server: TestServer;
+let boss: string;
+beforeAll(async () => {
+  server = await openServer({ postgresUrl: inject('postgresUrl'), works: false });
+  await made('/v1/tools', { name: 'lookup', kind: 'echo', effect: 'pure', params: [{ name: 'q' }] });
+  await made('/v1/agents', { name: 'finder', systemPrompt: 'I am finder.', tools: ['lookup'] });
+  const carries = { capabilities: [{ id: 'delegation' }] };
+  boss = (await made<Agent>('/v1/agents', { name: 'boss', systemPrompt: 'I am boss.', ...carries })).id;
+});
 afterAll(async () => {
   for (const child of living) child.kill('SIGKILL');
-  for (const server of servers) await server.close();
+  await server.close();
 });
 
-class Worker {
-  readonly #child = fork(join(import.meta.dirname, 'kill-worker.ts'), { execArgv: [] });
-  #answered = () => {};
-  readonly #ready = Promise.withResolvers<void>();
-  readonly wrote: string[] = [];
-  struck = false;
-  readonly died = Promise.withResolvers<void>();
-
-  constructor() {
-    living.add(this.#child);
-    this.#child.on('message', (report: Report) => {
-      if (report.type === 'ready') this.#ready.resolve();
-      else if (report.type === 'done') this.#answered();
-      else if (report.type === 'struck') this.struck = true;
-      else this.wrote.push(report.statement);
-    });
-    this.#child.once('exit', () => {
-      living.delete(this.#child);
-      this.died.resolve();
-      this.#ready.resolve();
-    });
-  }
-
-  async order(order: Order): Promise<void> {
-    await this.#ready.promise;
-    const done = new Promise<void>((resolve) => {
-      this.#answered = resolve;
-    });
-    if (this.#child.connected) this.#child.send(order);
-    await Promise.race([done, this.died.promise]);
-  }
-
-  get alive(): boolean {
-    return living.has(this.#child);
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.died.promise;
-  }
+async function made<Body>(path: string, body: object): Promise<Body> {
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(201);
+  return (await response.json()) as Body;
 }
 
-class Lane {
-  readonly server: TestServer;
-  readonly #boss: string;
-  readonly survivor = new Worker();
+const struck = new Set<string>();
+const wrote: string[] = [];
 
-  private constructor(server: TestServer, boss: string) {
-    this.server = server;
-    this.#boss = boss;
-  }
-
-  static async open(): Promise<Lane> {
-    const server = await openServer({ postgresUrl: inject('postgresUrl'), works: false });
-    servers.push(server);
-    const made = async <Body>(path: string, body: object) => {
-      const response = await send(server, path, body);
-      expect(response.status).toBe(201);
-      return (await response.json()) as Body;
-    };
-    await made('/v1/tools', { name: 'lookup', kind: 'echo', effect: 'pure', params: [{ name: 'q' }] });
-    const finder = { name: 'finder', systemPrompt: 'I am finder.', tools: ['lookup'] };
-    await made('/v1/agents', finder);
-    const capabilities = [{ id: 'delegation' }];
-    const boss = await made<Agent>('/v1/agents', { name: 'boss', systemPrompt: 'I am boss.', capabilities });
-    return new Lane(server, boss.id);
-  }
-
-  /** One conversation; the answers, and what is there afterwards. */
-  async converse(): Promise<{ said: string[]; state: Json; threads: string[] }> {
-    const response = await send(this.server, `/v1/agents/${this.#boss}/sessions`, {});
-    const { id } = (await response.json()) as Session;
-    const said: string[] = [];
-    for (const text of ['What does it cost?', 'In euros.']) {
-      const posted = await send(this.server, `/v1/agents/${this.#boss}/sessions/${id}/messages`, {
-        content: { text },
-      });
-      const { run } = (await posted.json()) as PostedMessage;
-      const { outcome, error } = await this.server.kernel.ended(run!.id, { timeoutMs: 30_000 });
-      expect(error).toBeNull();
-      said.push((outcome as { text: string }).text);
-    }
-    const { pool } = this.server.db;
-    await until('all is told', async () => (await pool.query('select from troupe.joins')).rowCount === 0);
-    const { rows } = await pool.query(STATE, [id]);
-    return { said, state: rows[0].state, threads: rows[0].threads };
-  }
+async function worker(strikes: Order['strikes'] = {}): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'kill-worker.ts'), { execArgv: [] });
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  child.send({ url: server.databaseUrl, strikes } satisfies Order);
+  await new Promise<void>((resolve, reject) => {
+    child.on('message', (report: Report) => {
+      if (report.type === 'working') resolve();
+      else if (report.type === 'struck') struck.add(report.session);
+      else wrote.push(report.statement);
+    });
+    child.once('exit', (code) => reject(new Error(`a worker ended with ${code} before it worked`)));
+  });
+  return child;
 }
 
-async function send({ url }: TestServer, path: string, body: object): Promise<Response> {
-  const headers = { 'content-type': 'application/json' };
-  return fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+const session = async () => (await made<Session>(`/v1/agents/${boss}/sessions`, {})).id;
+
+/** One conversation, and what was said to the person. */
+async function converse(id: string): Promise<string[]> {
+  const said: string[] = [];
+  for (const text of ['What does it cost?', 'In euros.']) {
+    const path = `/v1/agents/${boss}/sessions/${id}/messages`;
+    const { run } = await made<PostedMessage>(path, { content: { text } });
+    const { outcome, error } = await server.kernel.ended(run!.id, { timeoutMs: 60_000 });
+    expect(error).toBeNull();
+    said.push((outcome as { text: string }).text);
+  }
+  return said;
+}
+
+async function stateOf(id: string): Promise<Json> {
+  const { pool } = server.db;
+  await until('all is told', async () => (await pool.query('select from troupe.joins')).rowCount === 0);
+  return (await pool.query(STATE, [id])).rows[0].state;
 }
 
 /** Everything that was written for a session, without ids and times. */
@@ -126,45 +95,47 @@ const STATE = `with t as (select * from troupe.tasks where chat_id = $1),
     (select array_agg(thread_id) from h) as threads`;
 
 test('killed before and after every statement of the flow: the same end, and nothing twice', async () => {
-  const lanes = await Promise.all(Array.from({ length: LANES }, () => Lane.open()));
-  const [first] = lanes as [Lane];
-  await first.survivor.order({ type: 'work', url: first.server.databaseUrl });
-  const unharmed = await first.converse();
-  expect(unharmed.said).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
-  await first.survivor.order({ type: 'rest' });
+  const first = await worker();
+  const unharmed = await session();
+  expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+  const expected = await stateOf(unharmed);
+  await kill(first);
 
-  const cases = strikesIn(first.survivor.wrote);
-  expect(new Set(cases.map(({ statement }) => statement)).size).toBe(7);
-  const missed: Strike[] = [];
-  const play = async (lane: Lane) => {
-    let next = new Worker();
-    for (let strike = cases.shift(); strike; strike = cases.shift()) {
-      const victim = next;
-      if (cases.length > 0) next = new Worker();
-      await victim.order({ type: 'work', url: lane.server.databaseUrl, strike });
-      const relieved = victim.died.promise.then(() =>
-        lane.survivor.order({ type: 'work', url: lane.server.databaseUrl }),
-      );
-      const about = JSON.stringify(strike);
-      const harmed = await lane.converse();
-      expect(harmed.said, about).toEqual(unharmed.said);
-      expect(harmed.state, about).toEqual(unharmed.state);
-      if (!victim.struck) missed.push(strike);
-      await victim.kill();
-      await relieved;
-      await lane.survivor.order({ type: 'rest' });
-    }
-  };
-  await Promise.all(lanes.map(play));
+  const strikes = strikesIn(wrote);
+  expect(new Set(strikes.map(({ statement }) => statement)).size).toBeGreaterThanOrEqual(6);
+  const cases = await Promise.all(strikes.map(async (strike) => ({ strike, id: await session() })));
+  const victim = await worker(Object.fromEntries(cases.map(({ strike, id }) => [id, strike])));
+  const ended = new Set<string>();
+  const all = Promise.all(
+    cases.map(async ({ strike, id }) => {
+      const said = await converse(id);
+      ended.add(id);
+      return { strike, id, said };
+    }),
+  );
+  await until(
+    'all have stopped',
+    async () => cases.every(({ id }) => struck.has(id) || ended.has(id)),
+    60_000,
+  );
+  await kill(victim);
+  expect(await violations(server.db.pool)).toEqual([]);
+  await worker();
+  for (const { strike, id, said } of await all) {
+    const about = JSON.stringify(strike);
+    expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+    expect(await stateOf(id), about).toEqual(expected);
+  }
   // What is told to the chat goes together in other ways each time.
+  const missed = cases.filter(({ id }) => !struck.has(id)).map(({ strike }) => strike);
   expect(missed.filter(({ statement }) => statement !== 'join_child')).toEqual([]);
-  for (const { server } of lanes) expect(await violations(server.db.pool)).toEqual([]);
-}, 180_000);
+  expect(await violations(server.db.pool)).toEqual([]);
+}, 120_000);
 
 /** After each of them, and before each that has something to lose: what was thought or done and is not on disk. */
-function strikesIn(wrote: readonly string[]): Strike[] {
+function strikesIn(written: readonly string[]): Strike[] {
   const counts = new Map<string, number>();
-  return wrote.flatMap((statement): Strike[] => {
+  return written.flatMap((statement): Strike[] => {
     const nth = (counts.get(statement) ?? 0) + 1;
     counts.set(statement, nth);
     const after: Strike = { statement, nth, when: 'after' };

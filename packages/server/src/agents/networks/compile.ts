@@ -13,6 +13,7 @@ import {
 } from '@troupe/protocol';
 import type { ToolRow } from '../../store/index.ts';
 import { toSnapshotTool } from '../carried-tools.ts';
+import { delegationTools, isDelegating, withDelegation } from './delegating.ts';
 import { parametersOf } from './params.ts';
 import type { Pin } from './pins.ts';
 
@@ -25,6 +26,8 @@ export interface NetworkFound {
   models: ReadonlyMap<string, readonly SnapshotModel[]>;
   /** Of the agents of the project that agents of the network name, by id. */
   prompts: ReadonlyMap<string, string>;
+  /** What is set for the delegation of those that carry it, by id. */
+  delegates?: ReadonlyMap<string, JsonObject>;
 }
 
 /** Keys are the same whatever the case. */
@@ -43,7 +46,8 @@ export function defaultOf({ agents }: NetworkDefinition): NetworkAgentDefinition
  * not there: whoever publishes has validated.
  */
 export function compileNetwork(definition: NetworkDefinition, found: NetworkFound): NetworkSnapshot {
-  const tools = byKey(definition.tools).map((entry) => compileTool(entry, found, definition.policy));
+  const named = byKey(definition.tools).map((entry) => compileTool(entry, found, definition.policy));
+  const tools = [...named, ...delegationTools(definition, found, named)];
   const toolKeys = new Map(tools.map(({ key }) => [fold(key), key]));
   const ordered = byKey(definition.agents);
   const agentKeys = new Map(ordered.map(({ key }) => [fold(key), key]));
@@ -80,7 +84,7 @@ export function compileNetwork(definition: NetworkDefinition, found: NetworkFoun
   };
 }
 
-interface CompiledTool {
+export interface CompiledTool {
   key: string;
   description: string;
   params: NetworkGraph['tools'][number]['params'];
@@ -124,15 +128,17 @@ function compileAgent(
   keys: { tools: Map<string, string>; agents: Map<string, string> },
 ): NetworkGraph['agents'][number] {
   const borrowed = agent.prompt === '' && agent.agentId !== null;
+  const prompt = borrowed ? required(found.prompts, agent.agentId!.toLowerCase(), 'agent') : agent.prompt;
+  const delegating = isDelegating(agent, found);
   return {
     key: agent.key,
     displayName: agent.displayName,
     description: agent.description,
-    prompt: borrowed ? required(found.prompts, agent.agentId!.toLowerCase(), 'agent') : agent.prompt,
+    prompt: delegating ? withDelegation.prompt(prompt) : prompt,
     models: [...required(found.models, fold(agent.key), 'model of')],
     allowRespond: agent.allowRespond,
     ...(agent.allowTaskGroup ? { allowTaskGroup: true } : {}),
-    equippedTools: named(agent.tools, keys.tools, 'tool'),
+    equippedTools: named(delegating ? withDelegation.tools(agent.tools) : agent.tools, keys.tools, 'tool'),
     allowedRoutes: named(agent.routes, keys.agents, 'agent'),
     metadata: agent.metadata,
   };

@@ -92,6 +92,9 @@ export function foundIn(definition: NetworkDefinition, facts: Facts): NetworkFou
     pins: facts.pins,
     models: new Map(models),
     prompts: new Map([...facts.lenders].map(([id, { prompt }]) => [id, prompt])),
+    delegates: new Map(
+      [...facts.lenders].flatMap(([id, { delegation }]) => (delegation ? [[id, delegation] as const] : [])),
+    ),
   };
 }
 

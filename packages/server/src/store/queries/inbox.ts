@@ -2,6 +2,7 @@ import type { Json, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { SettleOutcome } from './outside.ts';
+import { WORKS_FOR } from './runs.ts';
 
 // Calls that wait for somebody outside: who looks for them, and who settles them.
 
@@ -34,7 +35,7 @@ export interface WaitingFilter {
   limit: number;
 }
 
-/** Those of the oldest run first, without those whose time is over. A person sees those of their own sessions, and those that their spaces see. */
+/** Those of the oldest run first, without those whose time is over. A person sees those of their own sessions and of the sub-agents at work for these, and those that their spaces see. */
 export async function listWaiting(
   db: Database,
   scope: { project: string; entityId: string | null },
@@ -50,7 +51,7 @@ export async function listWaiting(
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.sessions s on s.thread_id = r.thread_id
           left join troupe.agents a on a.id = r.agent_id left join troupe.run_steps x on x.run_id = c.run_id and x.step = c.step
         where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1
-          and ($2::uuid is null or s.entity_id = $2 or exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id = (c.shown->>'spaceId')::uuid)) and c.waits_for::text = any($3)
+          and ($2::uuid is null or s.entity_id = $2 or ${WORKS_FOR} or exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id = (c.shown->>'spaceId')::uuid)) and c.waits_for::text = any($3)
           and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5) and ($6::uuid is null or r.id = $6)
           and ($7::uuid is null or (c.run_id, c.call_id) > ($7, $8))
         order by c.run_id, c.call_id limit $9`,

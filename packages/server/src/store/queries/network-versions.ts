@@ -1,4 +1,4 @@
-import type { NetworkDefinition, NetworkSnapshot, NetworkStatus } from '@troupe/protocol';
+import type { JsonObject, NetworkDefinition, NetworkSnapshot, NetworkStatus } from '@troupe/protocol';
 import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
@@ -130,6 +130,8 @@ export interface LenderRow {
   prompt: string;
   defaultModelId: string | null;
   fallbackModelIds: string[];
+  /** What is set for its delegation; null: it carries none. */
+  delegation: JsonObject | null;
 }
 
 /** The agents of the project that agents of the network name. */
@@ -141,6 +143,9 @@ export async function lendersOf(rows: Transaction, project: string, network: str
       'system_prompt as prompt',
       'default_model_id as defaultModelId',
       sql<string[]>`coalesce(config -> 'fallbackModelIds', '[]')`.as('fallbackModelIds'),
+      sql<JsonObject | null>`(select c.config from troupe.agent_capabilities c where c.agent_id = agents.id and c.capability_id = 'delegation')`.as(
+        'delegation',
+      ),
     ])
     .where('project_id', '=', project)
     .where('id', 'in', (from) =>

@@ -66,6 +66,9 @@ export interface RunRecord {
   canceledAt: Date | null;
 }
 
+// A sub-agent that was given its task in a session of this person.
+export const WORKS_FOR = `exists (select from troupe.tasks t join troupe.sessions o on o.id = t.chat_id where t.id = r.task_id and o.entity_id = $2)`;
+
 export async function findRun(
   db: Database,
   scope: { project: string; entityId: string | null },
@@ -74,7 +77,7 @@ export async function findRun(
   const rows = await db.run<RunRecord>(
     {
       name: 'find_run',
-      text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and r.id = $3`,
+      text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2 or ${WORKS_FOR}) and r.id = $3`,
       values: [scope.project, scope.entityId, id],
     },
     db.pool,
