@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Database, silentLogger } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { afterEach, expect, inject, it } from 'vitest';
 import { start, startProcess, type Told } from './command.ts';
@@ -37,11 +38,21 @@ function begin(words: string[], env: Record<string, string>) {
   return { child, told, done, said, stop };
 }
 
-it('dev: says where it is, and stops by Ctrl-C', async () => {
-  const dev = begin(['dev'], { DATABASE_URL: await database() });
+it('dev: says where it is, has agents from the start, also for older projects, and stops by Ctrl-C', async () => {
+  const DATABASE_URL = await database();
+  const db = new Database({ url: DATABASE_URL, applicationName: 'troupe/test', logger: silentLogger });
+  cleanups.push(() => db.close());
+  await db.pool.query(`insert into troupe.projects (id, name) values (gen_random_uuid(), 'older')`);
+  const dev = begin(['dev'], { DATABASE_URL });
   const [, url] = await dev.said(/Troupe \d\S+ is at (http:\S+)\n/);
   const list = start(['--url', url!, 'agents', 'list']);
   expect([await list.done, list.out]).toEqual([0, expect.stringMatching(/researcher .*\n.*general /)]);
+  await until('older projects have them too', async () => {
+    const { rowCount } = await db.pool.query(
+      `select from troupe.agents a join troupe.projects p on p.id = a.project_id where p.name = 'older'`,
+    );
+    return rowCount === 2;
+  });
   expect(await dev.stop('SIGINT')).toMatchObject({ code: 0, err: '' });
 });
 

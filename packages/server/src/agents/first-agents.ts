@@ -43,8 +43,9 @@ export async function bringFirstAgents(transaction: Transaction, project: string
 const TRIES = 5;
 
 /** Into those that are older than this. Any number of processes may do so at once. */
-export async function bringMissingAgents(db: Database): Promise<void> {
+export async function bringMissingAgents(db: Database, signal?: AbortSignal): Promise<void> {
   for (const project of await projectsWithoutAgents(db)) {
+    if (signal?.aborted) return;
     for (let attempt = 1; ; attempt++) {
       try {
         await inTransaction(db, (transaction) => bringFirstAgents(transaction, project));

@@ -1,5 +1,5 @@
 import type { Encryption } from '../access/index.ts';
-import { bringFirstAgents, bringMissingAgents, type McpPort } from '../agents/index.ts';
+import type { McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
 import {
@@ -13,13 +13,14 @@ import {
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
-import { Database, ensureProject, migrate, ping } from '../store/index.ts';
+import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
 import { batchTasks } from './batch-tasks.ts';
 import { openEncryption } from './encryption-key.ts';
 import { openEnvironmentModels } from './environment-models.ts';
+import { openFirstAgents } from './first-agents.ts';
 import type { Life } from './life.ts';
 import { planTasks } from './plan-tasks.ts';
 import type { ProviderRows } from './provider-rows.ts';
@@ -133,8 +134,7 @@ function openListener(
 export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
   await migrateAll(program, address);
   const db = await connectDatabase(program, address);
-  await ensureProject(db, bringFirstAgents);
-  await bringMissingAgents(db);
+  await openFirstAgents(program, db);
   return db;
 }
 
