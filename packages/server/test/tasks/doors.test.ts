@@ -219,7 +219,7 @@ test('a person decides about calls of sub-agents that work for them, and nobody 
   expect(await findRun(stage.server.db, { project, entityId: user_id }, run_id)).toMatchObject({
     id: run_id,
   });
-  const [{ callId, arguments: _ }] = (await waiting(user_id!)) as [{ callId: string; arguments: unknown }];
+  const { callId } = (await waiting(user_id!))[0]!;
   const inbox = await stage.get<{ data: { argumentsHash: string }[] }>(`/v1/inbox?runId=${run_id}`);
   const { argumentsHash } = inbox.data[0]!;
   expect(

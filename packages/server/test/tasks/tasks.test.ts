@@ -141,6 +141,25 @@ describe('a sub-agent', () => {
     expect(last.data).toMatchObject({ status: 'failed', code: 'model_down' });
   });
 
+  test('fails, and is taken up again by hand: its result is told, as nobody waits for it any more', async () => {
+    let broken = true;
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder')
+        return broken
+          ? { error: { code: 'model_down', message: 'No.', retryable: false } }
+          : final('at last');
+      if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
+      return asBoss(() => chat, results(request)[0]);
+    });
+    expect(JSON.parse(await chat.say())).toMatchObject({ code: 'model_down' });
+    broken = false;
+    const { run_id } = await chat.task();
+    expect((await stage.ask('POST', `/v1/runs/${run_id}/retry`, {})).status).toBe(200);
+    expect(await chat.becomes('success')).toMatchObject({ result: 'at last', told: 2, error: null });
+    await chat.rests();
+    expect((await news(chat)).map(text)).toEqual([expect.stringContaining('Its result:\n\nat last')]);
+  });
+
   test('asks the same again and again: it gets the same answer, then must end', async () => {
     const chat: Chat = await stage.session('small', (request, who) => {
       if (who === 'finder')

@@ -15,7 +15,7 @@ export async function takeUpAgain(
 ): Promise<store.Retried> {
   const choice = await store.choiceOf(db, run);
   if (!choice) throw notFound('run');
-  if (choice.agentId === null) return kernel.retry(run);
+  if (choice.agentId === null || choice.isToolTask) return kernel.retry(run);
   const current = await currentFor(db, project, { ...choice, agentId: choice.agentId }, modelId);
   return kernel.retry(run, {
     snapshot: current.snapshotId,

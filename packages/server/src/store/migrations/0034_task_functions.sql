@@ -305,6 +305,11 @@ begin
       summary = case when now_is = 'success' then troupe.shortened(regexp_replace(btrim(t.result), '\s+', ' ', 'g'), 200) else x.summary end
       where x.id = t.sub_agent_id;
   end if;
+  -- Taken up again by hand, after whoever waited for it was told of its end: from here on nobody's call does.
+  if old.status in ('failed', 'canceled') and not ended and not exists (
+      select from troupe.tool_calls c where c.run_id = new.parent_run_id and c.call_id = new.parent_call_id and c.waits_for = 'task') then
+    update troupe.runs x set parent_call_id = null where x.id = new.id and x.parent_call_id is not null;
+  end if;
   told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked, 'result', case when now_is = 'success' then t.result end, 'error', t.error));
   if asked is not null then
     insert into troupe.joins (what, task_id, told, data) values ('question', t.id, t.told, told);
@@ -467,6 +472,9 @@ begin
   select * into j from troupe.joins x where x.id = p_join;
   if j.what = 'event' then
     return troupe.tell_chat(j.thread_id);
+  elsif j.what in ('question', 'end') then
+    -- As `start` does, before the first row.
+    lock table troupe.runs in row exclusive mode;
   end if;
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then

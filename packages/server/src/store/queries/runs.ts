@@ -114,6 +114,8 @@ export interface RunChoice {
   modelId: string | null;
   /** What its session names. */
   sessionModelId: string | null;
+  /** A task that is one call of a tool: it has a snapshot of its own, whatever becomes of the agent. */
+  isToolTask: boolean;
 }
 
 /** Who chose which model for a run. */
@@ -121,7 +123,8 @@ export async function choiceOf(db: Database, run: string): Promise<RunChoice | n
   const rows = await db.run<RunChoice>(
     {
       name: 'choice_of',
-      text: `select r.door, r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId"
+      text: `select r.door, r.agent_id as "agentId", r.metadata->>'modelId' as "modelId", s.model_id as "sessionModelId",
+          r.task_id is not null and r.trigger ? 'tool' as "isToolTask"
         from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.id = $1`,
       values: [run],
     },
