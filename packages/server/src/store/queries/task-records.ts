@@ -61,8 +61,13 @@ export interface TaskFilter {
 /** The newest first. */
 export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilter): Promise<TaskRecord[]> {
   // By their own indexes: a statement for all would be planned for none.
-  const by = filter.parent !== undefined ? 'parent' : filter.chat !== undefined ? 'chat' : 'project';
-  const of = { parent: 'and t.parent_task_id = $6', chat: 'and t.chat_id = $7', project: '' }[by];
+  const by = firstOf({ parent: filter.parent, chat: filter.chat, user: scope.entityId });
+  const of = {
+    parent: 'and t.parent_task_id = $6',
+    chat: 'and t.chat_id = $7',
+    user: 'and t.user_id = $2',
+    project: '',
+  }[by];
   return db.run<TaskRecord>(
     {
       name: `list_tasks_of_${by}`,
@@ -83,6 +88,11 @@ export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilt
     },
     db.pool,
   );
+}
+
+/** The first that was given. */
+function firstOf<Name extends string>(given: Record<Name, string | null | undefined>): Name | 'project' {
+  return (Object.keys(given) as Name[]).find((name) => given[name] != null) ?? 'project';
 }
 
 export interface SubAgentRecord {
@@ -137,9 +147,14 @@ export async function listSubAgents(
   scope: TaskScope,
   filter: SubAgentFilter,
 ): Promise<SubAgentRecord[]> {
-  const by = filter.task !== undefined ? 'task' : filter.chat !== undefined ? 'chat' : 'project';
+  const by = firstOf({ task: filter.task, chat: filter.chat, user: scope.entityId });
   // A chat has an index with its tasks.
-  const of = { task: 'and a.task_id = $5', chat: 'and t.chat_id = $6', project: '' }[by];
+  const of = {
+    task: 'and a.task_id = $5',
+    chat: 'and t.chat_id = $6',
+    user: 'and a.user_id = $2',
+    project: '',
+  }[by];
   return db.run<SubAgentRecord>(
     {
       name: `list_sub_agents_of_${by}`,
