@@ -2142,6 +2142,7 @@ begin
   if old.status in ('failed', 'canceled') and not ended and not exists (
       select from troupe.tool_calls c where c.run_id = new.parent_run_id and c.call_id = new.parent_call_id and c.waits_for = 'task') then
     update troupe.runs x set parent_call_id = null where x.id = new.id and x.parent_call_id is not null;
+    update troupe.tasks x set quiet = false where x.id = t.id and x.quiet;
   end if;
   told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked, 'result', case when now_is = 'success' then t.result end, 'error', t.error));
   if asked is not null then
@@ -4272,7 +4273,7 @@ CREATE OR REPLACE FUNCTION troupe.tell_giver(j troupe.joins)
  LANGUAGE plpgsql
 AS $function$
 declare
-  t troupe.tasks; giver troupe.runs; agent troupe.agents; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb;
+  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int; silent boolean;
 begin
   select * into t from troupe.tasks x where x.id = j.task_id;
   -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
@@ -4280,16 +4281,19 @@ begin
     return '{}';
   end if;
   select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id where g.id = t.parent_run_id;
-  select * into agent from troupe.agents x where x.id = giver.agent_id;
+  select x.chain_depth + 1 into chain from troupe.runs x where x.id = t.parent_run_id;
+  -- Whoever ended everything wants no answer, and an agent that is told of tasks, gives more and is told of those must come to an end without a person.
+  silent := t.quiet or not exists (select from troupe.agents x where x.id = giver.agent_id and x.status = 'active')
+    or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s where s.id = giver.snapshot_id);
   v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
   about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told', j.told)) || (j.data - 'result');
   if giver.door = 'space' then
-    if t.quiet or agent.status is distinct from 'active' then
+    if silent then
       return '{}';
     end if;
     started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run || ':thread', v_run), 'createThread', 'run',
       'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-        'triggerType', 'service', 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
+        'triggerType', 'service', 'chainDepth', chain, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
           'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;
@@ -4300,8 +4304,8 @@ begin
   select x.failed_run_id into failed from troupe.threads x where x.id = t.chat_thread_id for update;
   message := jsonb_build_object('id', troupe.id_from(v_run || ':message', v_run), 'role', 'system', 'content', jsonb_build_object('text', troupe.task_news(t, j.data)),
     'metadata', jsonb_build_object('task', about));
-  -- A session that failed waits for a person; whoever ended everything wants no answer.
-  if t.quiet or failed is not null or agent.status is distinct from 'active' then
+  -- A session that failed waits for a person.
+  if silent or failed is not null then
     if not exists (select from troupe.messages m where m.id = (message->>'id')::uuid) then
       perform troupe.append(t.chat_thread_id, null, jsonb_build_array(message), jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
         'data', jsonb_build_object('id', message->'id', 'role', 'system'))));
@@ -4310,7 +4314,7 @@ begin
   end if;
   started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message || jsonb_build_object('run', v_run),
     'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-      'triggerType', 'message', 'serial', true, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('task', about))));
+      'triggerType', 'message', 'chainDepth', chain, 'serial', true, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('task', about))));
   return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $function$;
 

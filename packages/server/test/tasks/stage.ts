@@ -43,12 +43,13 @@ export class TaskStage {
 
   static async open(options: ServerOptions): Promise<TaskStage> {
     const scripts = new Map<string, Say>();
-    const server = await openServer({
-      ...options,
-      script: (request) =>
-        scripts.get(wordIn(request))!(request, /I am (\w+)\./.exec(request.system)?.[1] ?? ''),
-    });
+    const server = await openServer({ ...options, script: (request) => answerFrom(scripts, request) });
     return new TaskStage(server, scripts);
+  }
+
+  /** As the models of its server do: for another one. */
+  answer(request: ModelRequest): Turn | Promise<Turn> {
+    return answerFrom(this.#scripts, request);
   }
 
   async ask<Body>(method: string, path: string, body?: unknown): Promise<{ status: number; body: Body }> {
@@ -185,6 +186,8 @@ export class Chat {
   }
 }
 
+const answerFrom = (scripts: Map<string, Say>, request: ModelRequest) =>
+  scripts.get(wordIn(request))!(request, /I am (\w+)\./.exec(request.system)?.[1] ?? '');
 const wordIn = ({ messages, system }: ModelRequest) =>
   /word-[0-9a-f-]{36}/.exec(JSON.stringify([messages, system]))![0];
 

@@ -571,6 +571,21 @@ describe('in the background', () => {
     gate.resolve();
   });
 
+  test('an agent that gives a task whenever it is told of one comes to an end', async () => {
+    await stage.agent('eager', { delegates: {}, limits: { chainDepth: 3 } });
+    const chat: Chat = await stage.session('eager', (request, who) => {
+      if (who === 'finder') return final('x');
+      return results(request)[0]
+        ? { text: 'once more' }
+        : calls(give('finder', `again ${chat.word}`, { background: true }));
+    });
+    await chat.say();
+    await until('it is told for the last time', async () => (await news(chat)).length === 4);
+    await chat.rests();
+    expect((await chat.tasks()).map(({ status }) => status)).toEqual(Array(4).fill('success'));
+    expect((await chat.messages()).at(-1)!.role).toBe('system');
+  });
+
   test('is only for those who talk with people', async () => {
     const chat: Chat = await stage.session('lead', (request) => {
       const got = results(request);

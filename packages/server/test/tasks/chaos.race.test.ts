@@ -1,0 +1,131 @@
+import { cancelChatTasks, cancelTask } from '@troupe/server';
+import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import {
+  type Chat,
+  calls,
+  final,
+  give,
+  lastSaid,
+  question,
+  reply,
+  results,
+  type Say,
+  TaskStage,
+  tasksTold,
+} from './stage.ts';
+
+// Many conversations with tasks of every kind, worked on by two processes' worth of workers, while runs and tasks are canceled, taken up again and
+// answered at random. Nothing is left behind that nobody looks at, and nobody waits in a circle.
+
+let stage: TaskStage;
+let other: TestServer;
+beforeAll(async () => {
+  stage = await TaskStage.open({ postgresUrl: inject('postgresUrl') });
+  other = await openServer({
+    postgresUrl: inject('postgresUrl'),
+    databaseUrl: stage.server.databaseUrl,
+    script: (request) => stage.answer(request),
+  });
+  await stage.agent('boss', { delegates: { waitMs: 5_000 } });
+  await stage.agent('lead', { delegates: { waitMs: 5_000 } });
+  await stage.agent('finder');
+});
+afterAll(async () => {
+  await other.close();
+  await stage.server.close();
+});
+
+const CHATS = 16;
+const ACTS = 120;
+
+const say =
+  (chat: () => Chat): Say =>
+  (request, who) => {
+    const got = results(request);
+    const isSub = request.tools.some(({ name }) => name === 'final_answer');
+    if (who === 'finder') {
+      if (got.length > 0 || !lastSaid(request).startsWith('ask')) return final('found');
+      return question('Which?');
+    }
+    const waiting = got.findLast(({ status }) => status === 'waiting');
+    if (waiting && got.length < 6 && request.step % 2 === 0)
+      return calls(reply(String(waiting.subAgentId), 'this'));
+    if (got.length > 0) return isSub ? final('led') : { text: 'so it is' };
+    const asking = tasksTold(request).filter(({ status }) => status === 'waiting');
+    if (asking.length > 0) return calls(...asking.map(({ subAgentId }) => reply(String(subAgentId), 'that')));
+    if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
+    const { word } = chat();
+    return isSub
+      ? calls(give('finder', `ask ${word}`), give('finder', `do ${word}`))
+      : calls(
+          give('lead', `x ${word}`),
+          give('finder', `ask ${word}`, { background: true }),
+          give('finder', `ask ${word}`),
+        );
+  };
+
+test('whatever is canceled, answered and taken up again at once, all of it ends and agrees', async () => {
+  const chats: Chat[] = [];
+  for (let n = 0; n < CHATS; n++) {
+    const chat: Chat = await stage.session(
+      'boss',
+      say(() => chat),
+    );
+    chats.push(chat);
+  }
+  const [{ id: project }] = (await stage.rows('select id from troupe.projects')) as [{ id: string }];
+  const pick = async (text: string) =>
+    (await stage.rows<{ id: string }>(`${text} order by random() limit 1`))[0]?.id;
+  const deadlocks = async () =>
+    Number(
+      (await stage.rows('select deadlocks from pg_stat_database where datname = current_database()'))[0]!
+        .deadlocks,
+    );
+  const before = await deadlocks();
+  await Promise.all(chats.map((chat) => chat.post()));
+  const acts = [
+    async () => {
+      const task = await pick('select id from troupe.tasks');
+      if (task) await cancelTask({ db: other.db, kernel: other.kernel }, { project, task });
+    },
+    async () => {
+      const run = await pick(
+        `select id from troupe.runs where status in ('queued', 'running', 'waiting_tool')`,
+      );
+      if (run) await stage.ask('POST', `/v1/runs/${run}/cancel`, {});
+    },
+    async () => {
+      const run = await pick(
+        `select r.id from troupe.runs r join troupe.tasks t on t.run_id = r.id where r.status in ('failed', 'canceled')`,
+      );
+      if (run) await stage.ask('POST', `/v1/runs/${run}/retry`, {});
+    },
+    async () => {
+      await chats[Math.floor(Math.random() * CHATS)]!.post('well');
+    },
+  ];
+  const busy = Array.from({ length: 4 }, async (_, hand) => {
+    for (let n = 0; n < ACTS / 4; n++) await acts[(n + hand) % acts.length]!();
+  });
+  await Promise.all(busy);
+  await until(
+    'it comes to rest',
+    async () => {
+      const [left] = await stage.rows(
+        `select from troupe.runs where status in ('queued', 'running') or (status = 'waiting_tool' and task_id is null) union all select from troupe.joins`,
+      );
+      return left === undefined;
+    },
+    30_000,
+  );
+  expect(await violations(stage.server.db.pool)).toEqual([]);
+  for (const { id } of chats)
+    await cancelChatTasks({ db: other.db, kernel: other.kernel }, { project, chat: id });
+  await stage.joined();
+  expect(
+    await stage.rows(`select id, status from troupe.tasks where status in ('pending', 'running', 'waiting')`),
+  ).toEqual([]);
+  expect(await violations(stage.server.db.pool)).toEqual([]);
+  expect(await deadlocks()).toBe(before);
+}, 60_000);
