@@ -22,7 +22,7 @@ const together = [
   'packages/server/test/{spaces,networks,tasks}/!(*.crash).test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
-  'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tools}.test.ts',
+  'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];
 /** What does not depend on Postgres need not be run on a second one: what is refused before a statement, the memory of a process. */
