@@ -63,13 +63,17 @@ const session = async () => (await made<Session>(`/v1/agents/${boss}/sessions`, 
 /** One conversation, and what was said to the person. */
 async function converse(id: string): Promise<string[]> {
   const said: string[] = [];
-  for (const text of ['What does it cost?', 'In euros.']) {
+  for (const text of ['What does it cost?', 'In euros.', 'Note it down.']) {
     const path = `/v1/agents/${boss}/sessions/${id}/messages`;
     const { run } = await made<PostedMessage>(path, { content: { text } });
     const { outcome, error } = await server.kernel.ended(run!.id, { timeoutMs: 60_000 });
     expect(error).toBeNull();
     said.push((outcome as { text: string }).text);
   }
+  // The last task is in the background.
+  const heard = `select from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
+    where s.id = $1 and m.role = 'assistant' and m.content->>'text' = 'Heard of it.'`;
+  await until('it was told', async () => (await server.db.pool.query(heard, [id])).rowCount, 60_000);
   return said;
 }
 
@@ -79,25 +83,26 @@ async function stateOf(id: string): Promise<Json> {
   return (await pool.query(STATE, [id])).rows[0].state;
 }
 
-/** Everything that was written for a session, without ids and times. */
+/** Everything that was written for a session, without ids and times. What is told comes between at one place or another. */
 const STATE = `with t as (select * from troupe.tasks where chat_id = $1),
-  h as (select thread_id, 'chat' as what from troupe.sessions where id = $1 union all select s.thread_id, 'sub' from troupe.sub_agents s join t on t.id = s.task_id)
+  h as (select thread_id, 'chat' as what from troupe.sessions where id = $1 union all select s.thread_id, 'sub' from troupe.sub_agents s join t on t.id = s.task_id),
+  said as (select h.what, m.role, regexp_replace((m.content - 'id')::text, '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'id', 'g') as text
+    from h join troupe.messages m on m.thread_id = h.thread_id),
+  r as (select h.what, r.* from h join troupe.runs r on r.thread_id = h.thread_id)
   select jsonb_build_object(
-    'tasks', (select jsonb_agg(jsonb_build_array(t.type, t.name, t.status, t.result, t.error, t.question, t.depth, t.told, t.background)) from t),
-    'subAgents', (select jsonb_agg(jsonb_build_array(s.role, s.status, s.iteration_count, s.summary)) from troupe.sub_agents s join t on t.id = s.task_id),
-    'messages', (select jsonb_agg(jsonb_build_array(h.what, m.role, m.content - 'id' #- '{result,taskId}' #- '{result,subAgentId}' #- '{arguments,subAgentId}') order by h.what, m.seq)
-      from h join troupe.messages m on m.thread_id = h.thread_id),
-    'told', (select jsonb_agg(jsonb_build_array(e.type, e.data->'status', e.data->'result', e.data->'question') order by e.seq)
+    'tasks', (select jsonb_agg(jsonb_build_array(t.type, t.name, t.status, t.result, t.error, t.question, t.depth, t.told, t.background) order by t.created_at) from t),
+    'subAgents', (select jsonb_agg(jsonb_build_array(s.role, s.status, s.iteration_count, s.summary) order by s.created_at) from troupe.sub_agents s join t on t.id = s.task_id),
+    'messages', (select jsonb_agg(jsonb_build_array(said.what, said.role, said.text) order by said.what, said.role, said.text) from said),
+    'told', (select jsonb_agg(jsonb_build_array(e.type, e.data->'status', e.data->'result', e.data->'question') order by e.data->>'background', e.seq)
       from h join troupe.events e on e.thread_id = h.thread_id where h.what = 'chat' and e.type like 'task.%'),
-    'runs', (select jsonb_agg(jsonb_build_array(h.what, r.door, r.status, r.step) order by h.what, r.id) from h join troupe.runs r on r.thread_id = h.thread_id),
-    'calls', (select jsonb_agg(jsonb_build_array(c.tool, c.status) order by h.what, r.id, c.step, c.position)
-      from h join troupe.runs r on r.thread_id = h.thread_id join troupe.tool_calls c on c.run_id = r.id)) as state,
-    (select array_agg(thread_id) from h) as threads`;
+    'runs', (select jsonb_agg(jsonb_build_array(r.what, r.door, r.status, r.step) order by r.what, r.created_at) from r),
+    'calls', (select jsonb_agg(jsonb_build_array(c.tool, c.status) order by r.what, r.created_at, c.step, c.position)
+      from r join troupe.tool_calls c on c.run_id = r.id)) as state`;
 
 test('killed before and after every statement of the flow: the same end, and nothing twice', async () => {
   const first = await worker();
   const unharmed = await session();
-  expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+  expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
   const expected = await stateOf(unharmed);
   await kill(first);
 
@@ -123,7 +128,7 @@ test('killed before and after every statement of the flow: the same end, and not
   await worker();
   for (const { strike, id, said } of await all) {
     const about = JSON.stringify(strike);
-    expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+    expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
     expect(await stateOf(id), about).toEqual(expected);
   }
   // What is told to the chat goes together in other ways each time.
