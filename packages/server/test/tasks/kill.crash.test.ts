@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent, Json, PostedMessage, Session } from '@troupe/protocol';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -70,11 +71,17 @@ async function converse(id: string): Promise<string[]> {
     expect(error).toBeNull();
     said.push((outcome as { text: string }).text);
   }
-  // The last task is in the background.
-  const heard = `select from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
-    where s.id = $1 and m.role = 'assistant' and m.content->>'text' = 'Heard of it.'`;
-  await until('it was told', async () => (await server.db.pool.query(heard, [id])).rowCount, 60_000);
   return said;
+}
+
+/** The last task is in the background: the conversations that were told of it. One look for all of them. */
+async function told(): Promise<Set<string>> {
+  await delay(100);
+  const { rows } = await server.db.pool.query<{ id: string }>(
+    `select s.id from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
+      where m.role = 'assistant' and m.content->>'text' = 'Heard of it.'`,
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function stateOf(id: string): Promise<Json> {
@@ -103,6 +110,7 @@ test('killed before and after every statement of the flow: the same end, and not
   const first = await worker();
   const unharmed = await session();
   expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
+  await until('it was told', async () => (await told()).has(unharmed));
   const expected = await stateOf(unharmed);
   await kill(first);
 
@@ -110,23 +118,18 @@ test('killed before and after every statement of the flow: the same end, and not
   expect(new Set(strikes.map(({ statement }) => statement)).size).toBeGreaterThanOrEqual(6);
   const cases = await Promise.all(strikes.map(async (strike) => ({ strike, id: await session() })));
   const victim = await worker(Object.fromEntries(cases.map(({ strike, id }) => [id, strike])));
-  const ended = new Set<string>();
-  const all = Promise.all(
-    cases.map(async ({ strike, id }) => {
-      const said = await converse(id);
-      ended.add(id);
-      return { strike, id, said };
-    }),
-  );
-  await until(
-    'all have stopped',
-    async () => cases.every(({ id }) => struck.has(id) || ended.has(id)),
-    60_000,
-  );
+  const all = Promise.all(cases.map(async ({ strike, id }) => ({ strike, id, said: await converse(id) })));
+  const isOver = async () => {
+    const ended = await told();
+    return cases.every(({ id }) => struck.has(id) || ended.has(id));
+  };
+  await until('all have stopped', isOver, 60_000);
   await kill(victim);
   expect(await violations(server.db.pool)).toEqual([]);
   await worker();
-  for (const { strike, id, said } of await all) {
+  const conversations = await all;
+  await until('all were told', async () => (await told()).size === cases.length + 1, 60_000);
+  for (const { strike, id, said } of conversations) {
     const about = JSON.stringify(strike);
     expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
     expect(await stateOf(id), about).toEqual(expected);
