@@ -266,6 +266,8 @@ export interface Memberships {
   last_seen_seq: Generated<number>;
   last_seen_message_id: string | null;
   joined_at: Timestamp<undefined>;
+  xid: Generated<number>;
+  joined_xid: Generated<number>;
 }
 
 export interface Memories {
@@ -290,6 +292,7 @@ export interface Messages {
   step: number | null;
   metadata: JsonColumn<null | undefined>;
   created_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface Migrations {
@@ -554,6 +557,7 @@ export interface Runs {
   lives: Generated<number>;
   code_tools: string[] | null;
   task_id: string | null;
+  xid: Generated<number>;
 }
 
 export interface Secrets {
@@ -577,6 +581,7 @@ export interface Sessions {
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface Spaces {
@@ -590,6 +595,7 @@ export interface Spaces {
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface SubAgents {
@@ -655,6 +661,18 @@ export interface TodoLists {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Tombstones {
+  collection: string;
+  id: string;
+  project_id: string;
+  entity_id: string | null;
+  place_id: string | null;
+  chat_id: string | null;
+  was: number;
+  gone_at: Timestamp<undefined>;
+  xid: Generated<number>;
+}
+
 export interface ToolCalls {
   run_id: string;
   call_id: string;
@@ -675,6 +693,7 @@ export interface ToolCalls {
   settled_at: Timestamp<null | undefined>;
   edited: Generated<boolean>;
   shown: JsonColumn<null | undefined>;
+  xid: Generated<number>;
 }
 
 export interface Tools {
@@ -761,6 +780,7 @@ export interface DB {
   tasks: Tasks;
   threads: Threads;
   todo_lists: TodoLists;
+  tombstones: Tombstones;
   tool_calls: ToolCalls;
   tools: Tools;
   workers: Workers;

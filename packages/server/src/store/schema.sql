@@ -350,6 +350,8 @@ create table troupe.memberships (
   last_seen_seq bigint not null default 0,
   last_seen_message_id uuid,
   joined_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  joined_xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint memberships_pkey PRIMARY KEY (space_id, entity_id),
   constraint memberships_ordering_check CHECK ((ordering = ANY (ARRAY['parallel'::text, 'serial'::text]))),
   constraint memberships_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
@@ -380,6 +382,7 @@ create table troupe.messages (
   step integer,
   metadata jsonb,
   created_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint messages_pkey PRIMARY KEY (thread_id, seq)
 );
 
@@ -684,6 +687,7 @@ create table troupe.runs (
   lives integer not null default 1,
   code_tools text[],
   task_id uuid,
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -710,6 +714,7 @@ create table troupe.sessions (
   metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_thread_id_key UNIQUE (thread_id),
   constraint sessions_policy_check CHECK ((policy = ANY (ARRAY['queue'::text, 'steer'::text, 'interrupt'::text, 'reject'::text]))),
@@ -727,6 +732,7 @@ create table troupe.spaces (
   metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint spaces_pkey PRIMARY KEY (id),
   constraint spaces_agent_runs_check CHECK (((agent_runs >= 0) AND (agent_runs <= 1000))),
   constraint spaces_chain_depth_check CHECK (((chain_depth >= 1) AND (chain_depth <= 100))),
@@ -810,6 +816,19 @@ create table troupe.todo_lists (
   constraint todo_lists_pkey PRIMARY KEY (thread_id)
 );
 
+create table troupe.tombstones (
+  collection text not null,
+  id text not null,
+  project_id uuid not null,
+  entity_id uuid,
+  place_id uuid,
+  chat_id uuid,
+  was bigint not null,
+  gone_at timestamp with time zone not null default clock_timestamp(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  constraint tombstones_pkey PRIMARY KEY (collection, id, xid)
+);
+
 create table troupe.tool_calls (
   run_id uuid not null,
   call_id text not null,
@@ -830,6 +849,7 @@ create table troupe.tool_calls (
   settled_at timestamp with time zone,
   edited boolean not null default false,
   shown jsonb,
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
@@ -1333,6 +1353,84 @@ begin
   update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.begins_document(m troupe.messages)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select m.role not in ('assistant', 'tool_call') or not exists (select from troupe.messages b
+    where b.thread_id = m.thread_id and b.seq = m.seq - 1 and b.run_id = m.run_id and b.step = m.step and b.role in ('assistant', 'tool_call'))
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case tg_table_name
+    when 'sessions' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        values ('sessions', old.id, old.project_id, old.entity_id, old.thread_id, old.id, old.xid) on conflict do nothing;
+    when 'spaces' then
+      insert into troupe.tombstones (collection, id, project_id, place_id, chat_id, was) values ('spaces', old.id, old.project_id, old.id, old.id, old.xid) on conflict do nothing;
+    when 'memberships' then
+      -- The space may go with it.
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid
+        from troupe.threads t where t.id = old.space_id on conflict do nothing;
+    when 'tasks' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, chat_id, was) values ('tasks', old.id, old.project_id, old.user_id, old.chat_id, old.xid) on conflict do nothing;
+    when 'sub_agents' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        values ('sub_agents', old.id, old.project_id, old.user_id, old.thread_id, old.chat_id, old.xid) on conflict do nothing;
+  end case;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_messages()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid
+    from (select distinct x.thread_id from gone x) t cross join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
+      join gone g on g.thread_id = t.thread_id
+    where (p.place).collection is not null on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_runs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid
+    from gone g cross join lateral (select troupe.place_of_thread(g.thread_id) as place offset 0) p on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_tool_calls()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select 'sub_agent_tool_calls', troupe.call_document_id(g.run_id, g.call_id), (p.place).project_id, (p.place).user_id, r.thread_id, (p.place).chat_id, g.xid
+    from gone g join troupe.runs r on r.id = g.run_id and r.task_id is not null cross join lateral (select troupe.place_of_thread(r.thread_id) as place offset 0) p
+    where (p.place).sub_agent_id is not null on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.call_document_id(p_run uuid, p_call text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select troupe.id_from(p_run || ':' || p_call)::text
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
  RETURNS jsonb
  LANGUAGE sql
@@ -1387,6 +1485,14 @@ begin
 exception when sqlstate 'TF001' then
   return answer;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.chat_path(p_user uuid, p_chat uuid, p_rest text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select 'users/' || coalesce(p_user::text, '-') || '/orch-chats/' || p_chat || '/' || p_rest
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.check_run()
  RETURNS trigger
@@ -1567,6 +1673,15 @@ CREATE OR REPLACE FUNCTION troupe.code_tools_of(compiled jsonb)
 AS $function$
   select nullif(array(select distinct t->'config'->>'function' from jsonb_array_elements(compiled->'tools') t
     where t->>'provider' = 'code' and t->'config' ? 'function' order by 1), '{}')
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.collections()
+ RETURNS TABLE(name text, source text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  values ('tasks', 'tasks'), ('sub_agents', 'sub_agents'), ('sub_agent_messages', 'messages'), ('sub_agent_tool_calls', 'tool_calls'), ('sessions', 'sessions'),
+    ('messages', 'messages'), ('spaces', 'spaces'), ('memberships', 'memberships'), ('runs', 'runs')
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
@@ -1967,6 +2082,14 @@ AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.field(p_name text, p_value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_value is null or p_value = 'null' then '{}'::jsonb else jsonb_build_object(p_name, p_value) end
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.find_code_tools()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2336,12 +2459,63 @@ AS $function$
   from troupe.entities e where e.id = p_entity
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.membership_document(m troupe.memberships)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', m.space_id || ':' || m.entity_id, 'spaceId', m.space_id, 'entityId', m.entity_id, 'type', e.type,
+    'name', coalesce(e.display_name, e.external_id), 'agentId', e.agent_id, 'role', m.role, 'ordering', m.ordering, 'lastSeenMessageId', m.last_seen_message_id,
+    'lastProcessedMessageId', m.last_processed_message_id, 'joinedAt', troupe.milliseconds(m.joined_at)))
+  from (select 1) one left join troupe.entities e on e.id = m.entity_id
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.membership_path(m troupe.memberships)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'spaces/' || m.space_id || '/memberships' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.mentions(p_text text, p_name text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE STRICT
 AS $function$
   select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || regexp_replace(troupe.folded(p_name), '([^[:alnum:][:space:]])', '\\\1', 'g') || '(?![[:alnum:]_])')
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_collection(m troupe.messages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (troupe.place_of_thread(m.thread_id)).collection
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_document(m troupe.messages)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case (p).collection when 'messages' then troupe.message_document(m, p) when 'sub_agent_messages' then troupe.sub_agent_message_document(m, p) end
+  from (select troupe.place_of_thread(m.thread_id) as p offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_document(m troupe.messages, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', coalesce((p).user_id, troupe.user_of_message(m)), 'chatId', (p).chat_id, 'sequence', m.seq, 'role', m.role,
+    'content', case m.role when 'tool_call' then coalesce(m.content->>'text', '')
+      when 'tool_result' then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '') else coalesce(m.content->>'text', '') end,
+    'toolCallId', m.tool_call_id, 'name', case when m.role = 'tool_call' then coalesce(m.content->>'name', m.content->'tool'->>'name') end,
+    'senderId', coalesce(m.sender_id, case when m.role in ('assistant', 'tool_call') then (select r.entity_id from troupe.runs r where r.id = m.run_id) end),
+    'runId', coalesce(m.metadata->>'troupe:run', m.run_id::text), 'step', m.step, 'createdAt', troupe.milliseconds(m.created_at)))
+    || troupe.field('parts', m.content->'parts')
+    || case when m.role = 'tool_call' then troupe.field('arguments', m.content->'arguments') || troupe.field('tool', m.content->'tool') else '{}' end
+    || case when m.role = 'tool_result' then troupe.field('error', m.content->'error') else '{}' end
+    || jsonb_build_object('metadata', troupe.own_metadata(m.metadata))
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
@@ -2351,6 +2525,24 @@ CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
 AS $function$
   select jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
     'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_path(m troupe.messages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case (p).collection when 'messages' then troupe.chat_path(coalesce((p).user_id, troupe.user_of_message(m)), (p).chat_id, 'messages')
+    when 'sub_agent_messages' then troupe.chat_path((p).user_id, (p).chat_id, 'sub-agents/' || (p).sub_agent_id || '/messages') end
+  from (select troupe.place_of_thread(m.thread_id) as p offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.milliseconds(p_time timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select floor(extract(epoch from p_time) * 1000)::bigint
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.missing_for(p_project uuid, p_agent uuid, p_entity uuid, p_snapshot uuid, p_parent uuid)
@@ -2440,6 +2632,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.own_metadata(p_metadata jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_metadata is null or p_metadata = '{}' then '{}'::jsonb else
+    (select coalesce(jsonb_object_agg(x.key, x.value), '{}') from jsonb_each(p_metadata) x where x.key not like 'troupe:%' and x.key <> 'runContext') end
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
  RETURNS uuid
  LANGUAGE sql
@@ -2468,6 +2669,21 @@ begin
     perform troupe.promote(r.thread_id, null);
   end if;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.place_of_thread(p_thread uuid)
+ RETURNS troupe.place
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select x.* from (
+    select 'messages', s.project_id, s.entity_id, s.id, null::uuid from troupe.sessions s where s.thread_id = p_thread
+    union all select 'messages', s.project_id, null, s.id, null from troupe.spaces s where s.id = p_thread
+    union all select 'sub_agent_messages', a.project_id, a.user_id, a.chat_id, a.id from troupe.sub_agents a where a.thread_id = p_thread
+    union all select case when x.collection = 'sub_agents' then 'sub_agent_messages' else 'messages' end, x.project_id, x.entity_id, x.chat_id,
+        case when x.collection = 'sub_agents' then x.id::uuid end
+      from troupe.tombstones x where x.place_id = p_thread and x.collection in ('sessions', 'spaces', 'sub_agents')) x
+  limit 1
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.plan_armed()
  RETURNS trigger
@@ -2999,6 +3215,26 @@ begin
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.run_document(r troupe.runs)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', r.id, 'door', r.door, 'agentId', r.agent_id, 'entityId', r.entity_id,
+    'sessionId', (select s.id from troupe.sessions s where s.thread_id = r.thread_id), 'spaceId', r.space_id, 'activeSpaceId', r.active_space_id, 'networkId', r.network_id,
+    'taskId', r.task_id, 'status', r.status, 'step', r.step, 'triggerType', r.trigger_type, 'triggerMessageId', r.trigger_message_id, 'chainDepth', r.chain_depth,
+    'parentRunId', case when r.parent_call_id is not null then r.parent_run_id end, 'absorbedBy', r.absorbed_by, 'cancelReason', r.cancel_reason,
+    'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens, 'cost', r.cost::numeric / 1000000, 'error', r.error->>'message', 'code', r.error->>'code',
+    'createdAt', troupe.milliseconds(r.created_at), 'startedAt', troupe.milliseconds(r.started_at), 'completedAt', troupe.milliseconds(r.completed_at),
+    'canceledAt', troupe.milliseconds(r.canceled_at))) || troupe.field('outcome', r.outcome)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.run_path(r troupe.runs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'runs' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.see(p_space uuid, p_entity uuid, p_seqs int8multirange)
  RETURNS void
  LANGUAGE plpgsql
@@ -3023,6 +3259,22 @@ begin
     last_processed_message_id = case when upto > m.last_processed_seq then (select x.id from troupe.messages x where x.thread_id = p_space and x.seq = upto) else m.last_processed_message_id end
     where m.space_id = p_space and m.entity_id = p_entity;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.session_document(s troupe.sessions)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', s.id, 'userId', s.entity_id, 'agentId', s.agent_id, 'title', s.title, 'modelId', s.model_id, 'policy', s.policy,
+    'createdAt', troupe.milliseconds(s.created_at), 'updatedAt', troupe.milliseconds(s.updated_at)))
+    || jsonb_build_object('tags', s.tags, 'metadata', s.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.session_path(s troupe.sessions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'sessions' $function$;
 
 CREATE OR REPLACE FUNCTION troupe.set_code_tools()
  RETURNS trigger
@@ -3346,6 +3598,16 @@ AS $function$
     when p_status in ('requested', 'running') then 'running' else 'error' end
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.space_document(s troupe.spaces)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', s.id, 'name', s.name, 'description', s.description, 'policy', s.policy, 'chainDepth', s.chain_depth,
+    'agentRuns', s.agent_runs, 'createdAt', troupe.milliseconds(s.created_at), 'updatedAt', troupe.milliseconds(s.updated_at)))
+    || jsonb_build_object('metadata', s.metadata)
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer, p_units integer)
  RETURNS jsonb
  LANGUAGE sql
@@ -3374,6 +3636,12 @@ AS $function$
     (select r.space_id from troupe.runs r where r.id = p_run))
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.space_path(s troupe.spaces)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'spaces' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.stamp()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3381,6 +3649,24 @@ AS $function$
 begin
   new.xid := pg_current_xact_id()::text::bigint;
   new.rev := nextval('troupe.revs');
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.stamp_memberships()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.memberships m set xid = pg_current_xact_id()::text::bigint where m.entity_id = new.id;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.stamp_xid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.xid := pg_current_xact_id()::text::bigint;
   return new;
 end $function$;
 
@@ -3777,6 +4063,69 @@ begin
   return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.sub_agent_document(a troupe.sub_agents)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', a.id, 'userId', a.user_id, 'chatId', a.chat_id, 'taskId', a.task_id, 'agentId', a.agent_id, 'role', a.role,
+    'status', a.status, 'iterationCount', a.iteration_count, 'summary', a.summary,
+    'createdAt', troupe.milliseconds(a.created_at), 'updatedAt', troupe.milliseconds(a.updated_at)))
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.sub_agent_message_document(m troupe.messages, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when troupe.begins_document(m) then
+    jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id, 'sequence', m.seq,
+      'role', case m.role when 'tool_call' then 'assistant' when 'tool_result' then 'tool' else m.role::text end,
+      'content', case m.role when 'tool_call' then '' when 'tool_result' then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '')
+        else coalesce(m.content->>'text', '') end,
+      'toolCallId', case when m.role = 'tool_result' then troupe.call_document_id(m.run_id, m.tool_call_id) end,
+      'name', case when m.role = 'tool_result' then (select c.tool from troupe.tool_calls c where c.run_id = m.run_id and c.call_id = m.tool_call_id) end,
+      'createdAt', troupe.milliseconds(m.created_at)))
+    || case when m.role in ('assistant', 'tool_call') then troupe.field('toolCalls', (
+      select jsonb_agg(jsonb_build_object('id', troupe.call_document_id(x.run_id, x.tool_call_id), 'type', 'function', 'function',
+        jsonb_build_object('name', x.content->>'name', 'arguments', x.content->'arguments' #>> '{}')) order by x.seq)
+      from troupe.messages x where x.thread_id = m.thread_id and x.seq between m.seq and m.seq + 1000 and x.run_id = m.run_id and x.step = m.step and x.role = 'tool_call'))
+      else '{}' end end
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.sub_agent_path(a troupe.sub_agents)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select troupe.chat_path(a.user_id, a.chat_id, 'sub-agents') $function$;
+
+CREATE OR REPLACE FUNCTION troupe.sync_generation()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  cluster text := '';
+begin
+  begin
+    cluster := (select system_identifier from pg_control_system()) || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+  exception when insufficient_privilege or object_not_in_prerequisite_state then
+    null;
+  end;
+  return left(md5(cluster || ':' || (select d.oid from pg_database d where d.datname = current_database()) || ':' || 'troupe.tombstones'::regclass::oid), 12);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.task_document(t troupe.tasks)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', t.user_id, 'chatId', t.chat_id, 'type', t.type, 'name', t.name, 'instruction', t.instruction,
+    'subAgentId', t.sub_agent_id, 'triggerMessageId', t.trigger_message_id, 'status', t.status, 'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
+    'question', t.question, 'background', t.background, 'depth', t.depth, 'parentTaskId', t.parent_task_id, 'parentRunId', t.parent_run_id, 'runId', t.run_id,
+    'createdAt', troupe.milliseconds(t.created_at), 'updatedAt', troupe.milliseconds(t.updated_at))) || troupe.field('args', t.args)
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.task_outcome(child troupe.runs, p_most bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3802,6 +4151,12 @@ begin
         'message', format('The task was canceled (%s) before it ended.', child.cancel_reason)));
   end case;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.task_path(t troupe.tasks)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select troupe.chat_path(t.user_id, t.chat_id, 'tasks') $function$;
 
 CREATE OR REPLACE FUNCTION troupe.tell_batch()
  RETURNS trigger
@@ -3889,6 +4244,37 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.tool_call_document(c troupe.tool_calls)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when (p).sub_agent_id is not null then troupe.tool_call_document(c, p) end
+  from (select troupe.place_of_thread(r.thread_id) as p from troupe.runs r where r.id = c.run_id and r.task_id is not null offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.tool_call_document(c troupe.tool_calls, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', troupe.call_document_id(c.run_id, c.call_id), 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id,
+    'runId', c.run_id, 'callId', c.call_id, 'step', c.step, 'toolName', c.tool,
+    'status', case when c.status in ('requested', 'running') then 'pending' when c.status = 'completed' then 'success' else 'failed' end,
+    'result', case when c.status = 'completed' then coalesce(c.output #>> '{}', '') end,
+    'error', case when c.status not in ('requested', 'running', 'completed') then coalesce(c.error->>'message', c.status::text) end,
+    'createdAt', troupe.milliseconds(c.created_at))) || jsonb_build_object('args', c.args)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.tool_call_path(c troupe.tool_calls)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when (p).sub_agent_id is not null then troupe.chat_path((p).user_id, (p).chat_id, 'sub-agents/' || (p).sub_agent_id || '/tool-calls') end
+  from (select troupe.place_of_thread(r.thread_id) as p from troupe.runs r where r.id = c.run_id and r.task_id is not null offset 0) x
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -3912,6 +4298,15 @@ begin
   end if;
   return jsonb_build_object('ok', true, 'changed', fields <> '[]');
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.user_of_message(m troupe.messages)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id where r.id = m.run_id), m.sender_id,
+    (select r.entity_id from troupe.runs r where r.id = m.run_id))
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.worker_lock(incarnation uuid)
  RETURNS bigint
@@ -3952,7 +4347,9 @@ CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (proj
 CREATE UNIQUE INDEX mcp_servers_name ON troupe.mcp_servers USING btree (project_id, troupe.folded(name));
 CREATE INDEX mcp_servers_newest ON troupe.mcp_servers USING btree (project_id, id DESC);
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
+CREATE INDEX memberships_xid ON troupe.memberships USING btree (xid);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX messages_xid ON troupe.messages USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
 CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);
 CREATE UNIQUE INDEX network_agents_default ON troupe.network_agents USING btree (network_id) WHERE is_default;
@@ -3990,19 +4387,29 @@ CREATE INDEX runs_task ON troupe.runs USING btree (task_id, id) WHERE (task_id I
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+CREATE INDEX runs_xid ON troupe.runs USING btree (xid);
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX sessions_xid ON troupe.sessions USING btree (xid);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
+CREATE INDEX spaces_xid ON troupe.spaces USING btree (xid);
 CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX sub_agents_task ON troupe.sub_agents USING btree (task_id);
 CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid, rev);
+CREATE INDEX sub_agents_xid ON troupe.sub_agents USING btree (xid);
 CREATE INDEX tasks_chat ON troupe.tasks USING btree (chat_id, id DESC);
 CREATE INDEX tasks_parent ON troupe.tasks USING btree (parent_task_id) WHERE (parent_task_id IS NOT NULL);
 CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, id DESC);
 CREATE INDEX tasks_run ON troupe.tasks USING btree (run_id);
 CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_id);
 CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid, rev);
+CREATE INDEX tasks_xid ON troupe.tasks USING btree (xid);
+CREATE INDEX tombstones_entity ON troupe.tombstones USING btree (entity_id, collection, xid) WHERE (entity_id IS NOT NULL);
+CREATE INDEX tombstones_place ON troupe.tombstones USING btree (place_id, collection, xid) WHERE (place_id IS NOT NULL);
+CREATE INDEX tombstones_project ON troupe.tombstones USING btree (project_id, collection, xid);
+CREATE INDEX tombstones_xid ON troupe.tombstones USING btree (xid);
 CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
+CREATE INDEX tool_calls_xid ON troupe.tool_calls USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
@@ -4019,9 +4426,21 @@ CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshot
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
 
+CREATE TRIGGER entities_stamp AFTER UPDATE OF display_name, external_id ON troupe.entities FOR EACH ROW WHEN (((old.display_name IS DISTINCT FROM new.display_name) OR (old.external_id IS DISTINCT FROM new.external_id))) EXECUTE FUNCTION troupe.stamp_memberships();
+
+CREATE TRIGGER memberships_bury AFTER DELETE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER memberships_stamp BEFORE UPDATE ON troupe.memberships FOR EACH ROW WHEN (((((old.role IS DISTINCT FROM new.role) OR (old.ordering IS DISTINCT FROM new.ordering)) OR (old.last_seen_message_id IS DISTINCT FROM new.last_seen_message_id)) OR (old.last_processed_message_id IS DISTINCT FROM new.last_processed_message_id))) EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER messages_bury AFTER DELETE ON troupe.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_messages();
+
+CREATE TRIGGER messages_stamp BEFORE UPDATE ON troupe.messages FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
 CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EACH ROW EXECUTE FUNCTION troupe.plan_armed();
 
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
+
+CREATE TRIGGER runs_bury AFTER DELETE ON troupe.runs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_runs();
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
@@ -4033,13 +4452,29 @@ CREATE TRIGGER runs_live_again BEFORE UPDATE OF status ON troupe.runs FOR EACH R
 
 CREATE TRIGGER runs_note_end AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (old.status <> new.status))) EXECUTE FUNCTION troupe.note_end();
 
+CREATE TRIGGER runs_stamp BEFORE UPDATE ON troupe.runs FOR EACH ROW WHEN (((((((((((old.status IS DISTINCT FROM new.status) OR (old.step IS DISTINCT FROM new.step)) OR (old.active_space_id IS DISTINCT FROM new.active_space_id)) OR (old.absorbed_by IS DISTINCT FROM new.absorbed_by)) OR (old.cancel_reason IS DISTINCT FROM new.cancel_reason)) OR (old.cost IS DISTINCT FROM new.cost)) OR (old.input_tokens IS DISTINCT FROM new.input_tokens)) OR (old.output_tokens IS DISTINCT FROM new.output_tokens)) OR (old.completed_at IS DISTINCT FROM new.completed_at)) OR (old.task_id IS DISTINCT FROM new.task_id))) EXECUTE FUNCTION troupe.stamp_xid();
+
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
+CREATE TRIGGER sessions_bury AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER sessions_stamp BEFORE UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER spaces_stamp BEFORE UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER sub_agents_bury AFTER DELETE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
 CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
 
+CREATE TRIGGER tasks_bury AFTER DELETE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
 CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+
+CREATE TRIGGER tool_calls_bury AFTER DELETE ON troupe.tool_calls REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_tool_calls();
 
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 
@@ -4048,6 +4483,8 @@ CREATE TRIGGER tool_calls_join_gone AFTER DELETE ON troupe.tool_calls FOR EACH R
 CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
 
 CREATE TRIGGER tool_calls_show_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
+
+CREATE TRIGGER tool_calls_stamp BEFORE UPDATE OF status, args ON troupe.tool_calls FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER tool_calls_unsaid AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status <> old.status) AND ((new.status = ANY (ARRAY['failed'::troupe.call_status, 'canceled'::troupe.call_status, 'expired'::troupe.call_status, 'in_doubt'::troupe.call_status])) OR (new.output @> '{"success": false}'::jsonb)))) EXECUTE FUNCTION troupe.tell_unsaid();
 
