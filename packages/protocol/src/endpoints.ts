@@ -19,6 +19,7 @@ import { sessionEndpoints } from './sessions.ts';
 import { spaceEndpoints } from './spaces.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
+import { triggerEndpoints } from './triggers.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
@@ -43,6 +44,7 @@ export const endpoints = {
   spaces: spaceEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
+  triggers: triggerEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

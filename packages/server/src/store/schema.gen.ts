@@ -92,6 +92,27 @@ export interface Budgets {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Captured {
+  trigger_name: string;
+  table_name: string;
+  collections: string[];
+}
+
+export interface Changes {
+  id: Generated<number>;
+  project_id: string;
+  collection: string;
+  path: string;
+  document_id: string;
+  user_id: string | null;
+  event: string;
+  before: JsonColumn<null | undefined>;
+  after: JsonColumn<null | undefined>;
+  depth: number;
+  rules: JsonColumn;
+  created_at: Timestamp<undefined>;
+}
+
 export interface Clients {
   id: string;
   project_id: string;
@@ -715,6 +736,67 @@ export interface Tools {
   mcp_server_id: Generated<string | null>;
 }
 
+export interface TriggerAttempts {
+  delivery_id: string;
+  attempt: number;
+  started_at: Timestamp<undefined>;
+  duration_ms: number | null;
+  request: JsonColumn<null | undefined>;
+  response: JsonColumn<null | undefined>;
+  error: JsonColumn<null | undefined>;
+}
+
+export interface TriggerDeliveries {
+  id: string;
+  project_id: string;
+  trigger_id: string;
+  version: number;
+  action_version: number;
+  change_id: number;
+  event: string;
+  path: string;
+  document_id: string;
+  user_id: string | null;
+  before: JsonColumn<null | undefined>;
+  after: JsonColumn<null | undefined>;
+  depth: number;
+  own: boolean;
+  status: Generated<'pending' | 'sending' | 'delivered' | 'dead'>;
+  attempts: Generated<number>;
+  attempts_before: Generated<number>;
+  next_attempt_at: Timestamp<null | undefined>;
+  lease_until: Timestamp<null | undefined>;
+  error: JsonColumn<null | undefined>;
+  result: JsonColumn<null | undefined>;
+  changed_at: Timestamp;
+  created_at: Timestamp<undefined>;
+  ended_at: Timestamp<null | undefined>;
+}
+
+export interface TriggerVersions {
+  trigger_id: string;
+  version: number;
+  definition: JsonColumn;
+  created_at: Timestamp<undefined>;
+}
+
+export interface Triggers {
+  id: string;
+  project_id: string;
+  name: string;
+  version: Generated<number>;
+  definition: JsonColumn;
+  collections: string[];
+  pattern: string;
+  events: string[];
+  enabled: boolean;
+  disabled_reason: string | null;
+  condition_error: JsonColumn<null | undefined>;
+  dead_in_row: Generated<number>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface Workers {
   incarnation: string;
   host: string;
@@ -736,6 +818,8 @@ export interface DB {
   audit_log: AuditLog;
   budget_leases: BudgetLeases;
   budgets: Budgets;
+  captured: Captured;
+  changes: Changes;
   clients: Clients;
   code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
@@ -783,5 +867,9 @@ export interface DB {
   tombstones: Tombstones;
   tool_calls: ToolCalls;
   tools: Tools;
+  trigger_attempts: TriggerAttempts;
+  trigger_deliveries: TriggerDeliveries;
+  trigger_versions: TriggerVersions;
+  triggers: Triggers;
   workers: Workers;
 }

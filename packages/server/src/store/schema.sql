@@ -129,6 +129,29 @@ create table troupe.budgets (
   constraint budgets_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'cost'::text])))
 );
 
+create table troupe.captured (
+  trigger_name text not null,
+  table_name text not null,
+  collections text[] not null,
+  constraint captured_pkey PRIMARY KEY (trigger_name)
+);
+
+create table troupe.changes (
+  id bigint not null generated always as identity,
+  project_id uuid not null,
+  collection text not null,
+  path text not null,
+  document_id text not null,
+  user_id uuid,
+  event text not null,
+  before jsonb,
+  after jsonb,
+  depth integer not null,
+  rules jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint changes_pkey PRIMARY KEY (id)
+);
+
 create table troupe.clients (
   id uuid not null,
   project_id uuid not null,
@@ -876,6 +899,77 @@ create table troupe.tools (
   constraint tools_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'::text))
 );
 
+create table troupe.trigger_attempts (
+  delivery_id uuid not null,
+  attempt integer not null,
+  started_at timestamp with time zone not null default now(),
+  duration_ms integer,
+  request jsonb,
+  response jsonb,
+  error jsonb,
+  constraint trigger_attempts_pkey PRIMARY KEY (delivery_id, attempt)
+);
+
+create table troupe.trigger_deliveries (
+  id uuid not null,
+  project_id uuid not null,
+  trigger_id uuid not null,
+  version integer not null,
+  action_version integer not null,
+  change_id bigint not null,
+  event text not null,
+  path text not null,
+  document_id text not null,
+  user_id uuid,
+  before jsonb,
+  after jsonb,
+  depth integer not null,
+  own boolean not null,
+  status text not null default 'pending'::text,
+  attempts integer not null default 0,
+  attempts_before integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  lease_until timestamp with time zone,
+  error jsonb,
+  result jsonb,
+  changed_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint trigger_deliveries_pkey PRIMARY KEY (id),
+  constraint trigger_deliveries_trigger_id_version_change_id_key UNIQUE (trigger_id, version, change_id),
+  constraint trigger_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint trigger_deliveries_check1 CHECK (((status = 'sending'::text) = (lease_until IS NOT NULL))),
+  constraint trigger_deliveries_check2 CHECK (((status = ANY (ARRAY['delivered'::text, 'dead'::text])) = (ended_at IS NOT NULL))),
+  constraint trigger_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'delivered'::text, 'dead'::text])))
+);
+
+create table troupe.trigger_versions (
+  trigger_id uuid not null,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint trigger_versions_pkey PRIMARY KEY (trigger_id, version)
+);
+
+create table troupe.triggers (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  version integer not null default 1,
+  definition jsonb not null,
+  collections text[] not null,
+  pattern text not null,
+  events text[] not null,
+  enabled boolean not null,
+  disabled_reason text,
+  condition_error jsonb,
+  dead_in_row integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint triggers_pkey PRIMARY KEY (id),
+  constraint triggers_name_check CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text))
+);
+
 create unlogged table troupe.workers (
   incarnation uuid not null,
   host text not null,
@@ -947,6 +1041,10 @@ alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY 
 alter table troupe.sub_agents add constraint sub_agents_task_id_fkey FOREIGN KEY (task_id) REFERENCES troupe.tasks(id) ON DELETE CASCADE;
 alter table troupe.tools add constraint tools_mcp_server FOREIGN KEY (project_id, mcp_server_id) REFERENCES troupe.mcp_servers(project_id, id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.trigger_attempts add constraint trigger_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES troupe.trigger_deliveries(id) ON DELETE CASCADE;
+alter table troupe.trigger_deliveries add constraint trigger_deliveries_trigger_id_fkey FOREIGN KEY (trigger_id) REFERENCES troupe.triggers(id) ON DELETE CASCADE;
+alter table troupe.trigger_versions add constraint trigger_versions_trigger_id_fkey FOREIGN KEY (trigger_id) REFERENCES troupe.triggers(id) ON DELETE CASCADE;
+alter table troupe.triggers add constraint triggers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb
@@ -1260,6 +1358,29 @@ begin
   return message_base;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.arm_captures()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  c record; wanted boolean;
+begin
+  for c in select x.trigger_name, x.table_name, x.collections, g.tgenabled <> 'D' as is_on
+      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass order by x.table_name, x.trigger_name loop
+    wanted := exists (select from troupe.triggers t where t.enabled and t.collections && c.collections);
+    if wanted and not c.is_on then
+      execute format('alter table troupe.%I enable trigger %I', c.table_name, c.trigger_name);
+    elsif c.is_on and not wanted then
+      begin
+        perform set_config('lock_timeout', '50ms', true);
+        execute format('alter table troupe.%I disable trigger %I', c.table_name, c.trigger_name);
+      exception when lock_not_available or deadlock_detected then
+        null;
+      end;
+    end if;
+  end loop;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.arm_plan(p_plan uuid, p_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -1457,6 +1578,161 @@ begin
   return jsonb_build_object('ok', true, 'status', 'canceled', 'worker', r.worker_id, 'thread', r.thread_id);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.capture(p_collection text, p_project uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  what text := case when p_before is null then 'create' when p_after is null then 'delete' else 'update' end; wanted jsonb;
+begin
+  if p_before is not distinct from p_after then
+    return;
+  end if;
+  select jsonb_agg(jsonb_build_object('id', t.id, 'version', t.version)) into wanted from troupe.triggers t
+    where t.project_id = p_project and t.enabled and p_collection = any (t.collections) and what = any (t.events) and p_path ~ t.pattern;
+  if wanted is not null then
+    insert into troupe.changes (project_id, collection, path, document_id, user_id, event, before, after, depth, rules)
+      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, what, p_before, p_after, p_depth, wanted);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_memberships()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.memberships; project uuid;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  select t.project_id into project from troupe.threads t where t.id = r.space_id;
+  if troupe.is_captured(project, 'memberships') then
+    perform troupe.capture('memberships', project, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
+      case when tg_op <> 'INSERT' then troupe.membership_document(old) end, case when tg_op <> 'DELETE' then troupe.membership_document(new) end,
+      coalesce((select troupe.trigger_depth(x.id) from troupe.runs x where x.entity_id = r.entity_id and x.door = 'space' order by x.id desc limit 1), 0));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_messages()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.messages; place troupe.place; before jsonb; after jsonb;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  place := troupe.place_of_thread(r.thread_id);
+  if place.collection is null or not troupe.is_captured(place.project_id, place.collection) then
+    return null;
+  end if;
+  if place.collection = 'messages' then
+    before := case when tg_op <> 'INSERT' then troupe.message_document(old, place) end;
+    after := case when tg_op <> 'DELETE' then troupe.message_document(new, place) end;
+  else
+    before := case when tg_op <> 'INSERT' then troupe.sub_agent_message_document(old, place) end;
+    after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;
+  end if;
+  perform troupe.capture(place.collection, place.project_id, troupe.message_path(r), r.id::text,
+    case when place.collection = 'messages' then coalesce(place.user_id, troupe.user_of_message(r)) else place.user_id end, before, after,
+    coalesce(troupe.noted_depth(r.metadata), troupe.trigger_depth(r.run_id)));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_runs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; place troupe.place;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'runs') then
+    place := troupe.place_of_thread(r.thread_id);
+    perform troupe.capture('runs', r.project_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.run_document(new) end, troupe.trigger_depth(r.id));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_sessions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.sessions;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'sessions') then
+    perform troupe.capture('sessions', r.project_id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.session_document(new) end, 0);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_spaces()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.spaces;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'spaces') then
+    perform troupe.capture('spaces', r.project_id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.space_document(new) end, 0);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_sub_agents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.sub_agents;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'sub_agents') then
+    perform troupe.capture('sub_agents', r.project_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.sub_agent_document(new) end,
+      troupe.trigger_depth((select t.parent_run_id from troupe.tasks t where t.id = r.task_id)));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.tasks;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'tasks') then
+    perform troupe.capture('tasks', r.project_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.task_document(new) end, troupe.trigger_depth(r.parent_run_id));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_tool_calls()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.tool_calls; place troupe.place;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  select (troupe.place_of_thread(x.thread_id)).* into place from troupe.runs x where x.id = r.run_id and x.task_id is not null;
+  if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
+    return null;
+  end if;
+  perform troupe.capture('sub_agent_tool_calls', place.project_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
+    case when tg_op <> 'INSERT' then troupe.tool_call_document(old, place) end, case when tg_op <> 'DELETE' then troupe.tool_call_document(new, place) end,
+    troupe.trigger_depth(r.run_id));
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.change_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_paths text[], p_contents bytea[], p_types text[], p_most_files integer, p_most_bytes bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1637,6 +1913,34 @@ begin
       'calls', case when got.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
         from troupe.tool_calls c where c.run_id = got.id) end);
   end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.claim_deliveries(p_limit integer, p_own boolean, p_others boolean, p_busy uuid[])
+ RETURNS SETOF troupe.trigger_deliveries
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with due as materialized (
+    select d.id from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id and t.enabled
+    where (d.status = 'pending' and d.next_attempt_at <= now() or d.status = 'sending' and d.lease_until <= now())
+      and (d.own and p_own or not d.own and p_others) and d.trigger_id <> all (p_busy)
+      and not exists (select from troupe.trigger_deliveries x where x.trigger_id = d.trigger_id and x.path = d.path and x.change_id < d.change_id
+        and x.status in ('pending', 'sending'))
+      and not exists (select from troupe.changes c where c.path = d.path and c.id < d.change_id)
+    order by coalesce(d.next_attempt_at, d.lease_until) limit p_limit
+    for update of d skip locked),
+  taken as (
+    update troupe.trigger_deliveries d set status = 'sending', attempts = d.attempts + 1, next_attempt_at = null,
+      lease_until = now() + make_interval(secs => (v.definition->>'timeoutMs')::float8 / 1000 + 15)
+    from due, troupe.trigger_versions v
+    where d.id = due.id and v.trigger_id = d.trigger_id and v.version = d.action_version
+      -- Another process may have taken it while this one waited.
+      and (d.status = 'pending' or d.lease_until <= now())
+    returning d.*),
+  noted as (
+    insert into troupe.trigger_attempts (delivery_id, attempt) select t.id, t.attempts from taken t)
+  select * from taken;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text, p_by text)
@@ -1853,6 +2157,46 @@ begin
   delete from troupe.spaces s where s.id = p_space;
   delete from troupe.threads t where t.id = p_space;
   return jsonb_build_object('ok', true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.end_attempt(p_delivery uuid, p_attempt integer, p_outcome jsonb, p_most integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  d troupe.trigger_deliveries; t troupe.triggers; v_status text := p_outcome->>'status'; reason text;
+begin
+  -- Rules before deliveries, as whoever deletes a rule locks them.
+  select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y where y.id = p_delivery) for no key update;
+  select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
+  if d.id is null or d.attempts <> p_attempt or d.status <> 'sending' then
+    return '{"ok": false}';
+  end if;
+  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request', response = p_outcome->'response',
+    error = p_outcome->'error' where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  update troupe.trigger_deliveries x set status = v_status, lease_until = null,
+    -- What is only put off was no attempt.
+    attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
+    next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs => (p_outcome->>'delayMs')::float8 / 1000) end,
+    ended_at = case when v_status <> 'pending' then now() end,
+    error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end, result = coalesce(p_outcome->'result', x.result)
+    where x.id = p_delivery;
+  if (p_outcome->>'putOff')::boolean then
+    delete from troupe.trigger_attempts a where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  elsif v_status = 'delivered' and t.dead_in_row > 0 then
+    update troupe.triggers x set dead_in_row = 0 where x.id = t.id;
+  elsif v_status = 'dead' then
+    reason := case when (p_outcome->>'gone')::boolean then 'The receiver answered 410: it is gone for good.'
+      when t.dead_in_row + 1 >= p_most then format('%s deliveries in a row were given up; the last: %s', t.dead_in_row + 1, p_outcome->'error'->>'message') end;
+    update troupe.triggers x set dead_in_row = x.dead_in_row + 1 where x.id = t.id;
+    if reason is not null and t.enabled then
+      update troupe.triggers x set enabled = false, disabled_reason = reason, updated_at = now() where x.id = t.id;
+      insert into troupe.audit_log (project_id, actor_kind, action, target, data)
+        values (t.project_id, 'system', 'trigger.disabled', t.id::text, jsonb_build_object('name', t.name, 'reason', reason));
+      return jsonb_build_object('ok', true, 'disabled', reason);
+    end if;
+  end if;
+  return '{"ok": true}';
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -2226,6 +2570,14 @@ CREATE OR REPLACE FUNCTION troupe.id_from(p_key text)
  IMMUTABLE STRICT
 AS $function$
   select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.is_captured(p_project uuid, p_collection text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections))
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
@@ -2609,6 +2961,14 @@ CREATE OR REPLACE FUNCTION troupe.note_shown(p_run uuid, p_space uuid, p_from bi
 AS $function$
   insert into troupe.run_shown as x (run_id, space_id, seqs) values (p_run, p_space, int8multirange(int8range(p_from, p_to, '[]')))
     on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.noted_depth(p_metadata jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_metadata->>'troupe:depth' ~ '^[0-9]{1,4}$' then (p_metadata->>'troupe:depth')::int end
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.open_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid)
@@ -4275,6 +4635,32 @@ AS $function$
   from (select troupe.place_of_thread(r.thread_id) as p from troupe.runs r where r.id = c.run_id and r.task_id is not null offset 0) x
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.trigger_depth(p_run uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  r troupe.runs; m troupe.messages; above uuid := p_run; depth int;
+begin
+  for i in 1..50 loop
+    select * into r from troupe.runs x where x.id = above;
+    if not found then
+      return 0;
+    end if;
+    m := null;
+    if r.trigger_message_id is not null then
+      select * into m from troupe.messages x where x.id = r.trigger_message_id;
+    end if;
+    depth := coalesce(troupe.noted_depth(r.metadata), troupe.noted_depth(m.metadata));
+    if depth is not null then
+      return depth;
+    end if;
+    above := coalesce(m.run_id, r.parent_run_id, nullif(r.root_run_id, r.id));
+  end loop;
+  return 0;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -4335,6 +4721,7 @@ CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE INDEX changes_path ON troupe.changes USING btree (path, id);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
 CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
@@ -4413,6 +4800,16 @@ CREATE INDEX tool_calls_xid ON troupe.tool_calls USING brin (xid) WITH (pages_pe
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_document ON troupe.trigger_deliveries USING btree (project_id, document_id, id DESC);
+CREATE INDEX trigger_deliveries_due ON troupe.trigger_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX trigger_deliveries_ended ON troupe.trigger_deliveries USING btree (ended_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
+CREATE INDEX trigger_deliveries_leased ON troupe.trigger_deliveries USING btree (lease_until) WHERE (status = 'sending'::text);
+CREATE INDEX trigger_deliveries_made ON troupe.trigger_deliveries USING btree (trigger_id, ended_at) WHERE (status = 'delivered'::text);
+CREATE INDEX trigger_deliveries_newest ON troupe.trigger_deliveries USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_of ON troupe.trigger_deliveries USING btree (trigger_id, id DESC);
+CREATE INDEX trigger_deliveries_order ON troupe.trigger_deliveries USING btree (trigger_id, path, change_id) WHERE (status = ANY (ARRAY['pending'::text, 'sending'::text]));
+CREATE INDEX trigger_deliveries_path ON troupe.trigger_deliveries USING btree (project_id, path, id DESC);
+CREATE UNIQUE INDEX triggers_name ON troupe.triggers USING btree (project_id, lower(name));
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
 
@@ -4430,9 +4827,13 @@ CREATE TRIGGER entities_stamp AFTER UPDATE OF display_name, external_id ON troup
 
 CREATE TRIGGER memberships_bury AFTER DELETE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
+CREATE TRIGGER memberships_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.capture_memberships();
+
 CREATE TRIGGER memberships_stamp BEFORE UPDATE ON troupe.memberships FOR EACH ROW WHEN (((((old.role IS DISTINCT FROM new.role) OR (old.ordering IS DISTINCT FROM new.ordering)) OR (old.last_seen_message_id IS DISTINCT FROM new.last_seen_message_id)) OR (old.last_processed_message_id IS DISTINCT FROM new.last_processed_message_id))) EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER messages_bury AFTER DELETE ON troupe.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_messages();
+
+CREATE CONSTRAINT TRIGGER messages_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.messages DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION troupe.capture_messages();
 
 CREATE TRIGGER messages_stamp BEFORE UPDATE ON troupe.messages FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
@@ -4441,6 +4842,8 @@ CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EA
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
 
 CREATE TRIGGER runs_bury AFTER DELETE ON troupe.runs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_runs();
+
+CREATE TRIGGER runs_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.capture_runs();
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
@@ -4460,21 +4863,31 @@ CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH RO
 
 CREATE TRIGGER sessions_bury AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
+CREATE TRIGGER sessions_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.capture_sessions();
+
 CREATE TRIGGER sessions_stamp BEFORE UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER spaces_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.capture_spaces();
 
 CREATE TRIGGER spaces_stamp BEFORE UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER sub_agents_bury AFTER DELETE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
+CREATE TRIGGER sub_agents_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.capture_sub_agents();
+
 CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
 
 CREATE TRIGGER tasks_bury AFTER DELETE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
+CREATE TRIGGER tasks_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.capture_tasks();
+
 CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
 
 CREATE TRIGGER tool_calls_bury AFTER DELETE ON troupe.tool_calls REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_tool_calls();
+
+CREATE TRIGGER tool_calls_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.tool_calls FOR EACH ROW EXECUTE FUNCTION troupe.capture_tool_calls();
 
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 
