@@ -56,6 +56,7 @@ export class Troupe {
   readonly spaces: Group<typeof endpoints.spaces>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
+  readonly triggers: Group<typeof endpoints.triggers>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -82,6 +83,7 @@ export class Troupe {
     this.spaces = groupOf(transport, endpoints.spaces);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
+    this.triggers = groupOf(transport, endpoints.triggers);
   }
 
   session(agentId: string, sessionId: string): Session {

@@ -26,6 +26,7 @@ import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
 import { spaceRoutes } from './spaces.ts';
 import { toolRoutes } from './tools.ts';
+import { triggerRoutes } from './triggers.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
@@ -56,4 +57,5 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   spaceMessageRoutes,
   spaceRoutes,
   toolRoutes,
+  triggerRoutes,
 ];
