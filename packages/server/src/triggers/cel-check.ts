@@ -1,4 +1,4 @@
-import { celEnv, type parse } from '@bufbuild/cel';
+import { celEnv, celList, celMap, isCelError, type parse } from '@bufbuild/cel';
 import type { Type as FieldType } from './collections.ts';
 
 // What is wrong with a condition before it is ever evaluated: names that there are not, values of kinds that do not go together, an
@@ -64,8 +64,8 @@ const SAMPLES: Partial<Record<Plain, unknown>> = {
   int: 1n,
   double: 1.5,
   string: '1',
-  list: [],
-  map: {},
+  list: celList([]),
+  map: celMap(new Map()),
 };
 /** Loops within loops cost what a document is long, to the power of how deep they are. */
 const MOST_LOOPS = 2;
@@ -194,7 +194,7 @@ class Checker {
     if (samples.includes(undefined)) return RESULTS[name] ?? 'dyn';
     const [target, rest] = on === undefined ? [undefined, samples] : [samples[0], samples.slice(1)];
     const came = group.call(1, target as never, rest as never);
-    if (came instanceof Error && /no matching overload/.test(came.message))
+    if (came === undefined || (isCelError(came) && /no matching overload/.test(came.message)))
       return this.problem(expression, `${nameOf(name)} does not take ${given.map(told).join(' and ')}`);
     return RESULTS[name] ?? kindOfValue(came);
   }
