@@ -17,7 +17,7 @@ export interface EngineOptions extends WebhookParts {
   probe?: (moment: Moment) => Promise<void>;
 }
 
-export type Moment = 'judging' | 'claimed' | 'sent';
+export type Moment = 'judging' | 'judged' | 'claimed' | 'sent';
 
 const POLL_MS = 500;
 /** Under way at once, in this process; of one rule, so that a slow receiver does not keep the others waiting. */
@@ -74,7 +74,7 @@ export class Engine {
         const { changes, due } = await store.triggerWork(db);
         if (changes && acts) {
           if (probe) await probe('judging');
-          if (await judge(db, this.#rules)) this.#again = true;
+          if (await judge(db, this.#rules, async () => probe?.('judged'))) this.#again = true;
         }
         if ((changes && acts) || due) await this.#claim();
       }
@@ -122,9 +122,6 @@ export class Engine {
       const rule = (await this.#rules.get([one])).get(keyOf(one));
       // Deleted, and its deliveries with it.
       if (!rule) return;
-      const wait = await this.#wait(delivery, rule.definition.ratePerMinute);
-      if (wait > 0)
-        return await this.#end(delivery, { status: 'pending', putOff: true, delayMs: wait, durationMs: 0 });
       const tried = await this.#try(delivery, rule.name, rule.definition);
       if (probe) await probe('sent');
       const durationMs = performance.now() - began;
@@ -135,10 +132,6 @@ export class Engine {
       // The lease runs out, and then it is tried again.
       logger.error({ ...about, error: messageOf(error) }, 'a delivery was not attempted');
     }
-  }
-
-  async #wait({ trigger_id }: store.ClaimedDelivery, rate: number | null): Promise<number> {
-    return rate === null ? 0 : Math.ceil(await store.waitForRate(this.#options.db, trigger_id, rate));
   }
 
   #try(

@@ -64,7 +64,11 @@ export function isOwn(action: TriggerAction): boolean {
 }
 
 /** Judges what was changed by the rules of the time. True where there may be more. */
-export async function judge(db: store.Database, rules: Rules): Promise<boolean> {
+export async function judge(
+  db: store.Database,
+  rules: Rules,
+  judged: () => Promise<void> = async () => {},
+): Promise<boolean> {
   const changes = await store.openChanges(db, MOST_CHANGES);
   if (changes.length === 0) return false;
   const known = await rules.get(changes.flatMap((change) => change.rules));
@@ -100,6 +104,7 @@ export async function judge(db: store.Database, rules: Rules): Promise<boolean> 
   }
   // The last error of each rule: one row is written once.
   const last = [...new Map(errors.map((error) => [error.trigger, error])).values()];
+  await judged();
   await store.judgeChanges(db, { changes: changes.map(({ id }) => id), deliveries, errors: last });
   return changes.length === MOST_CHANGES;
 }

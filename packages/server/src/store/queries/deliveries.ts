@@ -136,7 +136,7 @@ export interface AttemptOutcome {
   durationMs: number;
   /** Until the next one. */
   delayMs?: number;
-  /** It was no attempt: there are too many at the moment. */
+  /** It was no attempt: another process is to make it. */
   putOff?: true;
   /** The receiver is gone for good. */
   gone?: true;
@@ -162,20 +162,6 @@ export async function endAttempt(
     db.pool,
   );
   return row!.answer;
-}
-
-/** For how long the next one has to wait so that no more than `rate` are made within a minute; 0: not at all. */
-export async function waitForRate(db: Database, trigger: string, rate: number): Promise<number> {
-  const [row] = await db.run<{ wait: number | null }>(
-    {
-      name: 'wait_for_rate',
-      text: `select extract(epoch from x.ended_at + interval '1 minute' - now())::float8 * 1000 as wait from troupe.trigger_deliveries x
-        where x.trigger_id = $1 and x.status = 'delivered' and x.ended_at > now() - interval '1 minute' order by x.ended_at desc offset $2 limit 1`,
-      values: [trigger, rate - 1],
-    },
-    db.pool,
-  );
-  return Math.max(0, row?.wait ?? 0);
 }
 
 /** Whether there is anything to judge, or to deliver now. */
