@@ -179,7 +179,7 @@ test('what was given up is delivered again, one or many, as the rule is now and 
   for (let at = 0; at < 3; at++) await office.scene.session(ada, 'again');
   const dead = await until('three', async () => {
     const found = await office.deliveries('again', '&status=dead');
-    return found.length === 3 && found;
+    return found.length === 3 ? found : null;
   });
   const { log } = await office.done<{ log: unknown[] }>('GET', `/v1/deliveries/${dead[0]!.id}`);
   expect(log).toHaveLength(1);
@@ -210,7 +210,7 @@ test('twenty given up in a row turn a rule off, with a notice; what waits is hel
   for (let at = 0; at < 20; at++) await office.scene.session(ada, 'off');
   const off = await until('off', async () => {
     const trigger = await office.done<Trigger>('GET', '/v1/triggers/off');
-    return !trigger.enabled && trigger;
+    return trigger.enabled ? null : trigger;
   });
   expect(off.disabledReason).toBe(
     '20 deliveries in a row were given up; the last: The receiver answered 400.',
