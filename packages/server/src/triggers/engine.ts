@@ -19,7 +19,7 @@ export interface EngineOptions extends WebhookParts {
 
 export type Moment = 'judging' | 'judged' | 'claimed' | 'sent';
 
-const POLL_MS = 500;
+const POLL_MS = 250;
 /** Under way at once, in this process; of one rule, so that a slow receiver does not keep the others waiting. */
 const MOST_AT_ONCE = 32;
 const MOST_OF_ONE = 8;

@@ -242,6 +242,7 @@ declare
   r troupe.runs; m troupe.messages; above uuid := p_run; depth int;
 begin
   for i in 1..50 loop
+    exit when above is null;
     select * into r from troupe.runs x where x.id = above;
     if not found then
       return 0;
@@ -341,7 +342,7 @@ end $$;
 -- At the end of the transaction: the rows of an answer are written one after the other, and are one document within a sub-agent.
 create function troupe.capture_messages() returns trigger language plpgsql as $$
 declare
-  r troupe.messages; place troupe.place; before jsonb; after jsonb;
+  r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   place := troupe.place_of_thread(r.thread_id);
@@ -351,12 +352,13 @@ begin
   if place.collection = 'messages' then
     before := case when tg_op <> 'INSERT' then troupe.message_document(old, place) end;
     after := case when tg_op <> 'DELETE' then troupe.message_document(new, place) end;
+    whose := coalesce(place.user_id, (coalesce(after, before)->>'userId')::uuid); at := 'messages';
   else
     before := case when tg_op <> 'INSERT' then troupe.sub_agent_message_document(old, place) end;
     after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;
+    whose := place.user_id; at := 'sub-agents/' || place.sub_agent_id || '/messages';
   end if;
-  perform troupe.capture(place.collection, place.project_id, troupe.message_path(r), r.id::text,
-    case when place.collection = 'messages' then coalesce(place.user_id, troupe.user_of_message(r)) else place.user_id end, before, after,
+  perform troupe.capture(place.collection, place.project_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
     coalesce(troupe.noted_depth(r.metadata), troupe.trigger_depth(r.run_id)));
   return null;
 end $$;
