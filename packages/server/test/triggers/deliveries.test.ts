@@ -1,5 +1,5 @@
 import type { Trigger } from '@troupe/protocol';
-import { newId } from '@troupe/server';
+import { Engine, newId, openOutgoing, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -171,6 +171,38 @@ test('changes of one document are told in order, whatever fails; those of others
   expect(await office.deliveries('ordered', `&document=${one}`)).toHaveLength(4);
   expect(await office.deliveries('ordered', `&document=sessions/${two}`)).toHaveLength(4);
   await office.done('DELETE', '/v1/triggers/ordered');
+});
+
+test('however many processes judge and deliver, each change is told once and in order', async () => {
+  const { db, kernel } = office.scene.server;
+  const outgoing = openOutgoing(() => db);
+  const parts = {
+    db,
+    outgoing,
+    secrets: { reveal: async () => null },
+    ownKeys: () => [],
+    origin: () => null,
+  };
+  const engines = [1, 2, 3].map(
+    () => new Engine({ ...parts, acts: { db, kernel }, logger: silentLogger, pollMs: 5 }),
+  );
+  for (const engine of engines) engine.start();
+  await office.rule('many', { condition: null, events: ['create', 'update'] });
+  const sessions = await Promise.all(Array.from({ length: 8 }, () => office.scene.session(ada, '0')));
+  for (let at = 1; at < 8; at++)
+    await Promise.all(sessions.map((session) => office.retitle(ada, session, String(at))));
+  await until(
+    'all',
+    async () => (await office.deliveries('many', '&status=delivered&limit=200')).length === 64,
+  );
+  const told = office.heard('/many').map(({ body }) => JSON.parse(body));
+  expect(told).toHaveLength(64);
+  for (const session of sessions) {
+    const titles = told.filter(({ documentId }) => documentId === session).map(({ after }) => after.title);
+    expect(titles).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  }
+  await Promise.all(engines.map((engine) => engine.close()));
+  await office.done('DELETE', '/v1/triggers/many');
 });
 
 test('what was given up is delivered again, one or many, as the rule is now and under the same id', async () => {
