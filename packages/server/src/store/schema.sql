@@ -9,6 +9,7 @@ create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'wai
 create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
 create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
 create type troupe.waits_for as enum ('client', 'approval', 'person', 'task', 'reply', 'answer');
+create type troupe.place as (collection text, project_id uuid, user_id uuid, chat_id uuid, sub_agent_id uuid);
 
 create sequence troupe.revs as bigint;
 
@@ -4911,3 +4912,19 @@ CREATE TRIGGER tool_calls_stamp BEFORE UPDATE OF status, args ON troupe.tool_cal
 CREATE TRIGGER tool_calls_unsaid AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status <> old.status) AND ((new.status = ANY (ARRAY['failed'::troupe.call_status, 'canceled'::troupe.call_status, 'expired'::troupe.call_status, 'in_doubt'::troupe.call_status])) OR (new.output @> '{"success": false}'::jsonb)))) EXECUTE FUNCTION troupe.tell_unsaid();
 
 CREATE TRIGGER tool_calls_unsaid_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status = 'failed'::troupe.call_status))) EXECUTE FUNCTION troupe.tell_unsaid();
+
+alter table troupe.memberships disable trigger memberships_capture;
+
+alter table troupe.messages disable trigger messages_capture;
+
+alter table troupe.runs disable trigger runs_capture;
+
+alter table troupe.sessions disable trigger sessions_capture;
+
+alter table troupe.spaces disable trigger spaces_capture;
+
+alter table troupe.sub_agents disable trigger sub_agents_capture;
+
+alter table troupe.tasks disable trigger tasks_capture;
+
+alter table troupe.tool_calls disable trigger tool_calls_capture;
