@@ -1725,7 +1725,7 @@ declare
   r troupe.tool_calls; place troupe.place;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
-  select (troupe.place_of_thread(x.thread_id)).* into place from troupe.runs x where x.id = r.run_id and x.task_id is not null;
+  select p.* into place from troupe.runs x cross join lateral troupe.place_of_thread(x.thread_id) p where x.id = r.run_id and x.task_id is not null;
   if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
     return null;
   end if;
