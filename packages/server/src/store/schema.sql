@@ -1629,7 +1629,7 @@ begin
   if place.collection = 'messages' then
     before := case when tg_op <> 'INSERT' then troupe.message_document(old, place) end;
     after := case when tg_op <> 'DELETE' then troupe.message_document(new, place) end;
-    whose := coalesce(place.user_id, (coalesce(after, before)->>'userId')::uuid); at := 'messages';
+    whose := coalesce(place.user_id, nullif(coalesce(after, before)->>'userId', '')::uuid); at := 'messages';
   else
     before := case when tg_op <> 'INSERT' then troupe.sub_agent_message_document(old, place) end;
     after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;

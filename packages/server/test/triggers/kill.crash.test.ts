@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Engine, openOutgoing, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
@@ -11,14 +10,13 @@ const MOMENTS = ['judging', 'judged', 'claimed', 'sent'] as const;
 const HEARD = { judging: 1, judged: 1, claimed: 1, sent: 2 };
 
 test('killed anywhere between a change and the note that it was delivered: another process delivers it, under the same id', async () => {
-  const key = randomBytes(32);
-  const office = await Office.open({ triggers: false, encryptionKey: key });
+  const office = await Office.open({ triggers: false });
   const children: ChildProcess[] = [];
   try {
     const ada = await office.scene.person('ada');
     for (const moment of MOMENTS) await office.rule(moment);
     for (const moment of MOMENTS) {
-      const args = [office.scene.server.databaseUrl, key.toString('base64'), moment];
+      const args = [office.scene.server.databaseUrl, moment];
       const child = fork(join(import.meta.dirname, 'engine-process.ts'), args, { execArgv: [] });
       children.push(child);
       const died = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));

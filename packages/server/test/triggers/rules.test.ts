@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Delivery, Problem, Trigger, TriggerTest } from '@troupe/protocol';
 import { Engine, newId, silentLogger } from '@troupe/server';
-import { until } from '@troupe/testing';
+import { openServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Person } from '../sync/scene.ts';
 import { Office } from './office.ts';
@@ -508,4 +509,21 @@ test('the six rules of the source load as they stand, and the server answers wha
     expect([response.status, ((await response.json()) as Problem).code]).toEqual([401, 'unauthenticated']);
   }
   expect((await fetch(url)).status).toBe(405);
+});
+
+test('who works does not know the address of who serves: that one delivers to itself, and nothing else', async () => {
+  const encryptionKey = randomBytes(32);
+  const serving = await Office.open({ works: false, encryptionKey });
+  const { databaseUrl } = serving.scene.server;
+  const shared = { postgresUrl: databaseUrl, databaseUrl, encryptionKey };
+  await serving.rule('own', { condition: null, action: { type: 'webhook', url: '/webhook/orchestrator' } });
+  await serving.rule('other', { condition: null });
+  await serving.scene.session(await serving.scene.person('ada'), 'x');
+  // Nobody who only serves judges what was changed.
+  expect(await serving.count('changes')).toBe(1);
+  const working = await openServer({ ...shared, triggers: { origin: () => null } });
+  expect(await serving.ended('own', 'delivered')).toMatchObject({ attempts: 1, result: { status: 200 } });
+  expect(await serving.ended('other', 'delivered')).toMatchObject({ attempts: 1 });
+  await working.close();
+  await serving.close();
 });
