@@ -253,6 +253,12 @@ test('twenty given up in a row turn a rule off, with a notice; what waits is hel
     target: off.id,
     data: { name: 'off', reason: off.disabledReason },
   });
+  // An edit alone does not turn it on again.
+  expect(await office.done('PATCH', '/v1/triggers/off', { timeoutMs: 5_000 })).toMatchObject({
+    version: 2,
+    enabled: false,
+    disabledReason: off.disabledReason,
+  });
   // Not even captured now; what is delivered again by hand is held.
   await office.scene.session(ada, 'off');
   expect(await office.done('POST', '/v1/deliveries/redeliver', { trigger: 'off', limit: 2 })).toEqual({
@@ -267,7 +273,7 @@ test('twenty given up in a row turn a rule off, with a notice; what waits is hel
     enabled: true,
     disabledReason: null,
     deadInRow: 0,
-    version: 1,
+    version: 2,
   });
   await until('held ones', async () => (await office.deliveries('off', '&status=delivered')).length === 2);
   expect(await office.deliveries('off')).toHaveLength(20);

@@ -109,7 +109,7 @@ export async function updateTrigger(
   const text = toJsonText(definition);
   try {
     await sql`with changed as (update troupe.triggers set name = ${name}, definition = ${text}::jsonb, collections = ${collections}::text[], pattern = ${pattern},
-        events = ${definition.events}::text[], enabled = ${enabled}, disabled_reason = null, condition_error = null, dead_in_row = 0,
+        events = ${definition.events}::text[], enabled = ${enabled}, disabled_reason = case when ${enabled} then null else disabled_reason end, condition_error = null, dead_in_row = 0,
         version = version + 1, updated_at = now() where id = ${id} returning id, version, definition)
       insert into troupe.trigger_versions (trigger_id, version, definition) select id, version, definition from changed`.execute(
       transaction,
