@@ -19,10 +19,10 @@ const together = [
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
-  'packages/server/test/{spaces,networks,tasks}/!(*.crash).test.ts',
+  'packages/server/test/{spaces,networks,tasks,triggers}/!(*.crash).test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
-  'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools}.test.ts',
+  'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools,triggers}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];
 /** What does not depend on Postgres need not be run on a second one: what is refused before a statement, the memory of a process. */

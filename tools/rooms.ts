@@ -113,6 +113,7 @@ export const reserved: Record<string, string[]> = {
   'ipaddr.js': ['outgoing'],
   croner: ['agents'],
   '@opentelemetry/*': ['telemetry'],
+  '@bufbuild/cel': ['triggers'],
 };
 
 export interface Violation {

@@ -34,6 +34,7 @@ test('the dump loads into an empty database and gives the same dump there: nothi
 const EVERYTHING = `
   create schema troupe;
   create type troupe.mood as enum ('good', 'bad');
+  create type troupe.pair as (one text, two uuid);
   create sequence troupe.rev as bigint;
   create table troupe.parents (id uuid primary key);
   create table troupe.things (
@@ -52,6 +53,8 @@ const EVERYTHING = `
   create view troupe.good_things as select id, kind from troupe.things where mood = 'good';
   create function troupe.touch() returns trigger language plpgsql as $$ begin return new; end $$;
   create trigger touch before update on troupe.things for each row execute function troupe.touch();
+  create trigger idle after insert on troupe.things for each row execute function troupe.touch();
+  alter table troupe.things disable trigger idle;
   comment on table troupe.things is 'it''s a table';
   comment on column troupe.things.kind is 'one or two';`;
 
@@ -66,7 +69,15 @@ test('every kind of object is dumped, and loads', async () => {
   });
   expect(loaded).toBe(made);
   const words = ['fillfactor=50', 'on delete cascade', 'identity', 'stored', 'things_kind', 'good_things'];
-  for (const word of [...words, 'create trigger touch', `it''s a table`, 'one or two', 'troupe.rev']) {
+  for (const word of [
+    ...words,
+    'create trigger touch',
+    'disable trigger idle',
+    'troupe.pair as',
+    `it''s a table`,
+    'one or two',
+    'troupe.rev',
+  ]) {
     expect(made.toLowerCase()).toContain(word);
   }
 });

@@ -58,6 +58,12 @@ const QUERIES: [Statement['kind'], string][] = [
       from pg_type t join pg_enum e on e.enumtypid = t.oid where ${IN_SCHEMA('t.typnamespace')} group by t.oid, t.typname ${BY_NAME('t.typname')}`,
   ],
   [
+    'type',
+    `select format('create type %s as (%s)', c.oid::regclass, string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' order by a.attnum)) as text
+      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where ${IN_SCHEMA('c.relnamespace')} and c.relkind = 'c' group by c.oid, c.relname ${BY_NAME('c.relname')}`,
+  ],
+  [
     'sequence',
     `select format('create sequence %s as %s', c.oid::regclass, s.seqtypid::regtype) as text
       from pg_class c join pg_sequence s on s.seqrelid = c.oid where ${IN_SCHEMA('c.relnamespace')}
@@ -108,6 +114,12 @@ const QUERIES: [Statement['kind'], string][] = [
     'trigger',
     `select pg_get_triggerdef(t.oid) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
       where ${IN_SCHEMA('c.relnamespace')} and not t.tgisinternal order by c.relname collate "C", t.tgname collate "C"`,
+  ],
+  // Those that are off until they are needed.
+  [
+    'trigger',
+    `select format('alter table %s disable trigger %I', c.oid::regclass, t.tgname) as text from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where ${IN_SCHEMA('c.relnamespace')} and not t.tgisinternal and t.tgenabled = 'D' order by c.relname collate "C", t.tgname collate "C"`,
   ],
   [
     'comment',

@@ -20,6 +20,8 @@ export const scope = z.enum([
   'networks:run',
   'models:read',
   'models:write',
+  'triggers:read',
+  'triggers:write',
   'admin',
 ]);
 export type Scope = z.infer<typeof scope>;

@@ -20,6 +20,7 @@ import { spaceEndpoints } from './spaces.ts';
 import { subAgentEndpoints, taskEndpoints } from './tasks.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
+import { triggerEndpoints } from './triggers.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
@@ -46,6 +47,7 @@ export const endpoints = {
   tasks: taskEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
+  triggers: triggerEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

@@ -35,3 +35,4 @@ export * from './todos.ts';
 export * from './tool-calls.ts';
 export { defaultEffect } from './tool-source.ts';
 export * from './tools.ts';
+export * from './triggers.ts';

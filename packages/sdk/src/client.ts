@@ -58,6 +58,7 @@ export class Troupe {
   readonly tasks: Group<typeof endpoints.tasks>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
+  readonly triggers: Group<typeof endpoints.triggers>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -86,6 +87,7 @@ export class Troupe {
     this.tasks = groupOf(transport, endpoints.tasks);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
+    this.triggers = groupOf(transport, endpoints.triggers);
   }
 
   session(agentId: string, sessionId: string): Session {

@@ -17,6 +17,7 @@ export * from './outgoing/index.ts';
 export {
   batchTasks,
   compose,
+  engineParts,
   isCommand,
   loadCodeTools,
   openOutgoing,
@@ -29,3 +30,4 @@ export {
 export * from './store/index.ts';
 export * from './stream/index.ts';
 export * from './tools/index.ts';
+export { Engine, type EngineOptions } from './triggers/index.ts';

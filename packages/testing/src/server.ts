@@ -17,6 +17,9 @@ import {
   Database,
   type Door,
   Encryption,
+  Engine,
+  type EngineOptions,
+  engineParts,
   Jobs,
   Kernel,
   type Logger,
@@ -70,6 +73,8 @@ export interface ServerOptions {
   databaseUrl?: string;
   probe?: Probe;
   telemetry?: (db: Database) => Telemetry;
+  /** Changes are judged and deliveries made, with what is given instead of what a process has. */
+  triggers?: boolean | Partial<EngineOptions>;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -94,6 +99,7 @@ export async function openServer({
   databaseUrl,
   probe,
   telemetry,
+  triggers = false,
 }: ServerOptions) {
   const database = databaseUrl
     ? { url: databaseUrl, drop: async () => {} }
@@ -159,7 +165,13 @@ export async function openServer({
   });
   const server = await listen(app, { host: '127.0.0.1', port: 0 });
   own.push(server.url);
+  const parts = engineParts(db, encryption, { outgoing, origins: () => own, kernel: works ? kernel : null });
+  const engine = triggers
+    ? new Engine({ ...parts, logger, pollMs: 50, ...(triggers === true ? {} : triggers) })
+    : null;
+  engine?.start();
   const close = async () => {
+    await engine?.close(500);
     await stream.close();
     await server.close(500);
     await jobs?.close(1_000);

@@ -66,6 +66,8 @@ const OPTIONS = {
   iterations: { type: 'string' },
   concurrency: { type: 'string' },
   failed: { type: 'boolean' },
+  prune: { type: 'boolean' },
+  document: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;

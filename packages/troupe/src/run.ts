@@ -21,6 +21,7 @@ import { sessions } from './commands/sessions.ts';
 import { spaces } from './commands/spaces.ts';
 import { tasks } from './commands/tasks.ts';
 import { tools } from './commands/tools.ts';
+import { triggers } from './commands/triggers.ts';
 import { tell } from './failure.ts';
 import { json } from './output.ts';
 import { parse, wantsJson } from './parse.ts';
@@ -47,6 +48,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   secrets,
   tools,
   mcp,
+  triggers,
 };
 
 /** Does what the words ask for, and answers with the exit code. */

@@ -99,6 +99,12 @@ export const USAGE = `Usage: troupe <command>
          add <name> [--env <NAME>=<value>]… [--allow <a,b>] -- <program> [arguments]
          test <server>                     connects, and shows what it offers
          import <server> [--tools <a,b>]   makes tools of it, or makes them what the server says now
+  triggers list             get <trigger>                enable | delete <trigger>
+           apply <file> [--prune]          JSON or YAML: makes them what the file says; --prune deletes all others
+           test <trigger or file>          what it would match among the newest documents; nothing is delivered
+           deliveries [trigger] [--status pending | sending | delivered | dead] [--document <id or path>]
+           delivery <delivery>             with every attempt
+           redeliver <delivery or trigger> of a trigger, all that were given up; [--status dead | delivered]
 
   --limit       how many of a list, at most 200; default 50
   --json        what is shown, as JSON; errors too, on stderr
@@ -277,6 +283,15 @@ const SHAPES: Record<string, Shape> = {
   'mcp test': { words: '<server>', options: ASKING },
   'mcp import': { words: '<server>', options: ['tools', ...ASKING] },
   'mcp delete': { words: '<server>', options: ASKING },
+  'triggers list': { words: '', options: ['limit', ...ASKING] },
+  'triggers get': { words: '<trigger>', options: ASKING },
+  'triggers apply': { words: '<file>', options: ['prune', ...ASKING] },
+  'triggers enable': { words: '<trigger>', options: ASKING },
+  'triggers delete': { words: '<trigger>', options: ASKING },
+  'triggers test': { words: '<trigger>', options: ['limit', ...ASKING] },
+  'triggers deliveries': { words: '[trigger]', options: ['status', 'document', 'limit', ...ASKING] },
+  'triggers delivery': { words: '<delivery>', options: ASKING },
+  'triggers redeliver': { words: '<delivery>', options: ['status', ...ASKING] },
 };
 
 /** The command that the words begin with, in the words of the table; `agents` alone is `agents list`. */

@@ -9,4 +9,4 @@ export { authorize, type Caller } from './caller.ts';
 export { deleteClient, listClients, registerClient, touchClient } from './clients.ts';
 export { Encryption, type EncryptionKey, type Envelope } from './envelope.ts';
 export { BOOTSTRAP } from './keys.ts';
-export { secretOf, secretToSend } from './secrets.ts';
+export { secretOf, secretToSend, webhookKeys } from './secrets.ts';

@@ -126,6 +126,11 @@ export async function secretToSend(
   return secretOf(db.rows, encryption, project, name);
 }
 
+/** What deliveries of a project to this server itself are signed with, the current one first; nobody has to set it. None where there is no key. */
+export function webhookKeys(encryption: Encryption, project: string): Buffer[] {
+  return encryption.fingerprints('webhook', Buffer.from(project.toLowerCase()));
+}
+
 function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {
   return { name: row.name, createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
 }

@@ -17,6 +17,7 @@ export {
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
 export { type Id, idFrom, isId, newId } from './ids.ts';
+export { inTime, OutOfTime } from './in-time.ts';
 export { inWords } from './in-words.ts';
 export { argumentProblem, schemaProblem, writtenProblem } from './json-schema.ts';
 export { limited, limitedFetch } from './limited.ts';

@@ -11,6 +11,7 @@ import { type HealthOptions, healthRoutes } from './routes/health.ts';
 import { routes } from './routes/index.ts';
 import { metricsRoutes, type Observed } from './routes/metrics.ts';
 import { referenceRoutes } from './routes/reference.ts';
+import { WEBHOOKS, webhookRoutes } from './routes/webhooks.ts';
 import type { Services } from './services.ts';
 
 export interface AppOptions {
@@ -42,22 +43,25 @@ export function createApp({ logger, health, services, origins = [] }: AppOptions
       }),
     );
   }
-  const endpoints = new Endpoints(app, () => {
-    const ready = services();
-    if (!ready)
+  const ready = () => {
+    const opened = services();
+    if (!opened)
       throw new RetryableError('starting', 'The server is still starting.', { retryAfterMs: 1_000 });
-    return ready;
-  });
+    return opened;
+  };
+  const endpoints = new Endpoints(app, ready);
   for (const add of routes) add(endpoints);
   endpoints.refuseOtherMethods();
   app.route(
     '/',
     referenceRoutes(() => endpoints.served, health.version),
   );
-  refuseOtherMethods(
-    app,
-    PLAIN.map((path) => ({ path, method: 'GET' })),
-  );
+  for (const path of WEBHOOKS) app.use(path, named(path));
+  app.route('/', webhookRoutes(ready));
+  refuseOtherMethods(app, [
+    ...PLAIN.map((path) => ({ path, method: 'GET' })),
+    ...WEBHOOKS.map((path) => ({ path, method: 'POST' })),
+  ]);
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));
   return app;

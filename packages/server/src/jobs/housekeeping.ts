@@ -1,5 +1,6 @@
 import {
   purgeBudgetLeases,
+  purgeDeliveries,
   purgeEndedRuns,
   purgeIdempotencyKeys,
   purgeWorkers,
@@ -21,7 +22,9 @@ const purge: Task = async (_payload, { db, logger }) => {
   const leases = await purgeBudgetLeases(db);
   const answers = await purgeIdempotencyKeys(db);
   const ends = await purgeEndedRuns(db);
-  if (workers + leases + answers + ends > 0) logger.info({ workers, leases, answers, ends }, 'purged');
+  const deliveries = await purgeDeliveries(db);
+  if (workers + leases + answers + ends + deliveries > 0)
+    logger.info({ workers, leases, answers, ends, deliveries }, 'purged');
 };
 
 /** Frees the jobs of processes that died. */

@@ -11,4 +11,5 @@ export { type Command, compose, isCommand } from './compose.ts';
 export { planTasks } from './plan-tasks.ts';
 export { ProviderRows } from './provider-rows.ts';
 export { secretsOf, toolParts } from './tool-parts.ts';
+export { engineParts } from './triggers.ts';
 export { version } from './version.ts';

@@ -25,6 +25,7 @@ import type { Life } from './life.ts';
 import { planTasks } from './plan-tasks.ts';
 import type { ProviderRows } from './provider-rows.ts';
 import { openTelemetry } from './telemetry.ts';
+import { openTriggers } from './triggers.ts';
 
 /** What main.ts composed: the same for every process. */
 export interface Program {
@@ -233,6 +234,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const [kernel] = await Promise.all([
     life.open('work', openingKernel, (opened) => opened.close()),
     life.open('work', openingJobs, (opened, withinMs) => opened.close(Math.min(withinMs, JOB_GRACE_MS))),
+    openTriggers(program, db, encryption, working),
   ]);
   return kernel;
 }

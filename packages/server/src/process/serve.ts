@@ -9,6 +9,7 @@ import {
   requireDatabase,
 } from './program.ts';
 import { tell } from './tell.ts';
+import { openTriggers } from './triggers.ts';
 
 /** HTTP alone. */
 export async function serve(program: Program): Promise<void> {
@@ -22,6 +23,7 @@ export async function serve(program: Program): Promise<void> {
   );
   db = await openDatabase(program, address);
   services = await openServices(program, db, await openKernel(program, db));
+  await openTriggers(program, db, services.access.encryption, null);
   program.life.ready();
   program.logger.info({ url: server.url }, 'serving');
   tell(program, { url: server.url });

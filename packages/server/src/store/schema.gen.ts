@@ -92,6 +92,27 @@ export interface Budgets {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Captured {
+  trigger_name: string;
+  table_name: string;
+  collections: string[];
+}
+
+export interface Changes {
+  id: Generated<number>;
+  project_id: string;
+  collection: string;
+  path: string;
+  document_id: string;
+  user_id: string | null;
+  event: string;
+  before: JsonColumn<null | undefined>;
+  after: JsonColumn<null | undefined>;
+  depth: number;
+  rules: JsonColumn;
+  created_at: Timestamp<undefined>;
+}
+
 export interface Clients {
   id: string;
   project_id: string;
@@ -271,6 +292,8 @@ export interface Memberships {
   last_seen_seq: Generated<number>;
   last_seen_message_id: string | null;
   joined_at: Timestamp<undefined>;
+  xid: Generated<number>;
+  joined_xid: Generated<number>;
 }
 
 export interface Memories {
@@ -295,6 +318,7 @@ export interface Messages {
   step: number | null;
   metadata: JsonColumn<null | undefined>;
   created_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface Migrations {
@@ -560,6 +584,7 @@ export interface Runs {
   lives: Generated<number>;
   code_tools: string[] | null;
   task_id: string | null;
+  xid: Generated<number>;
 }
 
 export interface Secrets {
@@ -583,6 +608,7 @@ export interface Sessions {
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface Spaces {
@@ -596,6 +622,7 @@ export interface Spaces {
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface SubAgents {
@@ -663,6 +690,18 @@ export interface TodoLists {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Tombstones {
+  collection: string;
+  id: string;
+  project_id: string;
+  entity_id: string | null;
+  place_id: string | null;
+  chat_id: string | null;
+  was: number;
+  gone_at: Timestamp<undefined>;
+  xid: Generated<number>;
+}
+
 export interface ToolCalls {
   run_id: string;
   call_id: string;
@@ -683,6 +722,7 @@ export interface ToolCalls {
   settled_at: Timestamp<null | undefined>;
   edited: Generated<boolean>;
   shown: JsonColumn<null | undefined>;
+  xid: Generated<number>;
 }
 
 export interface Tools {
@@ -702,6 +742,67 @@ export interface Tools {
   updated_at: Timestamp<undefined>;
   params: JsonColumn<null | undefined>;
   mcp_server_id: Generated<string | null>;
+}
+
+export interface TriggerAttempts {
+  delivery_id: string;
+  attempt: number;
+  started_at: Timestamp<undefined>;
+  duration_ms: number | null;
+  request: JsonColumn<null | undefined>;
+  response: JsonColumn<null | undefined>;
+  error: JsonColumn<null | undefined>;
+}
+
+export interface TriggerDeliveries {
+  id: string;
+  project_id: string;
+  trigger_id: string;
+  version: number;
+  action_version: number;
+  change_id: number;
+  event: string;
+  path: string;
+  document_id: string;
+  user_id: string | null;
+  before: JsonColumn<null | undefined>;
+  after: JsonColumn<null | undefined>;
+  depth: number;
+  own: boolean;
+  status: Generated<'pending' | 'sending' | 'delivered' | 'dead'>;
+  attempts: Generated<number>;
+  attempts_before: Generated<number>;
+  next_attempt_at: Timestamp<null | undefined>;
+  lease_until: Timestamp<null | undefined>;
+  error: JsonColumn<null | undefined>;
+  result: JsonColumn<null | undefined>;
+  changed_at: Timestamp;
+  created_at: Timestamp<undefined>;
+  ended_at: Timestamp<null | undefined>;
+}
+
+export interface TriggerVersions {
+  trigger_id: string;
+  version: number;
+  definition: JsonColumn;
+  created_at: Timestamp<undefined>;
+}
+
+export interface Triggers {
+  id: string;
+  project_id: string;
+  name: string;
+  version: Generated<number>;
+  definition: JsonColumn;
+  collections: string[];
+  pattern: string;
+  events: string[];
+  enabled: boolean;
+  disabled_reason: string | null;
+  condition_error: JsonColumn<null | undefined>;
+  dead_in_row: Generated<number>;
+  created_at: Timestamp<undefined>;
+  updated_at: Timestamp<undefined>;
 }
 
 export interface Workers {
@@ -725,6 +826,8 @@ export interface DB {
   audit_log: AuditLog;
   budget_leases: BudgetLeases;
   budgets: Budgets;
+  captured: Captured;
+  changes: Changes;
   clients: Clients;
   code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
@@ -769,7 +872,12 @@ export interface DB {
   tasks: Tasks;
   threads: Threads;
   todo_lists: TodoLists;
+  tombstones: Tombstones;
   tool_calls: ToolCalls;
   tools: Tools;
+  trigger_attempts: TriggerAttempts;
+  trigger_deliveries: TriggerDeliveries;
+  trigger_versions: TriggerVersions;
+  triggers: Triggers;
   workers: Workers;
 }

@@ -9,6 +9,7 @@ create type troupe.run_status as enum ('queued', 'running', 'waiting_tool', 'wai
 create type troupe.thread_kind as enum ('session', 'space', 'sub_agent', 'run');
 create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
 create type troupe.waits_for as enum ('client', 'approval', 'person', 'task', 'reply', 'answer');
+create type troupe.place as (collection text, project_id uuid, user_id uuid, chat_id uuid, sub_agent_id uuid);
 
 create sequence troupe.revs as bigint;
 
@@ -127,6 +128,29 @@ create table troupe.budgets (
   constraint budgets_scope_check CHECK ((scope = ANY (ARRAY['project'::text, 'agent'::text, 'space'::text, 'session'::text, 'run_tree'::text]))),
   constraint budgets_spent_check CHECK ((spent >= 0)),
   constraint budgets_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'cost'::text])))
+);
+
+create table troupe.captured (
+  trigger_name text not null,
+  table_name text not null,
+  collections text[] not null,
+  constraint captured_pkey PRIMARY KEY (trigger_name)
+);
+
+create table troupe.changes (
+  id bigint not null generated always as identity,
+  project_id uuid not null,
+  collection text not null,
+  path text not null,
+  document_id text not null,
+  user_id uuid,
+  event text not null,
+  before jsonb,
+  after jsonb,
+  depth integer not null,
+  rules jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint changes_pkey PRIMARY KEY (id)
 );
 
 create table troupe.clients (
@@ -356,6 +380,8 @@ create table troupe.memberships (
   last_seen_seq bigint not null default 0,
   last_seen_message_id uuid,
   joined_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  joined_xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint memberships_pkey PRIMARY KEY (space_id, entity_id),
   constraint memberships_ordering_check CHECK ((ordering = ANY (ARRAY['parallel'::text, 'serial'::text]))),
   constraint memberships_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
@@ -386,6 +412,7 @@ create table troupe.messages (
   step integer,
   metadata jsonb,
   created_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint messages_pkey PRIMARY KEY (thread_id, seq)
 );
 
@@ -691,6 +718,7 @@ create table troupe.runs (
   lives integer not null default 1,
   code_tools text[],
   task_id uuid,
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -717,6 +745,7 @@ create table troupe.sessions (
   metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_thread_id_key UNIQUE (thread_id),
   constraint sessions_policy_check CHECK ((policy = ANY (ARRAY['queue'::text, 'steer'::text, 'interrupt'::text, 'reject'::text]))),
@@ -734,6 +763,7 @@ create table troupe.spaces (
   metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint spaces_pkey PRIMARY KEY (id),
   constraint spaces_agent_runs_check CHECK (((agent_runs >= 0) AND (agent_runs <= 1000))),
   constraint spaces_chain_depth_check CHECK (((chain_depth >= 1) AND (chain_depth <= 100))),
@@ -819,6 +849,19 @@ create table troupe.todo_lists (
   constraint todo_lists_pkey PRIMARY KEY (thread_id)
 );
 
+create table troupe.tombstones (
+  collection text not null,
+  id text not null,
+  project_id uuid not null,
+  entity_id uuid,
+  place_id uuid,
+  chat_id uuid,
+  was bigint not null,
+  gone_at timestamp with time zone not null default clock_timestamp(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  constraint tombstones_pkey PRIMARY KEY (collection, id, xid)
+);
+
 create table troupe.tool_calls (
   run_id uuid not null,
   call_id text not null,
@@ -839,6 +882,7 @@ create table troupe.tool_calls (
   settled_at timestamp with time zone,
   edited boolean not null default false,
   shown jsonb,
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=70);
 
@@ -863,6 +907,77 @@ create table troupe.tools (
   constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text, 'echo'::text, 'mcp'::text, 'code'::text, 'network'::text, 'agent'::text]))),
   constraint tools_mcp CHECK (((kind <> 'mcp'::text) OR (mcp_server_id IS NOT NULL))),
   constraint tools_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_-]{0,63}$'::text))
+);
+
+create table troupe.trigger_attempts (
+  delivery_id uuid not null,
+  attempt integer not null,
+  started_at timestamp with time zone not null default now(),
+  duration_ms integer,
+  request jsonb,
+  response jsonb,
+  error jsonb,
+  constraint trigger_attempts_pkey PRIMARY KEY (delivery_id, attempt)
+);
+
+create table troupe.trigger_deliveries (
+  id uuid not null,
+  project_id uuid not null,
+  trigger_id uuid not null,
+  version integer not null,
+  action_version integer not null,
+  change_id bigint not null,
+  event text not null,
+  path text not null,
+  document_id text not null,
+  user_id uuid,
+  before jsonb,
+  after jsonb,
+  depth integer not null,
+  own boolean not null,
+  status text not null default 'pending'::text,
+  attempts integer not null default 0,
+  attempts_before integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  lease_until timestamp with time zone,
+  error jsonb,
+  result jsonb,
+  changed_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint trigger_deliveries_pkey PRIMARY KEY (id),
+  constraint trigger_deliveries_trigger_id_version_change_id_key UNIQUE (trigger_id, version, change_id),
+  constraint trigger_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint trigger_deliveries_check1 CHECK (((status = 'sending'::text) = (lease_until IS NOT NULL))),
+  constraint trigger_deliveries_check2 CHECK (((status = ANY (ARRAY['delivered'::text, 'dead'::text])) = (ended_at IS NOT NULL))),
+  constraint trigger_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'delivered'::text, 'dead'::text])))
+);
+
+create table troupe.trigger_versions (
+  trigger_id uuid not null,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint trigger_versions_pkey PRIMARY KEY (trigger_id, version)
+);
+
+create table troupe.triggers (
+  id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  version integer not null default 1,
+  definition jsonb not null,
+  collections text[] not null,
+  pattern text not null,
+  events text[] not null,
+  enabled boolean not null,
+  disabled_reason text,
+  condition_error jsonb,
+  dead_in_row integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint triggers_pkey PRIMARY KEY (id),
+  constraint triggers_name_check CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text))
 );
 
 create unlogged table troupe.workers (
@@ -936,6 +1051,10 @@ alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY 
 alter table troupe.sub_agents add constraint sub_agents_task_id_fkey FOREIGN KEY (task_id) REFERENCES troupe.tasks(id) ON DELETE CASCADE;
 alter table troupe.tools add constraint tools_mcp_server FOREIGN KEY (project_id, mcp_server_id) REFERENCES troupe.mcp_servers(project_id, id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.trigger_attempts add constraint trigger_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES troupe.trigger_deliveries(id) ON DELETE CASCADE;
+alter table troupe.trigger_deliveries add constraint trigger_deliveries_trigger_id_fkey FOREIGN KEY (trigger_id) REFERENCES troupe.triggers(id) ON DELETE CASCADE;
+alter table troupe.trigger_versions add constraint trigger_versions_trigger_id_fkey FOREIGN KEY (trigger_id) REFERENCES troupe.triggers(id) ON DELETE CASCADE;
+alter table troupe.triggers add constraint triggers_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
 
 CREATE OR REPLACE FUNCTION troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch integer)
  RETURNS jsonb
@@ -1249,6 +1368,29 @@ begin
   return message_base;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.arm_captures()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  c record; wanted boolean;
+begin
+  for c in select x.trigger_name, x.table_name, x.collections, g.tgenabled <> 'D' as is_on
+      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass order by x.table_name, x.trigger_name loop
+    wanted := exists (select from troupe.triggers t where t.enabled and t.collections && c.collections);
+    if wanted and not c.is_on then
+      execute format('alter table troupe.%I enable trigger %I', c.table_name, c.trigger_name);
+    elsif c.is_on and not wanted then
+      begin
+        perform set_config('lock_timeout', '50ms', true);
+        execute format('alter table troupe.%I disable trigger %I', c.table_name, c.trigger_name);
+      exception when lock_not_available or deadlock_detected then
+        null;
+      end;
+    end if;
+  end loop;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.arm_plan(p_plan uuid, p_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -1415,6 +1557,84 @@ begin
   update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.begins_document(m troupe.messages)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select m.role not in ('assistant', 'tool_call') or not exists (select from troupe.messages b
+    where b.thread_id = m.thread_id and b.seq = m.seq - 1 and b.run_id = m.run_id and b.step = m.step and b.role in ('assistant', 'tool_call'))
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  case tg_table_name
+    when 'sessions' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        values ('sessions', old.id, old.project_id, old.entity_id, old.thread_id, old.id, old.xid) on conflict do nothing;
+    when 'spaces' then
+      insert into troupe.tombstones (collection, id, project_id, place_id, chat_id, was) values ('spaces', old.id, old.project_id, old.id, old.id, old.xid) on conflict do nothing;
+    when 'memberships' then
+      -- The space may go with it.
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid
+        from troupe.threads t where t.id = old.space_id on conflict do nothing;
+    when 'tasks' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, chat_id, was) values ('tasks', old.id, old.project_id, old.user_id, old.chat_id, old.xid) on conflict do nothing;
+    when 'sub_agents' then
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+        values ('sub_agents', old.id, old.project_id, old.user_id, old.thread_id, old.chat_id, old.xid) on conflict do nothing;
+  end case;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_messages()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid
+    from (select distinct x.thread_id from gone x) t cross join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
+      join gone g on g.thread_id = t.thread_id
+    where (p.place).collection is not null on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_runs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid
+    from gone g cross join lateral (select troupe.place_of_thread(g.thread_id) as place offset 0) p on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.bury_tool_calls()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
+    select 'sub_agent_tool_calls', troupe.call_document_id(g.run_id, g.call_id), (p.place).project_id, (p.place).user_id, r.thread_id, (p.place).chat_id, g.xid
+    from gone g join troupe.runs r on r.id = g.run_id and r.task_id is not null cross join lateral (select troupe.place_of_thread(r.thread_id) as place offset 0) p
+    where (p.place).sub_agent_id is not null on conflict do nothing;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.call_document_id(p_run uuid, p_call text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select troupe.id_from(p_run || ':' || p_call)::text
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.call_json(c troupe.tool_calls)
  RETURNS jsonb
  LANGUAGE sql
@@ -1439,6 +1659,162 @@ begin
   end if;
   perform troupe.end_run(p_run, p_reason, p_by, null, 'run.canceled');
   return jsonb_build_object('ok', true, 'status', 'canceled', 'worker', r.worker_id, 'thread', r.thread_id);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture(p_collection text, p_project uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  what text := case when p_before is null then 'create' when p_after is null then 'delete' else 'update' end; wanted jsonb;
+begin
+  if p_before is not distinct from p_after then
+    return;
+  end if;
+  select jsonb_agg(jsonb_build_object('id', t.id, 'version', t.version)) into wanted from troupe.triggers t
+    where t.project_id = p_project and t.enabled and p_collection = any (t.collections) and what = any (t.events) and p_path ~ t.pattern;
+  if wanted is not null then
+    insert into troupe.changes (project_id, collection, path, document_id, user_id, event, before, after, depth, rules)
+      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, what, p_before, p_after, p_depth, wanted);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_memberships()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.memberships; project uuid;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  select t.project_id into project from troupe.threads t where t.id = r.space_id;
+  if troupe.is_captured(project, 'memberships') then
+    perform troupe.capture('memberships', project, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
+      case when tg_op <> 'INSERT' then troupe.membership_document(old) end, case when tg_op <> 'DELETE' then troupe.membership_document(new) end,
+      coalesce((select troupe.trigger_depth(x.id) from troupe.runs x where x.entity_id = r.entity_id and x.door = 'space' order by x.id desc limit 1), 0));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_messages()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  place := troupe.place_of_thread(r.thread_id);
+  if place.collection is null or not troupe.is_captured(place.project_id, place.collection) then
+    return null;
+  end if;
+  if place.collection = 'messages' then
+    before := case when tg_op <> 'INSERT' then troupe.message_document(old, place) end;
+    after := case when tg_op <> 'DELETE' then troupe.message_document(new, place) end;
+    whose := coalesce(place.user_id, nullif(coalesce(after, before)->>'userId', '')::uuid); at := 'messages';
+  else
+    before := case when tg_op <> 'INSERT' then troupe.sub_agent_message_document(old, place) end;
+    after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;
+    whose := place.user_id; at := 'sub-agents/' || place.sub_agent_id || '/messages';
+  end if;
+  perform troupe.capture(place.collection, place.project_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
+    coalesce(troupe.noted_depth(r.metadata), troupe.trigger_depth(r.run_id)));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_runs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.runs; place troupe.place;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'runs') then
+    place := troupe.place_of_thread(r.thread_id);
+    perform troupe.capture('runs', r.project_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.run_document(new) end, troupe.trigger_depth(r.id));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_sessions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.sessions;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'sessions') then
+    perform troupe.capture('sessions', r.project_id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.session_document(new) end, 0);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_spaces()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.spaces;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'spaces') then
+    perform troupe.capture('spaces', r.project_id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.space_document(new) end, 0);
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_sub_agents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.sub_agents;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'sub_agents') then
+    perform troupe.capture('sub_agents', r.project_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.sub_agent_document(new) end,
+      troupe.trigger_depth((select t.parent_run_id from troupe.tasks t where t.id = r.task_id)));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.tasks;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if troupe.is_captured(r.project_id, 'tasks') then
+    perform troupe.capture('tasks', r.project_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.task_document(new) end, troupe.trigger_depth(r.parent_run_id));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.capture_tool_calls()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  r troupe.tool_calls; place troupe.place;
+begin
+  if tg_op = 'DELETE' then r := old; else r := new; end if;
+  select p.* into place from troupe.runs x cross join lateral troupe.place_of_thread(x.thread_id) p where x.id = r.run_id and x.task_id is not null;
+  if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
+    return null;
+  end if;
+  perform troupe.capture('sub_agent_tool_calls', place.project_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
+    case when tg_op <> 'INSERT' then troupe.tool_call_document(old, place) end, case when tg_op <> 'DELETE' then troupe.tool_call_document(new, place) end,
+    troupe.trigger_depth(r.run_id));
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.change_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid, p_paths text[], p_contents bytea[], p_types text[], p_most_files integer, p_most_bytes bigint)
@@ -1469,6 +1845,14 @@ begin
 exception when sqlstate 'TF001' then
   return answer;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.chat_path(p_user uuid, p_chat uuid, p_rest text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select 'users/' || coalesce(p_user::text, '-') || '/orch-chats/' || p_chat || '/' || p_rest
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.check_run()
  RETURNS trigger
@@ -1615,6 +1999,40 @@ begin
   end loop;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.claim_deliveries(p_limit integer, p_own boolean, p_others boolean, p_busy uuid[])
+ RETURNS SETOF troupe.trigger_deliveries
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query
+  with limited as materialized (
+    select t.id, (t.definition->>'ratePerMinute')::int - (select count(*) from troupe.trigger_deliveries x
+        where x.trigger_id = t.id and (x.status = 'sending' and x.lease_until > now() or x.status = 'delivered' and x.ended_at > now() - interval '1 minute')) as room
+    from troupe.triggers t where t.enabled and t.definition->>'ratePerMinute' is not null),
+  due as materialized (
+    select d.id, row_number() over (partition by d.trigger_id order by coalesce(d.next_attempt_at, d.lease_until), d.id) as place, l.room
+    from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id and t.enabled left join limited l on l.id = d.trigger_id
+    where coalesce(l.room, 1) > 0 and (d.status = 'pending' and d.next_attempt_at <= now() or d.status = 'sending' and d.lease_until <= now())
+      and (d.own and p_own or not d.own and p_others) and d.trigger_id <> all (p_busy)
+      and not exists (select from troupe.trigger_deliveries x where x.trigger_id = d.trigger_id and x.path = d.path and x.change_id < d.change_id
+        and x.status in ('pending', 'sending'))
+      and not exists (select from troupe.changes c where c.path = d.path and c.id < d.change_id)
+    order by coalesce(d.next_attempt_at, d.lease_until) limit p_limit),
+  free as materialized (
+    select d.id from troupe.trigger_deliveries d join due on due.id = d.id where due.room is null or due.place <= due.room for update of d skip locked),
+  taken as (
+    update troupe.trigger_deliveries d set status = 'sending', attempts = d.attempts + 1, next_attempt_at = null,
+      lease_until = now() + make_interval(secs => (v.definition->>'timeoutMs')::float8 / 1000 + 15)
+    from free, troupe.trigger_versions v
+    where d.id = free.id and v.trigger_id = d.trigger_id and v.version = d.action_version
+      -- Another process may have taken it while this one waited.
+      and (d.status = 'pending' or d.lease_until <= now())
+    returning d.*),
+  noted as (
+    insert into troupe.trigger_attempts (delivery_id, attempt) select t.id, t.attempts from taken t)
+  select * from taken;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text, p_by text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1649,6 +2067,15 @@ CREATE OR REPLACE FUNCTION troupe.code_tools_of(compiled jsonb)
 AS $function$
   select nullif(array(select distinct t->'config'->>'function' from jsonb_array_elements(compiled->'tools') t
     where t->>'provider' = 'code' and t->'config' ? 'function' order by 1), '{}')
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.collections()
+ RETURNS TABLE(name text, source text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  values ('tasks', 'tasks'), ('sub_agents', 'sub_agents'), ('sub_agent_messages', 'messages'), ('sub_agent_tool_calls', 'tool_calls'), ('sessions', 'sessions'),
+    ('messages', 'messages'), ('spaces', 'spaces'), ('memberships', 'memberships'), ('runs', 'runs')
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.copy_files(p_from uuid, p_to uuid)
@@ -1820,6 +2247,46 @@ begin
   delete from troupe.spaces s where s.id = p_space;
   delete from troupe.threads t where t.id = p_space;
   return jsonb_build_object('ok', true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.end_attempt(p_delivery uuid, p_attempt integer, p_outcome jsonb, p_most integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  d troupe.trigger_deliveries; t troupe.triggers; v_status text := p_outcome->>'status'; reason text;
+begin
+  -- Rules before deliveries, as whoever deletes a rule locks them.
+  select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y where y.id = p_delivery) for no key update;
+  select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
+  if d.id is null or d.attempts <> p_attempt or d.status <> 'sending' then
+    return '{"ok": false}';
+  end if;
+  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request', response = p_outcome->'response',
+    error = p_outcome->'error' where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  update troupe.trigger_deliveries x set status = v_status, lease_until = null,
+    -- What is only put off was no attempt.
+    attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
+    next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs => (p_outcome->>'delayMs')::float8 / 1000) end,
+    ended_at = case when v_status <> 'pending' then now() end,
+    error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end, result = coalesce(p_outcome->'result', x.result)
+    where x.id = p_delivery;
+  if (p_outcome->>'putOff')::boolean then
+    delete from troupe.trigger_attempts a where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  elsif v_status = 'delivered' and t.dead_in_row > 0 then
+    update troupe.triggers x set dead_in_row = 0 where x.id = t.id;
+  elsif v_status = 'dead' then
+    reason := case when (p_outcome->>'gone')::boolean then 'The receiver answered 410: it is gone for good.'
+      when t.dead_in_row + 1 >= p_most then format('%s deliveries in a row were given up; the last: %s', t.dead_in_row + 1, p_outcome->'error'->>'message') end;
+    update troupe.triggers x set dead_in_row = x.dead_in_row + 1 where x.id = t.id;
+    if reason is not null and t.enabled then
+      update troupe.triggers x set enabled = false, disabled_reason = reason, updated_at = now() where x.id = t.id;
+      insert into troupe.audit_log (project_id, actor_kind, action, target, data)
+        values (t.project_id, 'system', 'trigger.disabled', t.id::text, jsonb_build_object('name', t.name, 'reason', reason));
+      return jsonb_build_object('ok', true, 'disabled', reason);
+    end if;
+  end if;
+  return '{"ok": true}';
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
@@ -2059,6 +2526,14 @@ AS $function$
   select jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.field(p_name text, p_value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_value is null or p_value = 'null' then '{}'::jsonb else jsonb_build_object(p_name, p_value) end
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.find_code_tools()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2282,6 +2757,14 @@ CREATE OR REPLACE FUNCTION troupe.id_from(p_key text, p_near uuid)
 AS $function$
   select (left(p_near::text, 13) || '-8' || substr(d, 14, 3) || '-a' || substr(d, 18, 3) || '-' || substr(d, 21, 12))::uuid
   from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as d) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.is_captured(p_project uuid, p_collection text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections))
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
@@ -2545,12 +3028,63 @@ AS $function$
   from troupe.entities e where e.id = p_entity
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.membership_document(m troupe.memberships)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', m.space_id || ':' || m.entity_id, 'spaceId', m.space_id, 'entityId', m.entity_id, 'type', e.type,
+    'name', coalesce(e.display_name, e.external_id), 'agentId', e.agent_id, 'role', m.role, 'ordering', m.ordering, 'lastSeenMessageId', m.last_seen_message_id,
+    'lastProcessedMessageId', m.last_processed_message_id, 'joinedAt', troupe.milliseconds(m.joined_at)))
+  from (select 1) one left join troupe.entities e on e.id = m.entity_id
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.membership_path(m troupe.memberships)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'spaces/' || m.space_id || '/memberships' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.mentions(p_text text, p_name text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE STRICT
 AS $function$
   select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || regexp_replace(troupe.folded(p_name), '([^[:alnum:][:space:]])', '\\\1', 'g') || '(?![[:alnum:]_])')
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_collection(m troupe.messages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (troupe.place_of_thread(m.thread_id)).collection
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_document(m troupe.messages)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case (p).collection when 'messages' then troupe.message_document(m, p) when 'sub_agent_messages' then troupe.sub_agent_message_document(m, p) end
+  from (select troupe.place_of_thread(m.thread_id) as p offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_document(m troupe.messages, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', coalesce((p).user_id, troupe.user_of_message(m)), 'chatId', (p).chat_id, 'sequence', m.seq, 'role', m.role,
+    'content', case m.role when 'tool_call' then coalesce(m.content->>'text', '')
+      when 'tool_result' then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '') else coalesce(m.content->>'text', '') end,
+    'toolCallId', m.tool_call_id, 'name', case when m.role = 'tool_call' then coalesce(m.content->>'name', m.content->'tool'->>'name') end,
+    'senderId', coalesce(m.sender_id, case when m.role in ('assistant', 'tool_call') then (select r.entity_id from troupe.runs r where r.id = m.run_id) end),
+    'runId', coalesce(m.metadata->>'troupe:run', m.run_id::text), 'step', m.step, 'createdAt', troupe.milliseconds(m.created_at)))
+    || troupe.field('parts', m.content->'parts')
+    || case when m.role = 'tool_call' then troupe.field('arguments', m.content->'arguments') || troupe.field('tool', m.content->'tool') else '{}' end
+    || case when m.role = 'tool_result' then troupe.field('error', m.content->'error') else '{}' end
+    || jsonb_build_object('metadata', troupe.own_metadata(m.metadata))
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
@@ -2560,6 +3094,24 @@ CREATE OR REPLACE FUNCTION troupe.message_json(m troupe.messages)
 AS $function$
   select jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content, 'callId', m.tool_call_id,
     'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.message_path(m troupe.messages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case (p).collection when 'messages' then troupe.chat_path(coalesce((p).user_id, troupe.user_of_message(m)), (p).chat_id, 'messages')
+    when 'sub_agent_messages' then troupe.chat_path((p).user_id, (p).chat_id, 'sub-agents/' || (p).sub_agent_id || '/messages') end
+  from (select troupe.place_of_thread(m.thread_id) as p offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.milliseconds(p_time timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select floor(extract(epoch from p_time) * 1000)::bigint
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.missing_for(p_project uuid, p_agent uuid, p_entity uuid, p_snapshot uuid, p_parent uuid)
@@ -2655,6 +3207,14 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.noted_depth(p_metadata jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_metadata->>'troupe:depth' ~ '^[0-9]{1,4}$' then (p_metadata->>'troupe:depth')::int end
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.open_files(p_thread uuid, p_run uuid, p_epoch integer, p_worker uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -2675,6 +3235,15 @@ begin
   perform 1 from troupe.file_totals t where t.thread_id = p_thread for update;
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.own_metadata(p_metadata jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_metadata is null or p_metadata = '{}' then '{}'::jsonb else
+    (select coalesce(jsonb_object_agg(x.key, x.value), '{}') from jsonb_each(p_metadata) x where x.key not like 'troupe:%' and x.key <> 'runContext') end
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.owner_of(p_run uuid, p_entity uuid)
  RETURNS uuid
@@ -2742,6 +3311,21 @@ begin
   end loop;
   return jsonb_build_object('chat', r.id, 'thread', r.thread_id, 'user', r.owner_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', false);
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.place_of_thread(p_thread uuid)
+ RETURNS troupe.place
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select x.* from (
+    select 'messages', s.project_id, s.entity_id, s.id, null::uuid from troupe.sessions s where s.thread_id = p_thread
+    union all select 'messages', s.project_id, null, s.id, null from troupe.spaces s where s.id = p_thread
+    union all select 'sub_agent_messages', a.project_id, a.user_id, a.chat_id, a.id from troupe.sub_agents a where a.thread_id = p_thread
+    union all select case when x.collection = 'sub_agents' then 'sub_agent_messages' else 'messages' end, x.project_id, x.entity_id, x.chat_id,
+        case when x.collection = 'sub_agents' then x.id::uuid end
+      from troupe.tombstones x where x.place_id = p_thread and x.collection in ('sessions', 'spaces', 'sub_agents')) x
+  limit 1
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.plan_armed()
  RETURNS trigger
@@ -3375,6 +3959,26 @@ begin
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.run_document(r troupe.runs)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', r.id, 'door', r.door, 'agentId', r.agent_id, 'entityId', r.entity_id,
+    'sessionId', (select s.id from troupe.sessions s where s.thread_id = r.thread_id), 'spaceId', r.space_id, 'activeSpaceId', r.active_space_id, 'networkId', r.network_id,
+    'taskId', r.task_id, 'status', r.status, 'step', r.step, 'triggerType', r.trigger_type, 'triggerMessageId', r.trigger_message_id, 'chainDepth', r.chain_depth,
+    'parentRunId', case when r.parent_call_id is not null then r.parent_run_id end, 'absorbedBy', r.absorbed_by, 'cancelReason', r.cancel_reason,
+    'inputTokens', r.input_tokens, 'outputTokens', r.output_tokens, 'cost', r.cost::numeric / 1000000, 'error', r.error->>'message', 'code', r.error->>'code',
+    'createdAt', troupe.milliseconds(r.created_at), 'startedAt', troupe.milliseconds(r.started_at), 'completedAt', troupe.milliseconds(r.completed_at),
+    'canceledAt', troupe.milliseconds(r.canceled_at))) || troupe.field('outcome', r.outcome)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.run_path(r troupe.runs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'runs' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.see(p_space uuid, p_entity uuid, p_seqs int8multirange)
  RETURNS void
  LANGUAGE plpgsql
@@ -3399,6 +4003,22 @@ begin
     last_processed_message_id = case when upto > m.last_processed_seq then (select x.id from troupe.messages x where x.thread_id = p_space and x.seq = upto) else m.last_processed_message_id end
     where m.space_id = p_space and m.entity_id = p_entity;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.session_document(s troupe.sessions)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', s.id, 'userId', s.entity_id, 'agentId', s.agent_id, 'title', s.title, 'modelId', s.model_id, 'policy', s.policy,
+    'createdAt', troupe.milliseconds(s.created_at), 'updatedAt', troupe.milliseconds(s.updated_at)))
+    || jsonb_build_object('tags', s.tags, 'metadata', s.metadata)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.session_path(s troupe.sessions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'sessions' $function$;
 
 CREATE OR REPLACE FUNCTION troupe.set_code_tools()
  RETURNS trigger
@@ -3722,6 +4342,16 @@ AS $function$
     when p_status in ('requested', 'running') then 'running' else 'error' end
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.space_document(s troupe.spaces)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', s.id, 'name', s.name, 'description', s.description, 'policy', s.policy, 'chainDepth', s.chain_depth,
+    'agentRuns', s.agent_runs, 'createdAt', troupe.milliseconds(s.created_at), 'updatedAt', troupe.milliseconds(s.updated_at)))
+    || jsonb_build_object('metadata', s.metadata)
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit integer, p_units integer)
  RETURNS jsonb
  LANGUAGE sql
@@ -3750,6 +4380,12 @@ AS $function$
     (select r.space_id from troupe.runs r where r.id = p_run))
 $function$;
 
+CREATE OR REPLACE FUNCTION troupe.space_path(s troupe.spaces)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select 'spaces' $function$;
+
 CREATE OR REPLACE FUNCTION troupe.stamp()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3757,6 +4393,24 @@ AS $function$
 begin
   new.xid := pg_current_xact_id()::text::bigint;
   new.rev := nextval('troupe.revs');
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.stamp_memberships()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update troupe.memberships m set xid = pg_current_xact_id()::text::bigint where m.entity_id = new.id;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.stamp_xid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.xid := pg_current_xact_id()::text::bigint;
   return new;
 end $function$;
 
@@ -4178,6 +4832,69 @@ begin
   return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.sub_agent_document(a troupe.sub_agents)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', a.id, 'userId', a.user_id, 'chatId', a.chat_id, 'taskId', a.task_id, 'agentId', a.agent_id, 'role', a.role,
+    'status', a.status, 'iterationCount', a.iteration_count, 'summary', a.summary,
+    'createdAt', troupe.milliseconds(a.created_at), 'updatedAt', troupe.milliseconds(a.updated_at)))
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.sub_agent_message_document(m troupe.messages, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when troupe.begins_document(m) then
+    jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id, 'sequence', m.seq,
+      'role', case m.role when 'tool_call' then 'assistant' when 'tool_result' then 'tool' else m.role::text end,
+      'content', case m.role when 'tool_call' then '' when 'tool_result' then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '')
+        else coalesce(m.content->>'text', '') end,
+      'toolCallId', case when m.role = 'tool_result' then troupe.call_document_id(m.run_id, m.tool_call_id) end,
+      'name', case when m.role = 'tool_result' then (select c.tool from troupe.tool_calls c where c.run_id = m.run_id and c.call_id = m.tool_call_id) end,
+      'createdAt', troupe.milliseconds(m.created_at)))
+    || case when m.role in ('assistant', 'tool_call') then troupe.field('toolCalls', (
+      select jsonb_agg(jsonb_build_object('id', troupe.call_document_id(x.run_id, x.tool_call_id), 'type', 'function', 'function',
+        jsonb_build_object('name', x.content->>'name', 'arguments', x.content->'arguments' #>> '{}')) order by x.seq)
+      from troupe.messages x where x.thread_id = m.thread_id and x.seq between m.seq and m.seq + 1000 and x.run_id = m.run_id and x.step = m.step and x.role = 'tool_call'))
+      else '{}' end end
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.sub_agent_path(a troupe.sub_agents)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select troupe.chat_path(a.user_id, a.chat_id, 'sub-agents') $function$;
+
+CREATE OR REPLACE FUNCTION troupe.sync_generation()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  cluster text := '';
+begin
+  begin
+    cluster := (select system_identifier from pg_control_system()) || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+  exception when insufficient_privilege or object_not_in_prerequisite_state then
+    null;
+  end;
+  return left(md5(cluster || ':' || (select d.oid from pg_database d where d.datname = current_database()) || ':' || 'troupe.tombstones'::regclass::oid), 12);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.task_document(t troupe.tasks)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', t.user_id, 'chatId', t.chat_id, 'type', t.type, 'name', t.name, 'instruction', t.instruction,
+    'subAgentId', t.sub_agent_id, 'triggerMessageId', t.trigger_message_id, 'status', t.status, 'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
+    'question', t.question, 'background', t.background, 'depth', t.depth, 'parentTaskId', t.parent_task_id, 'parentRunId', t.parent_run_id, 'runId', t.run_id,
+    'createdAt', troupe.milliseconds(t.created_at), 'updatedAt', troupe.milliseconds(t.updated_at))) || troupe.field('args', t.args)
+$function$;
+
 CREATE OR REPLACE FUNCTION troupe.task_for(p_run troupe.runs, p_sub_agent uuid)
  RETURNS troupe.tasks
  LANGUAGE plpgsql
@@ -4234,6 +4951,12 @@ begin
         'message', format('The task%s was canceled (%s) before it ended.', who, child.cancel_reason)));
   end case;
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.task_path(t troupe.tasks)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$ select troupe.chat_path(t.user_id, t.chat_id, 'tasks') $function$;
 
 CREATE OR REPLACE FUNCTION troupe.tell_batch()
  RETURNS trigger
@@ -4389,6 +5112,64 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.tool_call_document(c troupe.tool_calls)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when (p).sub_agent_id is not null then troupe.tool_call_document(c, p) end
+  from (select troupe.place_of_thread(r.thread_id) as p from troupe.runs r where r.id = c.run_id and r.task_id is not null offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.tool_call_document(c troupe.tool_calls, p troupe.place)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_strip_nulls(jsonb_build_object('id', troupe.call_document_id(c.run_id, c.call_id), 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id,
+    'runId', c.run_id, 'callId', c.call_id, 'step', c.step, 'toolName', c.tool,
+    'status', case when c.status in ('requested', 'running') then 'pending' when c.status = 'completed' then 'success' else 'failed' end,
+    'result', case when c.status = 'completed' then coalesce(c.output #>> '{}', '') end,
+    'error', case when c.status not in ('requested', 'running', 'completed') then coalesce(c.error->>'message', c.status::text) end,
+    'createdAt', troupe.milliseconds(c.created_at))) || jsonb_build_object('args', c.args)
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.tool_call_path(c troupe.tool_calls)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when (p).sub_agent_id is not null then troupe.chat_path((p).user_id, (p).chat_id, 'sub-agents/' || (p).sub_agent_id || '/tool-calls') end
+  from (select troupe.place_of_thread(r.thread_id) as p from troupe.runs r where r.id = c.run_id and r.task_id is not null offset 0) x
+$function$;
+
+CREATE OR REPLACE FUNCTION troupe.trigger_depth(p_run uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  r troupe.runs; m troupe.messages; above uuid := p_run; depth int;
+begin
+  for i in 1..50 loop
+    exit when above is null;
+    select * into r from troupe.runs x where x.id = above;
+    if not found then
+      return 0;
+    end if;
+    m := null;
+    if r.trigger_message_id is not null then
+      select * into m from troupe.messages x where x.id = r.trigger_message_id;
+    end if;
+    depth := coalesce(troupe.noted_depth(r.metadata), troupe.noted_depth(m.metadata));
+    if depth is not null then
+      return depth;
+    end if;
+    above := coalesce(m.run_id, r.parent_run_id, nullif(r.root_run_id, r.id));
+  end loop;
+  return 0;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -4412,6 +5193,15 @@ begin
   end if;
   return jsonb_build_object('ok', true, 'changed', fields <> '[]');
 end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.user_of_message(m troupe.messages)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id where r.id = m.run_id), m.sender_id,
+    (select r.entity_id from troupe.runs r where r.id = m.run_id))
+$function$;
 
 CREATE OR REPLACE FUNCTION troupe.wait_for_task(p_run troupe.runs, p_call troupe.tool_calls, p_deadline_ms bigint, p_child uuid)
  RETURNS void
@@ -4452,6 +5242,7 @@ CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE INDEX changes_path ON troupe.changes USING btree (path, id);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
 CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS NOT NULL);
@@ -4464,7 +5255,9 @@ CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (proj
 CREATE UNIQUE INDEX mcp_servers_name ON troupe.mcp_servers USING btree (project_id, troupe.folded(name));
 CREATE INDEX mcp_servers_newest ON troupe.mcp_servers USING btree (project_id, id DESC);
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
+CREATE INDEX memberships_xid ON troupe.memberships USING btree (xid);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX messages_xid ON troupe.messages USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
 CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);
 CREATE UNIQUE INDEX network_agents_default ON troupe.network_agents USING btree (network_id) WHERE is_default;
@@ -4503,22 +5296,43 @@ CREATE INDEX runs_tasks_of_root ON troupe.runs USING btree (root_run_id) WHERE (
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id IS NOT NULL);
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
+CREATE INDEX runs_xid ON troupe.runs USING btree (xid);
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX sessions_xid ON troupe.sessions USING btree (xid);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
+CREATE INDEX spaces_xid ON troupe.spaces USING btree (xid);
 CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX sub_agents_task ON troupe.sub_agents USING btree (task_id);
 CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid, rev);
+CREATE INDEX sub_agents_xid ON troupe.sub_agents USING btree (xid);
 CREATE INDEX tasks_chat ON troupe.tasks USING btree (chat_id, id DESC);
 CREATE INDEX tasks_parent ON troupe.tasks USING btree (parent_task_id) WHERE (parent_task_id IS NOT NULL);
 CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, id DESC);
 CREATE INDEX tasks_run ON troupe.tasks USING btree (run_id);
 CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_id);
 CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid, rev);
+CREATE INDEX tasks_xid ON troupe.tasks USING btree (xid);
+CREATE INDEX tombstones_entity ON troupe.tombstones USING btree (entity_id, collection, xid) WHERE (entity_id IS NOT NULL);
+CREATE INDEX tombstones_place ON troupe.tombstones USING btree (place_id, collection, xid) WHERE (place_id IS NOT NULL);
+CREATE INDEX tombstones_project ON troupe.tombstones USING btree (project_id, collection, xid);
+CREATE INDEX tombstones_xid ON troupe.tombstones USING btree (xid);
 CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
+CREATE INDEX tool_calls_xid ON troupe.tool_calls USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_document ON troupe.trigger_deliveries USING btree (project_id, document_id, id DESC);
+CREATE INDEX trigger_deliveries_due ON troupe.trigger_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX trigger_deliveries_ended ON troupe.trigger_deliveries USING btree (ended_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
+CREATE INDEX trigger_deliveries_leased ON troupe.trigger_deliveries USING btree (lease_until) WHERE (status = 'sending'::text);
+CREATE INDEX trigger_deliveries_made ON troupe.trigger_deliveries USING btree (trigger_id, ended_at) WHERE (status = 'delivered'::text);
+CREATE INDEX trigger_deliveries_newest ON troupe.trigger_deliveries USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_of ON troupe.trigger_deliveries USING btree (trigger_id, id DESC);
+CREATE INDEX trigger_deliveries_order ON troupe.trigger_deliveries USING btree (trigger_id, path, change_id) WHERE (status = ANY (ARRAY['pending'::text, 'sending'::text]));
+CREATE INDEX trigger_deliveries_path ON troupe.trigger_deliveries USING btree (project_id, path, id DESC);
+CREATE INDEX trigger_deliveries_sending ON troupe.trigger_deliveries USING btree (trigger_id) WHERE (status = 'sending'::text);
+CREATE UNIQUE INDEX triggers_name ON troupe.triggers USING btree (project_id, lower(name));
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
 
@@ -4532,9 +5346,27 @@ CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshot
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
 
+CREATE TRIGGER entities_stamp AFTER UPDATE OF display_name, external_id ON troupe.entities FOR EACH ROW WHEN (((old.display_name IS DISTINCT FROM new.display_name) OR (old.external_id IS DISTINCT FROM new.external_id))) EXECUTE FUNCTION troupe.stamp_memberships();
+
+CREATE TRIGGER memberships_bury AFTER DELETE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER memberships_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.capture_memberships();
+
+CREATE TRIGGER memberships_stamp BEFORE UPDATE ON troupe.memberships FOR EACH ROW WHEN (((((old.role IS DISTINCT FROM new.role) OR (old.ordering IS DISTINCT FROM new.ordering)) OR (old.last_seen_message_id IS DISTINCT FROM new.last_seen_message_id)) OR (old.last_processed_message_id IS DISTINCT FROM new.last_processed_message_id))) EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER messages_bury AFTER DELETE ON troupe.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_messages();
+
+CREATE CONSTRAINT TRIGGER messages_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.messages DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION troupe.capture_messages();
+
+CREATE TRIGGER messages_stamp BEFORE UPDATE ON troupe.messages FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
 CREATE TRIGGER plans_arm AFTER INSERT OR DELETE OR UPDATE ON troupe.plans FOR EACH ROW EXECUTE FUNCTION troupe.plan_armed();
 
 CREATE TRIGGER projects_keep BEFORE DELETE ON troupe.projects FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('project_id');
+
+CREATE TRIGGER runs_bury AFTER DELETE ON troupe.runs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_runs();
+
+CREATE TRIGGER runs_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.capture_runs();
 
 CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_deadline, completed_at, cancel_reason, error, open_calls ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.check_run();
 
@@ -4550,13 +5382,35 @@ CREATE TRIGGER runs_live_again BEFORE UPDATE OF status ON troupe.runs FOR EACH R
 
 CREATE TRIGGER runs_note_end AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (old.status <> new.status))) EXECUTE FUNCTION troupe.note_end();
 
+CREATE TRIGGER runs_stamp BEFORE UPDATE ON troupe.runs FOR EACH ROW WHEN (((((((((((old.status IS DISTINCT FROM new.status) OR (old.step IS DISTINCT FROM new.step)) OR (old.active_space_id IS DISTINCT FROM new.active_space_id)) OR (old.absorbed_by IS DISTINCT FROM new.absorbed_by)) OR (old.cancel_reason IS DISTINCT FROM new.cancel_reason)) OR (old.cost IS DISTINCT FROM new.cost)) OR (old.input_tokens IS DISTINCT FROM new.input_tokens)) OR (old.output_tokens IS DISTINCT FROM new.output_tokens)) OR (old.completed_at IS DISTINCT FROM new.completed_at)) OR (old.task_id IS DISTINCT FROM new.task_id))) EXECUTE FUNCTION troupe.stamp_xid();
+
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
+CREATE TRIGGER sessions_bury AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER sessions_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.capture_sessions();
+
+CREATE TRIGGER sessions_stamp BEFORE UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER spaces_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.capture_spaces();
+
 CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks();
 
+CREATE TRIGGER spaces_stamp BEFORE UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER sub_agents_bury AFTER DELETE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER sub_agents_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.capture_sub_agents();
+
 CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+
+CREATE TRIGGER tasks_bury AFTER DELETE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.bury();
+
+CREATE TRIGGER tasks_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.capture_tasks();
 
 CREATE TRIGGER tasks_note AFTER INSERT ON troupe.tasks FOR EACH ROW WHEN ((new.chat_thread_id IS NOT NULL)) EXECUTE FUNCTION troupe.note_task();
 
@@ -4566,6 +5420,10 @@ CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW 
 
 CREATE TRIGGER tool_calls_answer AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN ((((old.waits_for)::text = 'answer'::text) AND (new.waits_for IS NULL))) EXECUTE FUNCTION troupe.note_answer();
 
+CREATE TRIGGER tool_calls_bury AFTER DELETE ON troupe.tool_calls REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_tool_calls();
+
+CREATE TRIGGER tool_calls_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.tool_calls FOR EACH ROW EXECUTE FUNCTION troupe.capture_tool_calls();
+
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER tool_calls_join_gone AFTER DELETE ON troupe.tool_calls FOR EACH ROW WHEN ((old.waits_for = 'task'::troupe.waits_for)) EXECUTE FUNCTION troupe.note_join();
@@ -4574,6 +5432,24 @@ CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR E
 
 CREATE TRIGGER tool_calls_show_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
 
+CREATE TRIGGER tool_calls_stamp BEFORE UPDATE OF status, args ON troupe.tool_calls FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
 CREATE TRIGGER tool_calls_unsaid AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status <> old.status) AND ((new.status = ANY (ARRAY['failed'::troupe.call_status, 'canceled'::troupe.call_status, 'expired'::troupe.call_status, 'in_doubt'::troupe.call_status])) OR (new.output @> '{"success": false}'::jsonb)))) EXECUTE FUNCTION troupe.tell_unsaid();
 
 CREATE TRIGGER tool_calls_unsaid_first AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN (((new.tool = 'send_message'::text) AND (new.status = 'failed'::troupe.call_status))) EXECUTE FUNCTION troupe.tell_unsaid();
+
+alter table troupe.memberships disable trigger memberships_capture;
+
+alter table troupe.messages disable trigger messages_capture;
+
+alter table troupe.runs disable trigger runs_capture;
+
+alter table troupe.sessions disable trigger sessions_capture;
+
+alter table troupe.spaces disable trigger spaces_capture;
+
+alter table troupe.sub_agents disable trigger sub_agents_capture;
+
+alter table troupe.tasks disable trigger tasks_capture;
+
+alter table troupe.tool_calls disable trigger tool_calls_capture;

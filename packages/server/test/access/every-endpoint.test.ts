@@ -10,6 +10,7 @@ import { registerClient } from '../../src/access/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import type { Services } from '../../src/http/index.ts';
 import { routes } from '../../src/http/routes/index.ts';
+import { WEBHOOKS } from '../../src/http/routes/webhooks.ts';
 import { openHttpSide } from '../http-side.ts';
 import { bodyOf } from './body-of.ts';
 import { AUDIENCE, inside } from './stage.ts';
@@ -140,6 +141,17 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
       values ($1, $2, $3, $4, 'private', '1 day', now() + '1 day')`,
     [planId, project, stage.cast.agent, stage.cast.entity],
   );
+  const [trigger, deliveryId] = [newId(), newId()];
+  await db.pool.query(
+    `insert into troupe.triggers (id, project_id, name, definition, collections, pattern, events, enabled)
+      values ($1, $2, 'private', '{"action": {}}', '{}', 'x', '{}', false)`,
+    [trigger, project],
+  );
+  await db.pool.query(
+    `insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, depth, own, changed_at, status, ended_at)
+      values ($1, $2, $3, 1, 1, 1, 'create', 'x/x', 'x', 0, false, now(), 'dead', now())`,
+    [deliveryId, project, trigger],
+  );
   return {
     agentId: stage.cast.agent,
     entityId: ada.entityId!,
@@ -150,6 +162,8 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     network,
     batchId,
     planId,
+    trigger,
+    deliveryId,
     sessionId,
     taskId,
     subAgentId,
@@ -236,8 +250,11 @@ async function documented(): Promise<string[]> {
 }
 const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
-/** Open to everybody, or with rules of their own (metrics), and not in the document. */
-const BESIDE = ['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /docs'];
+/** Open to everybody, or with rules of their own (metrics, signatures), and not in the document. */
+const BESIDE = [
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /docs'],
+  ...WEBHOOKS.map((path) => `POST ${path}`),
+];
 
 test('what is visited here is the whole contract, the whole document, and all that the server has a route for', async () => {
   const visited = served().map(nameOf).toSorted();

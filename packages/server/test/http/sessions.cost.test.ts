@@ -29,6 +29,7 @@ const BACKGROUND = new Set([
   'rowless_holders',
   'lock_holders',
   'sweep',
+  'trigger_work',
   'expire_unclaimed',
   'uptime',
   'last_events',

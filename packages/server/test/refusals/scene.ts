@@ -107,7 +107,18 @@ export class Scene {
     const { id: clientId } = await this.done('POST', '/v1/clients', { clientKey: 'c', entityId });
     const said = { content: { text: 'x' }, user: 'u' };
     const { id: spaceMessageId } = await this.done('POST', `/v1/spaces/${spaceId}/messages`, said);
+    const action = { type: 'webhook', url: 'https://example.com/' };
+    const rule = { name: 'r', collection: 'spaces', events: ['create'], action };
+    const { id: trigger } = await this.done('POST', '/v1/triggers', rule);
+    const deliveryId = newId();
+    await this.stage.db.pool.query(
+      `insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, depth, own, changed_at,
+          status, ended_at) values ($1, $2, $3, 1, 1, 1, 'create', 'x/x', 'x', 0, false, now(), 'dead', now())`,
+      [deliveryId, this.stage.cast.project, trigger],
+    );
     const more = {
+      trigger,
+      deliveryId,
       spaceId,
       spaceMessageId,
       entityId,

@@ -4,6 +4,7 @@
  * Imports: kernel, agents, store, base, protocol.
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
+export { DEPTH_KEY } from '../shared/index.ts';
 export * from './actions.ts';
 export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';

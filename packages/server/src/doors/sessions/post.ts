@@ -3,6 +3,7 @@ import type { BusyPolicy, JsonObject, PostedMessage, ReasoningEffort, TextConten
 import { agentArchived, snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
+import { noteDepth } from '../shared/index.ts';
 import type { Parts, SessionAddress, Who } from './actions.ts';
 import { noteAsked } from './asked.ts';
 import { sessionsDoor } from './door.ts';
@@ -15,6 +16,8 @@ export interface Posting {
   modelId?: string | undefined;
   reasoningEffort?: ReasoningEffort | undefined;
   metadata: JsonObject;
+  /** How many triggers led to it. */
+  depth?: number | undefined;
   /** What whoever asks is doing, for the run's span. */
   traceparent?: string | undefined;
 }
@@ -65,7 +68,7 @@ export async function postMessage(
     role: 'user' as const,
     content: posting.content as store.StoredMessage['content'],
     sender: who.entityId ?? session.entityId,
-    metadata: { ...noteAsked(posting.metadata, posting), [RUN_KEY]: run },
+    metadata: { ...noteAsked(noteDepth(posting.metadata, posting.depth), posting), [RUN_KEY]: run },
   };
   const metadata = {
     ...(posting.modelId ? { modelId: posting.modelId } : {}),

@@ -5,6 +5,7 @@
  * Start reading: room.ts.
  */
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
+export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { roomFor, sizeOf } from './room.ts';
 export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';

@@ -4,6 +4,7 @@
  * Start reading: say.ts (a message and the runs that it starts), door.ts (a run), prompt.ts (what it is told), acts.ts (what it
  * does); spaces.ts, members.ts, read.ts (what people do); fire-plan.ts, service.ts (what begins a run beside messages).
  */
+export { noteDepth } from '../shared/index.ts';
 export { spaceActs } from './acts.ts';
 export { createSpacesDoor } from './door.ts';
 export { firePlan } from './fire-plan.ts';

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, PostedSpaceMessage, TextContent } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
+import { noteDepth } from '../shared/index.ts';
 import { type Parts, reach, type Who } from './parts.ts';
 import { say } from './say.ts';
 
@@ -13,6 +14,8 @@ export interface SpacePosting {
   mentions: string[];
   startsRuns: boolean;
   metadata: JsonObject;
+  /** How many triggers led to it. */
+  depth?: number | undefined;
 }
 
 export interface PostedInSpace {
@@ -42,7 +45,7 @@ export async function postToSpace(
       role: 'user',
       content: posting.content as store.SpacePost['message']['content'],
       sender,
-      metadata: posting.metadata,
+      metadata: noteDepth(posting.metadata, posting.depth),
     },
     mentions,
     starts: posting.startsRuns,

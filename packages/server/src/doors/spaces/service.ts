@@ -3,7 +3,16 @@ import { agentArchived, snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import type { Database } from '../../store/index.ts';
+import { DEPTH_KEY } from '../shared/index.ts';
 import { DOOR, HISTORY } from './door-name.ts';
+
+/** Where the same may be asked for twice, and where it follows from something. */
+export interface Begun {
+  run: string;
+  thread: string;
+  /** How many triggers led to it. */
+  depth: number;
+}
 
 /** A run that a service asks for. It begins in no space. */
 export async function triggerAgent(
@@ -11,6 +20,7 @@ export async function triggerAgent(
   project: string,
   agentId: string,
   { serviceName, payload }: { serviceName: string; payload: Json },
+  begun?: Begun,
 ): Promise<{ runId: string; agentEntityId: string; status: 'queued' }> {
   const bytes = Buffer.byteLength(JSON.stringify(payload));
   if (bytes > MOST_PAYLOAD_BYTES) {
@@ -25,10 +35,10 @@ export async function triggerAgent(
   if (current.status === 'archived') throw agentArchived();
   const started = await kernel.start({
     project,
-    thread: newId(),
+    thread: begun?.thread ?? newId(),
     createThread: 'run',
     run: {
-      id: newId(),
+      id: begun?.run ?? newId(),
       door: DOOR,
       agent: agentId,
       entity: current.entityId,
@@ -37,6 +47,7 @@ export async function triggerAgent(
       trigger: { serviceName, payload },
       wallMs: current.wallMs,
       historyLimit: HISTORY,
+      ...(begun ? { metadata: { [DEPTH_KEY]: begun.depth } } : {}),
     },
   });
   if (!started.ok) throw notFound('agent');

@@ -1,5 +1,5 @@
 import type { Message, Session } from '@troupe/protocol';
-import { ASKED_KEY, answeredBy, askedIn, RUN_KEY } from '../../doors/sessions/index.ts';
+import { ASKED_KEY, answeredBy, askedIn, DEPTH_KEY, RUN_KEY } from '../../doors/sessions/index.ts';
 import type { MessageRow, SessionRow } from '../../store/index.ts';
 
 export function presentSession(row: SessionRow): Session {
@@ -16,7 +16,7 @@ export function presentSession(row: SessionRow): Session {
 
 export function presentMessage(sessionId: string | null, row: MessageRow): Message {
   const { threadId: _, metadata, ...message } = row;
-  const { [RUN_KEY]: __, [ASKED_KEY]: ___, ...own } = metadata ?? {};
+  const { [RUN_KEY]: __, [ASKED_KEY]: ___, [DEPTH_KEY]: ____, ...own } = metadata ?? {};
   return {
     ...message,
     sessionId,

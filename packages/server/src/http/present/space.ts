@@ -1,4 +1,5 @@
 import type { Membership, ShownTool, Space, SpaceMessage, TextContent } from '@troupe/protocol';
+import { noteDepth } from '../../doors/spaces/index.ts';
 import type { MembershipRow, SpaceMessageRow, SpaceRow } from '../../store/index.ts';
 
 export function presentSpace(row: SpaceRow): Space {
@@ -25,7 +26,7 @@ export function presentSpaceMessage({
     ...message,
     content: said,
     tool: tool ?? null,
-    metadata: metadata ?? {},
+    metadata: noteDepth(metadata ?? {}, undefined),
     createdAt: createdAt.toISOString(),
   };
 }

@@ -27,6 +27,7 @@ import { spaceMessageRoutes } from './space-messages.ts';
 import { spaceRoutes } from './spaces.ts';
 import { taskRoutes } from './tasks.ts';
 import { toolRoutes } from './tools.ts';
+import { triggerRoutes } from './triggers.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
@@ -58,4 +59,5 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   spaceRoutes,
   taskRoutes,
   toolRoutes,
+  triggerRoutes,
 ];

@@ -1,0 +1,183 @@
+import type { JsonObject, TriggerInput } from '@troupe/protocol';
+import { sql } from 'kysely';
+import type { Database, Rows } from '../database.ts';
+import { isTaken } from '../errors.ts';
+import { toJsonText } from '../json.ts';
+import type { Transaction } from '../transaction.ts';
+
+// Rules, and which tables tell of their changes: 0035_triggers.sql.
+
+/** What people edit, but its name and whether it is enabled, which stand beside it. */
+export type TriggerDefinition = Omit<TriggerInput, 'name' | 'enabled' | 'ratePerMinute'> & {
+  ratePerMinute: number | null;
+};
+
+export interface TriggerRow {
+  id: string;
+  name: string;
+  version: number;
+  definition: TriggerDefinition;
+  enabled: boolean;
+  disabledReason: string | null;
+  conditionError: { message: string; path: string; at: string } | null;
+  deadInRow: number;
+  open: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const SHOWN = sql`t.id, t.name, t.version, t.definition, t.enabled, t.disabled_reason as "disabledReason", t.condition_error as "conditionError",
+  t.dead_in_row as "deadInRow", t.created_at as "createdAt", t.updated_at as "updatedAt",
+  (select count(*) from troupe.trigger_deliveries d where d.trigger_id = t.id and d.status in ('pending', 'sending')) as open`;
+
+/** One rule at a time is changed: what is captured follows from all of them. */
+export async function lockTriggers(transaction: Transaction): Promise<void> {
+  await sql`select pg_advisory_xact_lock(35, 0)`.execute(transaction);
+}
+
+/**
+ * Turns on what rules are about now, and off what none is about. Whoever writes such a table is waited for, and keeps others waiting:
+ * for `patienceMs` at most. Throws what is contention then; nothing was changed.
+ */
+export async function armCaptures(transaction: Transaction, patienceMs: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${patienceMs}ms`}, true)`.execute(transaction);
+  await sql`select troupe.arm_captures()`.execute(transaction);
+}
+
+/** The smallest id decides between equal names; `after` is the last name of the page before. */
+export async function listTriggers(
+  on: Rows,
+  project: string,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<TriggerRow[]> {
+  const { rows } = await sql<TriggerRow>`select ${SHOWN} from troupe.triggers t
+    where t.project_id = ${project} and (${after}::text is null or lower(t.name) > lower(${after}))
+    order by lower(t.name) limit ${limit}`.execute(on);
+  return rows;
+}
+
+/** By id or name. */
+export async function readTrigger(on: Rows, project: string, ref: string): Promise<TriggerRow | null> {
+  const { rows } = await sql<TriggerRow>`select ${SHOWN} from troupe.triggers t
+    where t.project_id = ${project} and (t.id::text = lower(${ref}) or lower(t.name) = lower(${ref})) limit 1`.execute(
+    on,
+  );
+  return rows[0] ?? null;
+}
+
+export async function countTriggers(on: Rows, project: string): Promise<number> {
+  const { rows } = await sql<{
+    count: number;
+  }>`select count(*) from troupe.triggers where project_id = ${project}`.execute(on);
+  return rows[0]!.count;
+}
+
+export interface TriggerWrite {
+  name: string;
+  definition: TriggerDefinition;
+  enabled: boolean;
+  /** What follows from the glob. */
+  collections: readonly string[];
+  pattern: string;
+}
+
+/** False where another one has the name. */
+export async function insertTrigger(
+  transaction: Transaction,
+  project: string,
+  id: string,
+  { name, definition, enabled, collections, pattern }: TriggerWrite,
+): Promise<boolean> {
+  const text = toJsonText(definition);
+  const { rows } =
+    await sql`insert into troupe.triggers (id, project_id, name, definition, collections, pattern, events, enabled)
+    values (${id}, ${project}, ${name}, ${text}::jsonb, ${collections}::text[], ${pattern}, ${definition.events}::text[], ${enabled})
+    on conflict (project_id, lower(name)) do nothing returning id`.execute(transaction);
+  if (rows.length === 0) return false;
+  await sql`insert into troupe.trigger_versions (trigger_id, version, definition) values (${id}, 1, ${text}::jsonb)`.execute(
+    transaction,
+  );
+  return true;
+}
+
+/** The next version. What counted so far counts no more. False where another one has the name. */
+export async function updateTrigger(
+  transaction: Transaction,
+  id: string,
+  { name, definition, enabled, collections, pattern }: TriggerWrite,
+): Promise<boolean> {
+  const text = toJsonText(definition);
+  try {
+    await sql`with changed as (update troupe.triggers set name = ${name}, definition = ${text}::jsonb, collections = ${collections}::text[], pattern = ${pattern},
+        events = ${definition.events}::text[], enabled = ${enabled}, disabled_reason = case when ${enabled} then null else disabled_reason end, condition_error = null, dead_in_row = 0,
+        version = version + 1, updated_at = now() where id = ${id} returning id, version, definition)
+      insert into troupe.trigger_versions (trigger_id, version, definition) select id, version, definition from changed`.execute(
+      transaction,
+    );
+    return true;
+  } catch (error) {
+    if (isTaken(error, 'triggers_name')) return false;
+    throw error;
+  }
+}
+
+/** What it does stays as it is, and so does its version. */
+export async function enableTrigger(transaction: Transaction, id: string): Promise<void> {
+  await sql`update troupe.triggers set enabled = true, disabled_reason = null, dead_in_row = 0, updated_at = now() where id = ${id}`.execute(
+    transaction,
+  );
+}
+
+export async function deleteTrigger(transaction: Transaction, id: string): Promise<void> {
+  await sql`delete from troupe.triggers where id = ${id}`.execute(transaction);
+}
+
+/** Newest documents of a collection, with the paths of their collections. */
+export async function newestDocuments(
+  db: Database,
+  project: string,
+  collection: string,
+  limit: number,
+): Promise<{ path: string; document: JsonObject }[]> {
+  const from = NEWEST[collection];
+  if (!from) throw new Error(`there is no collection ${collection}`);
+  const rows = await db.run<{ path: string; document: JsonObject }>(
+    { name: `newest_${collection}`, text: from, values: [project, limit] },
+    db.pool,
+  );
+  return rows;
+}
+
+const ofProject = (table: string, noun: string) =>
+  `select troupe.${noun}_path(x) as path, troupe.${noun}_document(x) as document
+    from (select * from troupe.${table} where project_id = $1 order by id desc limit $2) x`;
+/** Of the threads of a project, the newest few: their newest messages are among the newest of all, near enough for a look. */
+const ofThreads = (threads: string, collection: string) =>
+  `select troupe.message_path(x) as path, troupe.message_document(x) as document
+    from (select m.* from (${threads}) t cross join lateral (select * from troupe.messages m where m.thread_id = t.id order by m.seq desc limit $2) m
+      where ${collection === 'messages' ? 'true' : 'troupe.begins_document(m)'} order by m.created_at desc, m.id desc limit $2) x`;
+
+const NEWEST: Record<string, string> = {
+  tasks: ofProject('tasks', 'task'),
+  sub_agents: ofProject('sub_agents', 'sub_agent'),
+  spaces: ofProject('spaces', 'space'),
+  runs: ofProject('runs', 'run'),
+  sessions: `select troupe.session_path(x) as path, troupe.session_document(x) as document
+    from (select s.* from troupe.agents a cross join lateral (select * from troupe.sessions s where s.agent_id = a.id order by s.id desc limit $2) s
+      where a.project_id = $1 order by s.id desc limit $2) x`,
+  memberships: `select troupe.membership_path(x) as path, troupe.membership_document(x) as document
+    from (select m.* from troupe.spaces s join troupe.memberships m on m.space_id = s.id where s.project_id = $1 order by m.joined_at desc limit $2) x`,
+  messages: ofThreads(
+    `(select s.thread_id as id from troupe.agents a cross join lateral (select * from troupe.sessions s where s.agent_id = a.id order by s.id desc limit 20) s
+        where a.project_id = $1 order by s.id desc limit 20)
+      union all (select s.id from troupe.spaces s where s.project_id = $1 order by s.id desc limit 20)`,
+    'messages',
+  ),
+  sub_agent_messages: ofThreads(
+    'select a.thread_id as id from troupe.sub_agents a where a.project_id = $1 order by a.id desc limit 20',
+    'sub_agent_messages',
+  ),
+  sub_agent_tool_calls: `select troupe.tool_call_path(x) as path, troupe.tool_call_document(x) as document
+    from (select c.* from (select * from troupe.runs r where r.project_id = $1 and r.task_id is not null order by r.id desc limit 20) r
+      join troupe.tool_calls c on c.run_id = r.id order by c.created_at desc limit $2) x`,
+};

@@ -1,0 +1,280 @@
+import type { Trigger } from '@troupe/protocol';
+import { Engine, newId, openOutgoing, silentLogger } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Web } from '../outgoing/web.ts';
+import type { Person } from '../sync/scene.ts';
+import { Office } from './office.ts';
+
+let office: Office;
+let ada: Person;
+
+beforeAll(async () => {
+  office = await Office.open();
+  ada = await office.scene.person('ada');
+});
+beforeEach(() => {
+  office.web.forget();
+  office.web.serve = (_request, response) => response.end('thanks');
+});
+afterAll(() => office.close());
+
+test('a change is told once, signed under both secrets, with what it was; the log shows it without what is secret', async () => {
+  const [old, fresh] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`) as [
+    string,
+    string,
+  ];
+  for (const [name, value] of Object.entries({ OLD: old, NEW: fresh, TOKEN: 'very-private' }))
+    await office.done('PUT', `/v1/secrets/${name}`, { value });
+  office.web.serve = (request, response) => response.end(`you sent ${request.headers['x-token']}`);
+  const headers = { 'X-Token': 'Bearer {{secrets.TOKEN}}', 'webhook-id': 'mine' };
+  const action = { type: 'webhook', url: office.hook('/signed'), headers, secrets: ['NEW', 'OLD'] };
+  const trigger = await office.rule('signed', { events: ['create', 'update'], action });
+  expect(trigger).toMatchObject({ version: 1, enabled: true, edge: true, ratePerMinute: null, open: 0 });
+  const session = await office.scene.session(ada, 'signed');
+  const delivery = await office.ended('signed', 'delivered');
+  await office.retitle(ada, session, 'other');
+  await office.retitle(ada, session, 'signed');
+  await until('two', () => office.heard('/signed').length === 2);
+
+  for (const { headers, body } of office.heard('/signed')) {
+    const given = headers as Record<string, string>;
+    for (const secret of [old, fresh]) new Webhook(secret).verify(body, given);
+    expect(() =>
+      new Webhook(`whsec_${Buffer.alloc(32, 3).toString('base64')}`).verify(body, given),
+    ).toThrow();
+    expect(given['x-token']).toBe('Bearer very-private');
+    expect(JSON.parse(body).deliveryId).toBe(given['webhook-id']);
+  }
+  const [first, second] = office.heard('/signed').map(({ body }) => JSON.parse(body));
+  expect(first).toMatchObject({
+    type: 'sessions.create',
+    triggerId: 'signed',
+    event: 'create',
+    collection: 'sessions',
+    path: `sessions/${session}`,
+    documentId: session,
+    userId: ada.id,
+    before: null,
+    after: { id: session, title: 'signed', userId: ada.id },
+    depth: 0,
+  });
+  expect(second).toMatchObject({ event: 'update', before: { title: 'other' }, after: { title: 'signed' } });
+  expect(delivery).toMatchObject({
+    status: 'delivered',
+    attempts: 1,
+    result: { status: 200 },
+    error: null,
+    log: [{ attempt: 1, response: { status: 200, body: 'you sent Bearer •••' } }],
+  });
+  expect(JSON.stringify(delivery)).not.toContain('very-private');
+  expect(JSON.stringify(delivery)).toContain('{{secrets.TOKEN}}');
+  expect(await office.count('changes')).toBe(0);
+});
+
+test('receivers that fail are tried again as the rule says, and given up where that is of no use', async () => {
+  const hidden = await Web.open();
+  const seen: Record<string, number[]> = {};
+  office.web.serve = (request, response) => {
+    const path = request.url!.slice(1);
+    seen[path] ??= [];
+    seen[path].push(performance.now());
+    const answer = (status: number, headers: Record<string, string> = {}) =>
+      response.writeHead(status, headers).end(`${status}`);
+    const times = seen[path].length;
+    if (path === 'broken') return times < 3 ? answer(500) : answer(204);
+    if (path === 'busy') return times < 2 ? answer(429, { 'retry-after': '1' }) : answer(200);
+    if (path === 'slow') return; // never answers
+    if (path === 'moved') return answer(307, { location: `http://127.0.0.1:${hidden.port}/private` });
+    if (path === 'rude') return times < 2 ? request.socket.destroy() : answer(200);
+    if (path === 'gone') return answer(410);
+    return answer(path === 'wrong' ? 400 : 500);
+  };
+  const names = ['broken', 'busy', 'slow', 'moved', 'rude', 'gone', 'wrong', 'hopeless'];
+  for (const name of names)
+    await office.rule(
+      name,
+      name === 'slow'
+        ? { timeoutMs: 150, retry: { maxAttempts: 2, initialBackoffMs: 10, maxBackoffMs: 10 } }
+        : {},
+    );
+  const unreachable = { type: 'webhook', url: `http://127.0.0.1:${hidden.port}/x` };
+  await office.rule('forbidden', { action: unreachable });
+  for (const name of [...names, 'forbidden']) await office.scene.session(ada, name);
+
+  expect(await office.ended('broken', 'delivered')).toMatchObject({
+    attempts: 3,
+    log: [
+      { response: { status: 500, body: '500' } },
+      { error: { code: 'receiver_refused' } },
+      { response: { status: 204 }, error: null },
+    ],
+  });
+  expect(await office.ended('rude', 'delivered')).toMatchObject({
+    attempts: 2,
+    log: [{ error: { code: 'connection_failed' }, response: null }, {}],
+  });
+  const slow = await office.ended('slow', 'dead');
+  expect(slow).toMatchObject({ attempts: 2, error: { code: 'request_timeout' } });
+  for (const { durationMs } of slow.log) expect(durationMs).toBeLessThan(1_000);
+  expect(await office.ended('moved', 'dead')).toMatchObject({ attempts: 1, error: { code: 'redirected' } });
+  expect(await office.ended('wrong', 'dead')).toMatchObject({
+    attempts: 1,
+    error: { code: 'receiver_refused', message: 'The receiver answered 400.' },
+  });
+  expect(await office.ended('forbidden', 'dead')).toMatchObject({
+    attempts: 1,
+    error: { code: 'address_forbidden' },
+  });
+  expect(await office.ended('hopeless', 'dead')).toMatchObject({ attempts: 3 });
+  expect(await office.ended('gone', 'dead')).toMatchObject({ attempts: 1 });
+  expect(await office.done('GET', '/v1/triggers/gone')).toMatchObject({
+    enabled: false,
+    disabledReason: expect.stringContaining('410'),
+  });
+  await office.ended('busy', 'delivered');
+  expect(seen.busy![1]! - seen.busy![0]!).toBeGreaterThanOrEqual(990);
+  expect(hidden.connections).toBe(0);
+  // The same id with every attempt, and no two deliveries with one.
+  const ids = (path: string) => new Set(office.heard(path).map(({ headers }) => headers['webhook-id']));
+  expect([ids('/broken').size, ids('/hopeless').size, ids('/rude').size]).toEqual([1, 1, 1]);
+  await hidden.close();
+});
+
+test('changes of one document are told in order, whatever fails; those of others do not wait', async () => {
+  let refuse = 2;
+  office.web.serve = (_request, response) => {
+    const title = JSON.parse(office.web.heard.at(-1)!.body).after.title;
+    response.writeHead(title === 'one 0' && refuse-- > 0 ? 503 : 200).end();
+  };
+  await office.rule('ordered', {
+    condition: null,
+    events: ['update'],
+    retry: { maxAttempts: 9, initialBackoffMs: 150, maxBackoffMs: 150 },
+  });
+  const [one, two] = [await office.scene.session(ada, 'one'), await office.scene.session(ada, 'two')];
+  for (let at = 0; at < 4; at++) {
+    await office.retitle(ada, one, `one ${at}`);
+    await office.retitle(ada, two, `two ${at}`);
+  }
+  await until('all', async () => (await office.deliveries('ordered', '&status=delivered')).length === 8);
+  const told = (of: string) =>
+    office
+      .heard('/ordered')
+      .map(({ body }) => JSON.parse(body).after.title as string)
+      .filter((title) => title.startsWith(of));
+  expect(told('one')).toEqual(['one 0', 'one 0', 'one 0', 'one 1', 'one 2', 'one 3']);
+  expect(told('two')).toEqual(['two 0', 'two 1', 'two 2', 'two 3']);
+  const order = office.heard('/ordered').map(({ body }) => JSON.parse(body).after.title);
+  expect(order.indexOf('two 3')).toBeLessThan(order.indexOf('one 3'));
+  expect(await office.deliveries('ordered', `&document=${one}`)).toHaveLength(4);
+  expect(await office.deliveries('ordered', `&document=sessions/${two}`)).toHaveLength(4);
+  await office.done('DELETE', '/v1/triggers/ordered');
+});
+
+test('however many processes judge and deliver, each change is told once and in order', async () => {
+  const { db, kernel } = office.scene.server;
+  const outgoing = openOutgoing(() => db);
+  const parts = {
+    db,
+    outgoing,
+    secrets: { reveal: async () => null },
+    ownKeys: () => [],
+    origin: () => null,
+  };
+  const engines = [1, 2, 3].map(
+    () => new Engine({ ...parts, acts: { db, kernel }, logger: silentLogger, pollMs: 5 }),
+  );
+  for (const engine of engines) engine.start();
+  await office.rule('many', { condition: null, events: ['create', 'update'] });
+  const sessions = await Promise.all(Array.from({ length: 8 }, () => office.scene.session(ada, '0')));
+  for (let at = 1; at < 8; at++)
+    await Promise.all(sessions.map((session) => office.retitle(ada, session, String(at))));
+  await until(
+    'all',
+    async () => (await office.deliveries('many', '&status=delivered&limit=200')).length === 64,
+  );
+  const told = office.heard('/many').map(({ body }) => JSON.parse(body));
+  expect(told).toHaveLength(64);
+  for (const session of sessions) {
+    const titles = told.filter(({ documentId }) => documentId === session).map(({ after }) => after.title);
+    expect(titles).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+  }
+  await Promise.all(engines.map((engine) => engine.close()));
+  await office.done('DELETE', '/v1/triggers/many');
+});
+
+test('what was given up is delivered again, one or many, as the rule is now and under the same id', async () => {
+  office.web.serve = (request, response) => response.writeHead(request.url === '/again' ? 400 : 200).end();
+  await office.rule('again');
+  for (let at = 0; at < 3; at++) await office.scene.session(ada, 'again');
+  const dead = await until('three', async () => {
+    const found = await office.deliveries('again', '&status=dead');
+    return found.length === 3 ? found : null;
+  });
+  const { log } = await office.done<{ log: unknown[] }>('GET', `/v1/deliveries/${dead[0]!.id}`);
+  expect(log).toHaveLength(1);
+  const changed = await office.done<Trigger>('PATCH', '/v1/triggers/again', {
+    action: { type: 'webhook', url: office.hook('/mended') },
+  });
+  expect(changed).toMatchObject({ version: 2, deadInRow: 0 });
+  await office.done('POST', `/v1/deliveries/${dead[0]!.id}/redeliver`);
+  await until('one', async () => (await office.deliveries('again', '&status=delivered')).length === 1);
+  expect(await office.done('POST', '/v1/deliveries/redeliver', { trigger: 'again' })).toEqual({
+    redelivered: 2,
+  });
+  await until('all', async () => (await office.deliveries('again', '&status=delivered')).length === 3);
+  const ids = office.heard('/mended').map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids)).toEqual(new Set(dead.map(({ id }) => id)));
+  // The attempts of before are still there.
+  expect(await office.done('GET', `/v1/deliveries/${dead[0]!.id}`)).toMatchObject({
+    attempts: 2,
+    log: [{ response: { status: 400 } }, { response: { status: 200 } }],
+  });
+  expect((await office.ask('POST', `/v1/deliveries/${newId()}/redeliver`)).status).toBe(404);
+});
+
+test('twenty given up in a row turn a rule off, with a notice; what waits is held until it is on again', async () => {
+  let status = 400;
+  office.web.serve = (_request, response) => response.writeHead(status).end();
+  await office.rule('off', { retry: { maxAttempts: 1 } });
+  for (let at = 0; at < 20; at++) await office.scene.session(ada, 'off');
+  const off = await until('off', async () => {
+    const trigger = await office.done<Trigger>('GET', '/v1/triggers/off');
+    return trigger.enabled ? null : trigger;
+  });
+  expect(off.disabledReason).toBe(
+    '20 deliveries in a row were given up; the last: The receiver answered 400.',
+  );
+  const { data } = await office.done<{ data: object[] }>('GET', '/v1/audit?action=trigger.disabled');
+  expect(data[0]).toMatchObject({
+    actor: { kind: 'system' },
+    target: off.id,
+    data: { name: 'off', reason: off.disabledReason },
+  });
+  // An edit alone does not turn it on again.
+  expect(await office.done('PATCH', '/v1/triggers/off', { timeoutMs: 5_000 })).toMatchObject({
+    version: 2,
+    enabled: false,
+    disabledReason: off.disabledReason,
+  });
+  // Not even captured now; what is delivered again by hand is held.
+  await office.scene.session(ada, 'off');
+  expect(await office.done('POST', '/v1/deliveries/redeliver', { trigger: 'off', limit: 2 })).toEqual({
+    redelivered: 2,
+  });
+  status = 200;
+  const heard = office.web.heard.length;
+  await office.scene.session(ada, 'nothing');
+  expect((await office.done<Trigger>('GET', '/v1/triggers/off')).open).toBe(2);
+  expect(office.web.heard.length).toBe(heard);
+  expect(await office.done('POST', '/v1/triggers/off/enable')).toMatchObject({
+    enabled: true,
+    disabledReason: null,
+    deadInRow: 0,
+    version: 2,
+  });
+  await until('held ones', async () => (await office.deliveries('off', '&status=delivered')).length === 2);
+  expect(await office.deliveries('off')).toHaveLength(20);
+});

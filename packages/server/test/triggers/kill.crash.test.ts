@@ -1,0 +1,70 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { Engine, openOutgoing, silentLogger } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { expect, test } from 'vitest';
+import { Office } from './office.ts';
+
+const MOMENTS = ['judging', 'judged', 'claimed', 'sent'] as const;
+/** How often the receiver hears of it: a request whose answer nobody wrote down is sent again. */
+const HEARD = { judging: 1, judged: 1, claimed: 1, sent: 2 };
+
+test('killed anywhere between a change and the note that it was delivered: another process delivers it, under the same id', async () => {
+  const office = await Office.open({ triggers: false });
+  const children: ChildProcess[] = [];
+  try {
+    const ada = await office.scene.person('ada');
+    for (const moment of MOMENTS) await office.rule(moment);
+    for (const moment of MOMENTS) {
+      const args = [office.scene.server.databaseUrl, moment];
+      const child = fork(join(import.meta.dirname, 'engine-process.ts'), args, { execArgv: [] });
+      children.push(child);
+      const died = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
+      await new Promise((resolve) => child.once('message', resolve));
+      // One commit: the session and its change. Whoever looks at it dies.
+      await office.scene.session(ada, moment);
+      expect(await died).toBe('SIGKILL');
+      const left = {
+        changes: await office.count('changes'),
+        deliveries: (await office.deliveries(moment)).map(({ status }) => status),
+      };
+      expect([moment, left]).toEqual([
+        moment,
+        {
+          changes: moment === 'judging' || moment === 'judged' ? 1 : 0,
+          deliveries: moment === 'claimed' || moment === 'sent' ? ['sending'] : [],
+        },
+      ]);
+      // Its lease runs out.
+      await office.pool.query(
+        `update troupe.trigger_deliveries set lease_until = now() where status = 'sending'`,
+      );
+      const { db, kernel } = office.scene.server;
+      const engine = new Engine({
+        db,
+        logger: silentLogger,
+        outgoing: openOutgoing(() => db),
+        secrets: { reveal: async () => null },
+        ownKeys: () => [],
+        origin: () => null,
+        acts: { db, kernel },
+        pollMs: 30,
+      });
+      engine.start();
+      const made = await office.ended(moment, 'delivered');
+      await engine.close();
+      const heard = office.heard(`/${moment}`);
+      expect([moment, heard.length]).toEqual([moment, HEARD[moment]]);
+      expect(new Set(heard.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([made.id]));
+      expect(await office.deliveries(moment)).toHaveLength(1);
+      expect(await office.count('changes')).toBe(0);
+      // What the dead one began shows as begun.
+      if (moment === 'sent')
+        expect(made.log).toMatchObject([{ durationMs: null }, { response: { status: 200 } }]);
+    }
+    await until('nothing left', async () => (await office.count('changes')) === 0);
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+    await office.close();
+  }
+});
