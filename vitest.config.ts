@@ -22,6 +22,7 @@ const together = [
   'packages/server/test/{spaces,networks}/!(*.crash).test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
+  'packages/server/test/sync/{documents,order,rights}.test.ts',
   'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tools}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];

@@ -17,6 +17,7 @@ import { planEndpoints, serviceEndpoints } from './plans.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
 import { spaceEndpoints } from './spaces.ts';
+import { syncEndpoints } from './sync.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
 
@@ -41,6 +42,7 @@ export const endpoints = {
   services: serviceEndpoints,
   sessions: sessionEndpoints,
   spaces: spaceEndpoints,
+  sync: syncEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
 } as const;

@@ -27,4 +27,5 @@ export {
 } from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
+export { Followers } from './sync/index.ts';
 export * from './tools/index.ts';

@@ -15,6 +15,7 @@ import {
   Database,
   type Door,
   Encryption,
+  Followers,
   Jobs,
   Kernel,
   type Logger,
@@ -45,6 +46,8 @@ export interface ServerOptions {
   /** Instead of one model for all. */
   models?: (db: Database) => Models;
   heartbeatMs?: number;
+  /** How long an open transaction may hold up those who follow before it is told of. */
+  stallMs?: number;
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
@@ -78,6 +81,7 @@ export async function openServer({
   models: makeModels,
   mode = 'open',
   heartbeatMs,
+  stallMs,
   metricsToken,
   allow = [],
   mcpCommands = [],
@@ -131,11 +135,18 @@ export async function openServer({
     line: kernel,
     ...(heartbeatMs ? { heartbeatMs } : {}),
   });
+  const followers = new Followers({
+    db,
+    logger,
+    hear: (listener) => stream.hear(listener),
+    ...(stallMs ? { stallMs } : {}),
+  });
   const services = {
     db,
     kernel,
     access,
     stream,
+    followers,
     sealer: access.encryption,
     environmentKeys: {},
     tools,
@@ -149,6 +160,7 @@ export async function openServer({
   const server = await listen(app, { host: '127.0.0.1', port: 0 });
   own.push(server.url);
   const close = async () => {
+    await followers.close();
     await stream.close();
     await server.close(500);
     await jobs?.close(1_000);
@@ -157,5 +169,15 @@ export async function openServer({
     await db.close();
     await database.drop();
   };
-  return { url: server.url, databaseUrl: database.url, db, kernel, access, stream, scripted, close };
+  return {
+    url: server.url,
+    databaseUrl: database.url,
+    db,
+    kernel,
+    access,
+    stream,
+    followers,
+    scripted,
+    close,
+  };
 }

@@ -58,6 +58,7 @@ export * from './queries/spans.ts';
 export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';
+export * from './queries/sync.ts';
 export * from './queries/task-tools.ts';
 export * from './queries/todos.ts';
 export * from './queries/tools.ts';

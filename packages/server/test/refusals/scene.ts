@@ -112,6 +112,7 @@ export class Scene {
       name: 'NAME',
       version: '1',
       capabilityId: 'current_time',
+      collection: 'sessions',
     };
     Object.assign(this.things, {
       providerId,

@@ -12,6 +12,66 @@ export interface Person {
   headers: Headers;
 }
 
+export interface Page {
+  documents: ({ id: string; _deleted: boolean } & Record<string, unknown>)[];
+  checkpoint: string;
+  restarted: boolean;
+}
+export interface Pushed {
+  conflicts: Page['documents'];
+  refused: { id: string; code: string }[];
+}
+
+/** Frames of a stream, as they come. */
+export class Following {
+  readonly frames: { event: string; data: string }[] = [];
+  readonly #cut = new AbortController();
+  ended = false;
+
+  static async open(url: string, headers: Headers, path: string): Promise<Following> {
+    const following = new Following();
+    const response = await fetch(`${url}${path}`, {
+      headers: { ...headers, accept: 'text/event-stream' },
+      signal: following.#cut.signal,
+    });
+    expect(response.status).toBe(200);
+    void following.#read(response.body!).catch(() => {
+      following.ended = true;
+    });
+    return following;
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    let rest = '';
+    for await (const piece of body.pipeThrough(
+      new TextDecoderStream() as never,
+    ) as unknown as AsyncIterable<string>) {
+      const frames = (rest + piece).split('\n\n');
+      rest = frames.pop()!;
+      for (const frame of frames) {
+        const field = (name: string) =>
+          frame
+            .split('\n')
+            .find((line) => line.startsWith(`${name}: `))
+            ?.slice(name.length + 2);
+        if (field('event')) this.frames.push({ event: field('event')!, data: field('data') ?? '' });
+      }
+    }
+    this.ended = true;
+  }
+
+  /** What changed, as far as it was told. */
+  get documents(): Page['documents'] {
+    return this.frames.flatMap(({ event, data }) =>
+      event === 'documents' ? (JSON.parse(data) as Page).documents : [],
+    );
+  }
+
+  close(): void {
+    this.#cut.abort();
+  }
+}
+
 /** A Troupe with keys, an agent with the demo model, and people with tokens. */
 export class Scene {
   readonly server: TestServer;
@@ -103,6 +163,38 @@ export class Scene {
     const answer = await this.ask<Body>(headers, method, path, body);
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
     return answer.body;
+  }
+
+  /** One page, as it is answered. */
+  pull(headers: Headers, collection: string, query: Record<string, string | number> = {}): Promise<Page> {
+    const search = new URLSearchParams(
+      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    return this.done(headers, 'GET', `/v1/sync/${collection}/pull?${search}`);
+  }
+
+  /** Page after page from a checkpoint on: what there is, and where that ends. */
+  async pullAll(
+    headers: Headers,
+    collection: string,
+    query: Record<string, string | number> = {},
+  ): Promise<Page> {
+    const limit = Number(query.limit ?? 100);
+    const documents: Page['documents'] = [];
+    for (let at = query; ; ) {
+      const page = await this.pull(headers, collection, { ...at, limit });
+      documents.push(...page.documents);
+      if (page.documents.length < limit) return { ...page, documents };
+      at = { ...query, checkpoint: page.checkpoint };
+    }
+  }
+
+  push(headers: Headers, collection: string, documents: object[], assumed?: object): Promise<Pushed> {
+    const rows = documents.map((newDocumentState) => ({
+      newDocumentState: { _deleted: false, ...newDocumentState },
+      ...(assumed ? { assumedMasterState: assumed } : {}),
+    }));
+    return this.done(headers, 'POST', `/v1/sync/${collection}/push`, { rows });
   }
 
   get sessions(): string {

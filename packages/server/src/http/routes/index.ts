@@ -25,6 +25,7 @@ import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
 import { spaceRoutes } from './spaces.ts';
+import { syncRoutes } from './sync.ts';
 import { toolRoutes } from './tools.ts';
 
 /** All routes of `/v1`, one file per noun. */
@@ -55,5 +56,6 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   sessionRoutes,
   spaceMessageRoutes,
   spaceRoutes,
+  syncRoutes,
   toolRoutes,
 ];
