@@ -202,7 +202,7 @@ export class Followers {
     if (below !== this.#stalledAt || next <= below + 1) {
       if (this.#told) this.#logger.info({}, 'clients get what changes again');
       this.#stalledAt = below;
-      this.#stalledSince = next > below + 1 ? performance.now() : null;
+      this.#stalledSince = null;
       this.#told = false;
       return;
     }

@@ -42,7 +42,7 @@ test('twenty writers that commit out of order, one of them very late: the reader
       const wasDone = isDone;
       // Those that are open now have to be behind whatever is answered.
       const oldest = Math.min(...open.values());
-      const page = await scene.pull(ada.headers, 'messages', { checkpoint, limit: 5 });
+      const page = await scene.pullNow(ada.headers, 'messages', { checkpoint, limit: 5 });
       const stillOpen = [...open.values()].includes(oldest);
       if (stillOpen) expect(xidOf(page.checkpoint)).toBeLessThanOrEqual(oldest);
       got.push(...page.documents.map(({ id }) => id));
@@ -78,6 +78,7 @@ test('twenty writers that commit out of order, one of them very late: the reader
     await write(0, 2);
     await late.query('commit');
     open.delete(0);
+    await scene.settle();
   } finally {
     isDone = true;
     await reading;

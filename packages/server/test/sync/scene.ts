@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Problem } from '@troupe/protocol';
 import { type Logger, newId } from '@troupe/server';
-import { openServer, type ServerOptions, type TestServer } from '@troupe/testing';
+import { openServer, type ServerOptions, type TestServer, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { expect, inject } from 'vitest';
 
@@ -165,8 +165,29 @@ export class Scene {
     return answer.body;
   }
 
+  /** Until all transactions that were open have ended, also those of other tests: the order is that of the whole cluster. */
+  async settle(): Promise<void> {
+    const { pool } = this.server.db;
+    const { rows } = await pool.query('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
+    const behind = 'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as passed';
+    await until(
+      'open transactions have ended',
+      async () => (await pool.query(behind, [rows[0].next])).rows[0].passed,
+    );
+  }
+
+  /** One page of what was written by now. */
+  async pull(
+    headers: Headers,
+    collection: string,
+    query: Record<string, string | number> = {},
+  ): Promise<Page> {
+    await this.settle();
+    return this.pullNow(headers, collection, query);
+  }
+
   /** One page, as it is answered. */
-  pull(headers: Headers, collection: string, query: Record<string, string | number> = {}): Promise<Page> {
+  pullNow(headers: Headers, collection: string, query: Record<string, string | number> = {}): Promise<Page> {
     const search = new URLSearchParams(
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     );
@@ -181,8 +202,9 @@ export class Scene {
   ): Promise<Page> {
     const limit = Number(query.limit ?? 100);
     const documents: Page['documents'] = [];
+    await this.settle();
     for (let at = query; ; ) {
-      const page = await this.pull(headers, collection, { ...at, limit });
+      const page = await this.pullNow(headers, collection, { ...at, limit });
       documents.push(...page.documents);
       if (page.documents.length < limit) return { ...page, documents };
       at = { ...query, checkpoint: page.checkpoint };

@@ -112,7 +112,7 @@ const members = (collection: string, from: string, space: string, extra = '') =>
     left join troupe.memberships m on m.space_id = s.id where s.project_id = any($2) ${extra}`;
 const SPACES_COLLECTIONS = `(values ('spaces'), ('memberships'), ('messages'), ('runs')) k(collection)`;
 
-/** What has changed since a transaction, for everybody at once: a look into the end of each table. */
+/** What has changed since a transaction and below the horizon, for everybody at once: a look into the end of each table. */
 export async function lookForChanges(db: Database, since: number, projects: string[]): Promise<Looked> {
   const rows = await db.run<{
     collection: Collection | null;
@@ -125,27 +125,27 @@ export async function lookForChanges(db: Database, since: number, projects: stri
     {
       name: 'look_for_changes',
       text: `with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next, troupe.sync_generation() as generation),
-        said as materialized (select distinct m.thread_id from troupe.messages m where m.xid >= $1),
+        said as materialized (select distinct m.thread_id from troupe.messages m where m.xid >= $1 and m.xid < (select below from horizon)),
         touched as (
-          select 'sessions' as collection, s.project_id, s.entity_id from troupe.sessions s where s.xid >= $1 and s.project_id = any($2)
-          union select 'tasks', t.project_id, t.user_id from troupe.tasks t where t.xid >= $1 and t.project_id = any($2)
-          union select 'sub_agents', a.project_id, a.user_id from troupe.sub_agents a where a.xid >= $1 and a.project_id = any($2)
+          select 'sessions' as collection, s.project_id, s.entity_id from troupe.sessions s where s.xid >= $1 and s.xid < (select below from horizon) and s.project_id = any($2)
+          union select 'tasks', t.project_id, t.user_id from troupe.tasks t where t.xid >= $1 and t.xid < (select below from horizon) and t.project_id = any($2)
+          union select 'sub_agents', a.project_id, a.user_id from troupe.sub_agents a where a.xid >= $1 and a.xid < (select below from horizon) and a.project_id = any($2)
           union select 'messages', s.project_id, s.entity_id from said join troupe.sessions s on s.thread_id = said.thread_id where s.project_id = any($2)
           union ${members('messages', 'said', 'said.thread_id')}
           union select 'sub_agent_messages', a.project_id, a.user_id from said join troupe.sub_agents a on a.thread_id = said.thread_id where a.project_id = any($2)
           union select 'sub_agent_tool_calls', a.project_id, a.user_id from troupe.tool_calls c join troupe.runs r on r.id = c.run_id and r.task_id is not null
-            join troupe.sub_agents a on a.task_id = r.task_id where c.xid >= $1 and a.project_id = any($2)
-          union select 'runs', r.project_id, s.entity_id from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.xid >= $1 and r.project_id = any($2)
-          union ${members('runs', 'troupe.runs r', 'r.space_id', 'and r.xid >= $1')}
-          union ${members('spaces', '(select x.id from troupe.spaces x where x.xid >= $1) c', 'c.id')}
-          union ${members('memberships', '(select distinct x.space_id from troupe.memberships x where x.xid >= $1) c', 'c.space_id')}
+            join troupe.sub_agents a on a.task_id = r.task_id where c.xid >= $1 and c.xid < (select below from horizon) and a.project_id = any($2)
+          union select 'runs', r.project_id, s.entity_id from troupe.runs r left join troupe.sessions s on s.thread_id = r.thread_id where r.xid >= $1 and r.xid < (select below from horizon) and r.project_id = any($2)
+          union ${members('runs', 'troupe.runs r', 'r.space_id', 'and r.xid >= $1 and r.xid < (select below from horizon)')}
+          union ${members('spaces', '(select x.id from troupe.spaces x where x.xid >= $1 and x.xid < (select below from horizon)) c', 'c.id')}
+          union ${members('memberships', '(select distinct x.space_id from troupe.memberships x where x.xid >= $1 and x.xid < (select below from horizon)) c', 'c.space_id')}
           union select k.collection, s.project_id, m.entity_id from troupe.memberships m join troupe.spaces s on s.id = m.space_id cross join ${SPACES_COLLECTIONS}
-            where m.xid >= $1 and m.joined_xid >= $1 and s.project_id = any($2)
-          union select x.collection, x.project_id, x.entity_id from troupe.tombstones x where x.xid >= $1 and x.project_id = any($2)
+            where m.xid >= $1 and m.xid < (select below from horizon) and m.joined_xid >= $1 and s.project_id = any($2)
+          union select x.collection, x.project_id, x.entity_id from troupe.tombstones x where x.xid >= $1 and x.xid < (select below from horizon) and x.project_id = any($2)
           union select k.collection, x.project_id, x.entity_id from troupe.tombstones x cross join ${SPACES_COLLECTIONS}
-            where x.xid >= $1 and x.collection = 'memberships' and x.project_id = any($2)
+            where x.xid >= $1 and x.xid < (select below from horizon) and x.collection = 'memberships' and x.project_id = any($2)
           union select x.collection, x.project_id, m.entity_id from troupe.tombstones x join troupe.memberships m on m.space_id = x.place_id
-            where x.xid >= $1 and x.project_id = any($2))
+            where x.xid >= $1 and x.xid < (select below from horizon) and x.project_id = any($2))
         select t.collection, t.project_id as project, t.entity_id as entity, h.below, h.next, h.generation from horizon h left join touched t on true`,
       values: [since, projects],
     },
