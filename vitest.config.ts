@@ -22,6 +22,7 @@ const together = [
   'packages/server/test/{spaces,networks,tasks,triggers}/!(*.crash).test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
+  'packages/server/test/sync/{documents,order,rights}.test.ts',
   'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools,triggers}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
 ];

@@ -17,6 +17,7 @@ import { planEndpoints, serviceEndpoints } from './plans.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
 import { spaceEndpoints } from './spaces.ts';
+import { syncEndpoints } from './sync.ts';
 import { subAgentEndpoints, taskEndpoints } from './tasks.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
@@ -45,6 +46,7 @@ export const endpoints = {
   spaces: spaceEndpoints,
   subAgents: subAgentEndpoints,
   tasks: taskEndpoints,
+  sync: syncEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
   triggers: triggerEndpoints,

@@ -30,6 +30,7 @@ export * from './session-status.ts';
 export * from './sessions.ts';
 export * from './snapshots.ts';
 export * from './spaces.ts';
+export * from './sync.ts';
 export * from './tasks.ts';
 export * from './todos.ts';
 export * from './tool-calls.ts';

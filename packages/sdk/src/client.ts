@@ -1,7 +1,14 @@
-import { type BodyInputOf, type Endpoint, endpoints, type sessionEndpoints } from '@troupe/protocol';
+import {
+  type BodyInputOf,
+  type Collection,
+  type Endpoint,
+  endpoints,
+  type sessionEndpoints,
+} from '@troupe/protocol';
 import { Batch } from './batch.ts';
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
+import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
 import { Run } from './run.ts';
 import { Session } from './session.ts';
 import { Space } from './space.ts';
@@ -56,6 +63,7 @@ export class Troupe {
   readonly spaces: Group<typeof endpoints.spaces>;
   readonly subAgents: Group<typeof endpoints.subAgents>;
   readonly tasks: Group<typeof endpoints.tasks>;
+  readonly sync: Group<typeof endpoints.sync>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
   readonly triggers: Group<typeof endpoints.triggers>;
@@ -85,6 +93,7 @@ export class Troupe {
     this.spaces = groupOf(transport, endpoints.spaces);
     this.subAgents = groupOf(transport, endpoints.subAgents);
     this.tasks = groupOf(transport, endpoints.tasks);
+    this.sync = groupOf(transport, endpoints.sync);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
     this.triggers = groupOf(transport, endpoints.triggers);
@@ -109,6 +118,11 @@ export class Troupe {
 
   run(runId: string): Run {
     return new Run(this.#transport, runId);
+  }
+
+  /** What `replicateRxCollection` of RxDB takes, beside the collection. */
+  replication<Of extends Collection>(collection: Of, options?: ReplicationOptions): Replication<Of> {
+    return replicationOf(this.#transport, collection, options);
   }
 
   /** Opens a new session with an agent. */

@@ -21,10 +21,17 @@ export {
   Network,
   type Responded,
 } from './network.ts';
+export type { Replication, ReplicationOptions } from './replication.ts';
 export { Run } from './run.ts';
 export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
 export { type EndedRun, Space, type SpaceTurn, type SpaceWaitOptions } from './space.ts';
 export type { InvocationItem, StreamItem, StreamOptions } from './stream.ts';
+export {
+  type TroupeReplicationOptions,
+  troupeCollections,
+  troupeReplication,
+  troupeSchemas,
+} from './sync.ts';
 export type { TaskQuery } from './tasks.ts';
 export type { InputOf, RequestOptions, TroupeOptions } from './transport.ts';

@@ -67,6 +67,10 @@ export class Transport {
       );
   }
 
+  get baseUrl(): string {
+    return this.#baseUrl;
+  }
+
   /** The answer as the contract describes it. */
   async call<E extends Endpoint>(
     endpoint: E,

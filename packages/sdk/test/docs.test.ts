@@ -42,3 +42,7 @@ it('the example of docs/spaces.md runs as it stands', async () => {
     ['completed', false],
   ]);
 });
+
+it('the example of docs/sync.md runs as it stands', async () => {
+  expect(await saidBy('sync')).toEqual([['2+2 = 4.']]);
+});

@@ -29,5 +29,6 @@ export {
 } from './process/index.ts';
 export * from './store/index.ts';
 export * from './stream/index.ts';
+export { Followers } from './sync/index.ts';
 export * from './tools/index.ts';
 export { Engine, type EngineOptions } from './triggers/index.ts';

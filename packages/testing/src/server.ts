@@ -20,6 +20,7 @@ import {
   Engine,
   type EngineOptions,
   engineParts,
+  Followers,
   Jobs,
   Kernel,
   type Logger,
@@ -51,6 +52,8 @@ export interface ServerOptions {
   /** Instead of one model for all. */
   models?: (db: Database) => Models;
   heartbeatMs?: number;
+  /** How long an open transaction may hold up those who follow before it is told of. */
+  stallMs?: number;
   metricsToken?: string;
   /** What the first project may reach beyond the internet; other projects have their own lists. */
   allow?: string[];
@@ -86,6 +89,7 @@ export async function openServer({
   models: makeModels,
   mode = 'open',
   heartbeatMs,
+  stallMs,
   metricsToken,
   allow = [],
   mcpCommands = [],
@@ -148,11 +152,18 @@ export async function openServer({
     line: kernel,
     ...(heartbeatMs ? { heartbeatMs } : {}),
   });
+  const followers = new Followers({
+    db,
+    logger,
+    hear: (listener) => stream.hear(listener),
+    ...(stallMs ? { stallMs } : {}),
+  });
   const services = {
     db,
     kernel,
     access,
     stream,
+    followers,
     sealer: access.encryption,
     environmentKeys: {},
     tools,
@@ -172,6 +183,7 @@ export async function openServer({
   engine?.start();
   const close = async () => {
     await engine?.close(500);
+    await followers.close();
     await stream.close();
     await server.close(500);
     await jobs?.close(1_000);
@@ -180,5 +192,15 @@ export async function openServer({
     await db.close();
     await database.drop();
   };
-  return { url: server.url, databaseUrl: database.url, db, kernel, access, stream, scripted, close };
+  return {
+    url: server.url,
+    databaseUrl: database.url,
+    db,
+    kernel,
+    access,
+    stream,
+    followers,
+    scripted,
+    close,
+  };
 }

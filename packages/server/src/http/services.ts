@@ -3,6 +3,7 @@ import type { Keys, McpPort } from '../agents/index.ts';
 import type { Kernel, Tools } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 import type { Stream } from '../stream/index.ts';
+import type { Followers } from '../sync/index.ts';
 
 /** What routes act through. Null until the process has started: then requests are told to come back. */
 export interface Services extends Keys {
@@ -10,6 +11,8 @@ export interface Services extends Keys {
   kernel: Kernel;
   access: Access;
   stream: Stream;
+  /** Those who follow collections. */
+  followers: Followers;
   /** For trying one alone. */
   tools: Tools;
   /** For looking what a server offers. */

@@ -15,6 +15,7 @@ import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
+import { Followers } from '../sync/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
 import { batchTasks } from './batch-tasks.ts';
@@ -185,11 +186,13 @@ export async function openKernel({ life, logger }: Program, db: Database): Promi
 export async function openServices(program: Program, db: Database, kernel: Kernel): Promise<Services> {
   const { openai, anthropic } = program.config.modelKeys;
   const access = await openAccess(program, db, openEncryption(program.name, program.config));
+  const stream = await openStream(program, db, kernel);
   return {
     db,
     kernel,
     access,
-    stream: await openStream(program, db, kernel),
+    stream,
+    followers: await openFollowers(program, db, stream),
     tools: program.tools(db, access.encryption, kernel),
     mcp: program.mcp(db, access.encryption),
     sealer: access.encryption,
@@ -204,6 +207,15 @@ export async function openStream({ life, logger }: Program, db: Database, kernel
     'stream',
     async () => new Stream({ db, logger, line: kernel }),
     (stream) => stream.close(),
+  );
+}
+
+/** Tells clients that keep copies what changes in them. */
+function openFollowers({ life, logger }: Program, db: Database, stream: Stream): Promise<Followers> {
+  return life.open(
+    'stream',
+    async () => new Followers({ db, logger, hear: (listener) => stream.hear(listener) }),
+    (followers) => followers.close(),
   );
 }
 

@@ -59,6 +59,7 @@ export * from './queries/spans.ts';
 export * from './queries/start.ts';
 export * from './queries/starts.ts';
 export * from './queries/steps.ts';
+export * from './queries/sync.ts';
 export * from './queries/task-records.ts';
 export * from './queries/task-tools.ts';
 export * from './queries/tasks.ts';

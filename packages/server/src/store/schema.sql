@@ -4837,7 +4837,7 @@ CREATE OR REPLACE FUNCTION troupe.sub_agent_document(a troupe.sub_agents)
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_strip_nulls(jsonb_build_object('id', a.id, 'userId', a.user_id, 'chatId', a.chat_id, 'taskId', a.task_id, 'agentId', a.agent_id, 'role', a.role,
+  select jsonb_strip_nulls(jsonb_build_object('id', a.id, 'userId', coalesce(a.user_id::text, ''), 'chatId', a.chat_id, 'taskId', a.task_id, 'agentId', a.agent_id, 'role', a.role,
     'status', a.status, 'iterationCount', a.iteration_count, 'summary', a.summary,
     'createdAt', troupe.milliseconds(a.created_at), 'updatedAt', troupe.milliseconds(a.updated_at)))
 $function$;
@@ -4848,7 +4848,7 @@ CREATE OR REPLACE FUNCTION troupe.sub_agent_message_document(m troupe.messages, 
  STABLE
 AS $function$
   select case when troupe.begins_document(m) then
-    jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id, 'sequence', m.seq,
+    jsonb_strip_nulls(jsonb_build_object('id', m.id, 'userId', coalesce((p).user_id::text, ''), 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id, 'sequence', m.seq,
       'role', case m.role when 'tool_call' then 'assistant' when 'tool_result' then 'tool' else m.role::text end,
       'content', case m.role when 'tool_call' then '' when 'tool_result' then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '')
         else coalesce(m.content->>'text', '') end,
@@ -4889,8 +4889,8 @@ CREATE OR REPLACE FUNCTION troupe.task_document(t troupe.tasks)
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', t.user_id, 'chatId', t.chat_id, 'type', t.type, 'name', t.name, 'instruction', t.instruction,
-    'subAgentId', t.sub_agent_id, 'triggerMessageId', t.trigger_message_id, 'status', t.status, 'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
+  select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', coalesce(t.user_id::text, ''), 'chatId', t.chat_id, 'type', t.type, 'name', t.name, 'instruction', t.instruction,
+    'subAgentId', t.sub_agent_id, 'triggerMessageId', coalesce(t.trigger_message_id::text, ''), 'status', t.status, 'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
     'question', t.question, 'background', t.background, 'depth', t.depth, 'parentTaskId', t.parent_task_id, 'parentRunId', t.parent_run_id, 'runId', t.run_id,
     'createdAt', troupe.milliseconds(t.created_at), 'updatedAt', troupe.milliseconds(t.updated_at))) || troupe.field('args', t.args)
 $function$;
@@ -5126,7 +5126,7 @@ CREATE OR REPLACE FUNCTION troupe.tool_call_document(c troupe.tool_calls, p trou
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_strip_nulls(jsonb_build_object('id', troupe.call_document_id(c.run_id, c.call_id), 'userId', (p).user_id, 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id,
+  select jsonb_strip_nulls(jsonb_build_object('id', troupe.call_document_id(c.run_id, c.call_id), 'userId', coalesce((p).user_id::text, ''), 'chatId', (p).chat_id, 'subAgentId', (p).sub_agent_id,
     'runId', c.run_id, 'callId', c.call_id, 'step', c.step, 'toolName', c.tool,
     'status', case when c.status in ('requested', 'running') then 'pending' when c.status = 'completed' then 'success' else 'failed' end,
     'result', case when c.status = 'completed' then coalesce(c.output #>> '{}', '') end,

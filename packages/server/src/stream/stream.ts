@@ -47,6 +47,7 @@ export class Stream {
   readonly #untold = new Set<LiveText>();
   readonly #lookTimer: NodeJS.Timeout;
   readonly #doorTimer: NodeJS.Timeout;
+  readonly #listeners = new Set<() => void>();
   #tellTimer: NodeJS.Timeout | undefined;
   #looking = false;
   #closing = false;
@@ -139,7 +140,13 @@ export class Stream {
 
   // ---- what happens in this process
 
+  /** Told whenever something was written here, or is said to have been elsewhere. */
+  hear(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
   #touched(thread: string): void {
+    for (const listener of this.#listeners) listener();
     this.#topics.get(thread)?.refresh();
     if (this.#elsewhere.has(thread)) this.#line.hint({ threads: [thread] });
   }

@@ -9,6 +9,7 @@ import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
 import { Stream } from '../../src/stream/index.ts';
+import { Followers } from '../../src/sync/index.ts';
 
 /** Undone after the test, in reverse order. */
 export function after(clean: () => unknown): void {
@@ -56,6 +57,8 @@ export async function openDoor({
   const access = new Access({ db, mode, encryption, outgoing });
   const stream = new Stream({ db, logger: silentLogger, line: kernel });
   after(async () => stream.close());
+  const followers = new Followers({ db, logger: silentLogger });
+  after(() => followers.close());
   const app: Hono = createApp({
     logger: silentLogger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
@@ -64,6 +67,7 @@ export async function openDoor({
       kernel,
       access,
       stream,
+      followers,
       sealer: access.encryption,
       environmentKeys: {},
       tools: { resolve: () => undefined },
@@ -102,7 +106,22 @@ export async function openDoor({
   const theirs = newId();
   await db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [theirs, `other ${theirs}`]);
   const [ourKey, theirKey] = [(await makeKey(ours)).key, (await makeKey(theirs)).key];
-  return { stage, db, kernel, access, stream, app, ask, makeKey, ours, theirs, ourKey, theirKey, statements };
+  return {
+    stage,
+    db,
+    kernel,
+    access,
+    stream,
+    followers,
+    app,
+    ask,
+    makeKey,
+    ours,
+    theirs,
+    ourKey,
+    theirKey,
+    statements,
+  };
 }
 
 /** Whoever may do everything in a project. */

@@ -36,7 +36,7 @@ const put = endpoint({ ...order, method: 'PUT', path: '/v1/put' });
 /** An endpoint that counts; `act` is what it does besides. */
 async function openOrders(act: (count: number) => Promise<void> | void = () => {}) {
   const door = await openDoor();
-  const { db, kernel, access: ours, stream } = door;
+  const { db, kernel, access: ours, stream, followers } = door;
   let access = ours;
   /** As a process with these keys of the operator's. */
   const restart = (...keys: EncryptionKey[]) => {
@@ -48,6 +48,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     kernel,
     access,
     stream,
+    followers,
     sealer: null,
     environmentKeys: {},
     tools: { resolve: () => undefined },

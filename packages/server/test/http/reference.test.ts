@@ -53,9 +53,18 @@ it('everything that the document refers to is in it, and nothing is there for no
   const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
   expect(new Set(references)).toEqual(new Set(named));
   expect(named).toEqual(
-    ['Problem', 'Connected', 'Event', 'Delta', 'Disconnecting', 'Invoked', 'Typing'].map(
-      (name) => `#/components/schemas/${name}`,
-    ),
+    [
+      'Problem',
+      'Connected',
+      'Event',
+      'Delta',
+      'Disconnecting',
+      'Invoked',
+      'Typing',
+      'SyncResync',
+      'SyncDocuments',
+      'SyncDisconnecting',
+    ].map((name) => `#/components/schemas/${name}`),
   );
 });
 

@@ -136,6 +136,7 @@ export class Scene {
       name: 'NAME',
       version: '1',
       capabilityId: 'current_time',
+      collection: 'sessions',
     };
     Object.assign(this.things, {
       providerId,

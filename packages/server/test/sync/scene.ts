@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Problem } from '@troupe/protocol';
 import { type Logger, newId } from '@troupe/server';
-import { openServer, type ServerOptions, type TestServer } from '@troupe/testing';
+import { openServer, type ServerOptions, type TestServer, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { expect, inject } from 'vitest';
 
@@ -10,6 +10,66 @@ export interface Person {
   id: string;
   name: string;
   headers: Headers;
+}
+
+export interface Page {
+  documents: ({ id: string; _deleted: boolean } & Record<string, unknown>)[];
+  checkpoint: string;
+  restarted: boolean;
+}
+export interface Pushed {
+  conflicts: Page['documents'];
+  refused: { id: string; code: string }[];
+}
+
+/** Frames of a stream, as they come. */
+export class Following {
+  readonly frames: { event: string; data: string }[] = [];
+  readonly #cut = new AbortController();
+  ended = false;
+
+  static async open(url: string, headers: Headers, path: string): Promise<Following> {
+    const following = new Following();
+    const response = await fetch(`${url}${path}`, {
+      headers: { ...headers, accept: 'text/event-stream' },
+      signal: following.#cut.signal,
+    });
+    expect(response.status).toBe(200);
+    void following.#read(response.body!).catch(() => {
+      following.ended = true;
+    });
+    return following;
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    let rest = '';
+    for await (const piece of body.pipeThrough(
+      new TextDecoderStream() as never,
+    ) as unknown as AsyncIterable<string>) {
+      const frames = (rest + piece).split('\n\n');
+      rest = frames.pop()!;
+      for (const frame of frames) {
+        const field = (name: string) =>
+          frame
+            .split('\n')
+            .find((line) => line.startsWith(`${name}: `))
+            ?.slice(name.length + 2);
+        if (field('event')) this.frames.push({ event: field('event')!, data: field('data') ?? '' });
+      }
+    }
+    this.ended = true;
+  }
+
+  /** What changed, as far as it was told. */
+  get documents(): Page['documents'] {
+    return this.frames.flatMap(({ event, data }) =>
+      event === 'documents' ? (JSON.parse(data) as Page).documents : [],
+    );
+  }
+
+  close(): void {
+    this.#cut.abort();
+  }
 }
 
 /** A Troupe with keys, an agent with the demo model, and people with tokens. */
@@ -103,6 +163,60 @@ export class Scene {
     const answer = await this.ask<Body>(headers, method, path, body);
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
     return answer.body;
+  }
+
+  /** Until all transactions that were open have ended, also those of other tests: the order is that of the whole cluster. */
+  async settle(): Promise<void> {
+    const { pool } = this.server.db;
+    const { rows } = await pool.query('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
+    const behind = 'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as passed';
+    await until(
+      'open transactions have ended',
+      async () => (await pool.query(behind, [rows[0].next])).rows[0].passed,
+    );
+  }
+
+  /** One page of what was written by now. */
+  async pull(
+    headers: Headers,
+    collection: string,
+    query: Record<string, string | number> = {},
+  ): Promise<Page> {
+    await this.settle();
+    return this.pullNow(headers, collection, query);
+  }
+
+  /** One page, as it is answered. */
+  pullNow(headers: Headers, collection: string, query: Record<string, string | number> = {}): Promise<Page> {
+    const search = new URLSearchParams(
+      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    return this.done(headers, 'GET', `/v1/sync/${collection}/pull?${search}`);
+  }
+
+  /** Page after page from a checkpoint on: what there is, and where that ends. */
+  async pullAll(
+    headers: Headers,
+    collection: string,
+    query: Record<string, string | number> = {},
+  ): Promise<Page> {
+    const limit = Number(query.limit ?? 100);
+    const documents: Page['documents'] = [];
+    await this.settle();
+    for (let at = query; ; ) {
+      const page = await this.pullNow(headers, collection, { ...at, limit });
+      documents.push(...page.documents);
+      if (page.documents.length < limit) return { ...page, documents };
+      at = { ...query, checkpoint: page.checkpoint };
+    }
+  }
+
+  push(headers: Headers, collection: string, documents: object[], assumed?: object): Promise<Pushed> {
+    const rows = documents.map((newDocumentState) => ({
+      newDocumentState: { _deleted: false, ...newDocumentState },
+      ...(assumed ? { assumedMasterState: assumed } : {}),
+    }));
+    return this.done(headers, 'POST', `/v1/sync/${collection}/push`, { rows });
   }
 
   get sessions(): string {

@@ -44,27 +44,45 @@ export interface Opening {
   policy: BusyPolicy;
   metadata: JsonObject;
   user?: string | undefined;
+  /** Chosen by the caller, so that opening it again opens it once. */
+  id?: string | undefined;
+  /** Whose it is, where a key says so. */
+  entityId?: string | undefined;
 }
 
 export async function createSession(
   parts: Pick<Parts, 'db'>,
   who: Who,
   agentId: string,
-  { user, ...session }: Opening,
+  { user, id = newId(), entityId, ...session }: Opening,
 ): Promise<store.SessionRow> {
   const { db } = parts;
-  if (user !== undefined && who.entityId !== null) {
+  const isOther = entityId !== undefined && entityId.toLowerCase() !== who.entityId;
+  if (who.entityId !== null && (user !== undefined || isOther)) {
     throw new Refusal('forbidden', 'forbidden', 'A person can open sessions for themselves only.', {
       hint: 'Leave `user` out, or use a secret key.',
     });
   }
   await requireAgent(db, who.project, agentId, 'active');
   await requireModel(db, who.project, session.modelId);
-  const entity = who.entityId ?? (await store.ensureEntity(db.rows, who.project, user ?? NOBODY_NAMED)).id;
-  const ids = { id: newId(), thread: newId() };
-  const made = await store.createSession(db, who.project, { ...session, ...ids, agent: agentId, entity });
-  if (!made) throw agentArchived();
+  const entity =
+    who.entityId ?? entityId ?? (await store.ensureEntity(db.rows, who.project, user ?? NOBODY_NAMED)).id;
+  const ids = { id: id.toLowerCase(), thread: newId() };
+  try {
+    const made = await store.createSession(db, who.project, { ...session, ...ids, agent: agentId, entity });
+    if (!made) throw agentArchived();
+  } catch (error) {
+    if (!store.isTaken(error, 'sessions_pkey')) throw error;
+    // Opened before, by the same caller; or it is somebody else's, who is nobody's business.
+    if (!(await store.findSession(db, who, agentId, ids.id))) throw sessionIdTaken();
+  }
   return getSession(parts, who, { agentId, sessionId: ids.id });
+}
+
+function sessionIdTaken(): Refusal {
+  return new Refusal('conflict', 'session_id_taken', 'There is another session with this id.', {
+    hint: 'Make a new id.',
+  });
 }
 
 export interface SessionsAsked {
@@ -95,6 +113,19 @@ export async function updateSession(
   await requireModel(parts.db, who.project, changes.modelId ?? null);
   await store.updateSession(parts.db, session.id, changes);
   return getSession(parts, who, address);
+}
+
+/** The same, unless somebody has changed it since that transaction: then false. */
+export async function updateUnchangedSession(
+  parts: Pick<Parts, 'db'>,
+  who: Who,
+  address: SessionAddress,
+  changes: store.SessionChanges,
+  since: number,
+): Promise<boolean> {
+  const session = await getSession(parts, who, address);
+  await requireModel(parts.db, who.project, changes.modelId ?? null);
+  return store.updateSession(parts.db, session.id, changes, since);
 }
 
 /** Stops what is under way, so that its worker hears of it, and deletes everything as one. */

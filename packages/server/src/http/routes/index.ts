@@ -25,6 +25,7 @@ import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
 import { spaceRoutes } from './spaces.ts';
+import { syncRoutes } from './sync.ts';
 import { taskRoutes } from './tasks.ts';
 import { toolRoutes } from './tools.ts';
 import { triggerRoutes } from './triggers.ts';
@@ -58,6 +59,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   spaceMessageRoutes,
   spaceRoutes,
   taskRoutes,
+  syncRoutes,
   toolRoutes,
   triggerRoutes,
 ];

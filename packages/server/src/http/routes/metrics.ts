@@ -13,7 +13,9 @@ import type { Services } from '../services.ts';
 import { shared, withinPatience } from '../shared.ts';
 
 /** What is looked at when somebody asks. */
-export type Observed = Pick<Services, 'db' | 'kernel' | 'access' | 'stream'>;
+export type Observed = Pick<Services, 'db' | 'kernel' | 'access' | 'stream'> &
+  // A process that only works has none.
+  Partial<Pick<Services, 'followers'>>;
 
 /**
  * `/metrics`: what this process counted, and what there is to do for all of them. The first is in memory; the second is
@@ -35,12 +37,18 @@ export function metricsRoutes(observed: () => Observed | null): Hono {
   return routes;
 }
 
-function gaugesHere({ db, kernel, stream }: Observed): Family[] {
+function gaugesHere({ db, kernel, stream, followers }: Observed): Family[] {
   const pools = (of: 'total' | 'idle' | 'waiting') =>
     db.usage().map((usage) => ({ labels: { pool: usage.pool }, value: usage[of] }));
   const { worker } = kernel;
   return [
     gauge('troupe_stream_readers', 'Readers of events, in this process.', stream.readers),
+    gauge('troupe_sync_readers', 'Followers of collections, in this process.', followers?.readers ?? 0),
+    gauge(
+      'troupe_sync_stalled_seconds',
+      'How long an open transaction has held up what followers are told of changes.',
+      followers?.stalledSeconds ?? 0,
+    ),
     gauge('troupe_worker_runs', 'Runs that this process works on.', worker?.load ?? 0),
     gauge('troupe_worker_capacity', 'Runs that this process would work on at once.', worker?.capacity ?? 0),
     gauge('troupe_pool_connections', 'Connections to the database.', pools('total')),

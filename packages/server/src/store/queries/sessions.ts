@@ -182,9 +182,14 @@ export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] |
   policy?: BusyPolicy | undefined;
 };
 
-/** What is not given stays; null clears. */
-export async function updateSession(db: Database, id: string, changes: SessionChanges): Promise<void> {
-  await db.rows
+/** What is not given stays; null clears. `since`: only where no later transaction has changed it. False where nothing was changed. */
+export async function updateSession(
+  db: Database,
+  id: string,
+  changes: SessionChanges,
+  since?: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db.rows
     .updateTable('sessions')
     .set({
       ...(changes.title !== undefined ? { title: changes.title } : {}),
@@ -195,7 +200,9 @@ export async function updateSession(db: Database, id: string, changes: SessionCh
       updated_at: new Date(),
     })
     .where('id', '=', id)
-    .execute();
+    .$if(since !== undefined, (update) => update.where('xid', '=', since!))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 // What a copy of a thread begins with beside its messages: the files, the list and the findings, as they are now.

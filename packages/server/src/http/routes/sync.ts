@@ -1,0 +1,109 @@
+import {
+  type Collection,
+  type Endpoint,
+  type Scope,
+  scopesOfCollection,
+  syncEndpoints,
+  syncSchemas,
+} from '@troupe/protocol';
+import { authorize, type Caller } from '../../access/index.ts';
+import { Refusal } from '../../base/index.ts';
+import {
+  createSession,
+  deleteSession,
+  postMessage,
+  updateUnchangedSession,
+} from '../../doors/sessions/index.ts';
+import { markRead, postToSpace } from '../../doors/spaces/index.ts';
+import { findSpeaker } from '../../store/index.ts';
+import { type Actions, pullChanges, pushRows, WRITABLE } from '../../sync/index.ts';
+import { authorOf } from '../author.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
+import { streamAnswer, wantsStream } from '../event-stream.ts';
+import type { Services } from '../services.ts';
+
+export function syncRoutes(endpoints: Endpoints): void {
+  endpoints.serve(syncEndpoints.schema, () => ({
+    collections: syncSchemas() as never,
+    writable: [...WRITABLE],
+  }));
+  endpoints.serve(syncEndpoints.pull, async (call) => {
+    const { services, params, query } = call;
+    const { checkpoint, limit, chat = null } = query;
+    const { project, entityId } = await whoseCopy(call, syncEndpoints.pull);
+    return pullChanges(services.db, params.collection, { project, entityId, chat }, { checkpoint, limit });
+  });
+  endpoints.serve(syncEndpoints.push, async (call) => {
+    const { services, params, body } = call;
+    const who = await whoseCopy(call, syncEndpoints.push, 'write');
+    return pushRows(services.db, params.collection, who, actionsOf(services, who), body.rows);
+  });
+  endpoints.serve(syncEndpoints.stream, async (call) => {
+    const { services, params, query, context } = call;
+    if (!wantsStream(context)) throw onlyLive();
+    const { project, entityId } = await whoseCopy(call, syncEndpoints.stream);
+    const { headers } = context.req.raw;
+    const scope = { project, entityId, chat: query.chat ?? null };
+    return streamAnswer(
+      services.followers.open(params.collection, scope, {
+        mayStay: async () => authorize(await services.access.authenticate(headers), syncEndpoints.stream),
+      }),
+    );
+  });
+}
+
+function onlyLive(): Refusal {
+  return new Refusal('malformed', 'invalid_request', 'What changes is told as a stream of events only.', {
+    hint: 'Send `Accept: text/event-stream`; GET /v1/sync/{collection}/pull answers with JSON.',
+    issues: [{ path: 'Accept', message: 'must be text/event-stream' }],
+  });
+}
+
+/** The caller, or the person whom a key names; where the key has the scope of the collection too. */
+async function whoseCopy(
+  {
+    caller,
+    services,
+    params,
+    query,
+  }: Pick<Call<Endpoint>, 'caller' | 'services'> & {
+    params: { collection: Collection };
+    query: { user?: string | undefined };
+  },
+  endpoint: Endpoint,
+  access: 'read' | 'write' = 'read',
+): Promise<Caller> {
+  const scope: Scope =
+    scopesOfCollection[params.collection][access] ?? scopesOfCollection[params.collection].read;
+  authorize(caller, { scope, ...(endpoint.user ? { user: true } : {}) });
+  const { user } = query;
+  if (user === undefined) return caller;
+  if (caller.entityId !== null) {
+    throw new Refusal('forbidden', 'forbidden', 'A person has their own copy only.', {
+      hint: 'Leave `user` out, or use a secret key.',
+    });
+  }
+  const found = await findSpeaker(services.db, caller.project, { externalId: user });
+  if (!found) {
+    throw new Refusal('invalid', 'entity_not_found', `There is nobody named ${user} in the project.`, {
+      hint: 'POST /v1/entities registers a person; GET /v1/entities lists all.',
+      issues: [{ path: 'user', message: 'is no person of this project' }],
+    });
+  }
+  return { ...caller, entityId: found.id };
+}
+
+/** Whatever is pushed is done as if it had been asked for by itself. */
+function actionsOf(services: Services, who: Caller): Actions {
+  return {
+    postToSession: (at, message) => postMessage(services, who, at, message),
+    postToSpace: (space, message) =>
+      postToSpace(services, who, space, { ...message, mentions: [], startsRuns: true }),
+    openSession: ({ agentId, userId, ...session }) =>
+      createSession(services, who, agentId, { ...session, entityId: userId }),
+    changeSession: (at, fields, unchangedSince) =>
+      updateUnchangedSession(services, who, at, fields, unchangedSince),
+    deleteSession: (at) => deleteSession(services, who, at, authorOf(who)),
+    markRead: (space, messageId, entityId) => markRead(services, who, space, { messageId, entityId }),
+  };
+}

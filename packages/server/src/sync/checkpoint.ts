@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Collection } from '@troupe/protocol';
+import { Refusal } from '../base/index.ts';
+import type { Position, SyncScope } from '../store/index.ts';
+
+/** Ids of documents: one id, or two. */
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const KEY = new RegExp(`^(${UUID}(:${UUID})?)?$`);
+
+/** Before everything. */
+export const START: Position = { xid: -1, id: '', scans: true };
+
+/** What a position is in: this database, and this copy of it. One person's place says nothing about what another has. */
+export function orderOf(
+  generation: string,
+  collection: Collection,
+  { project, entityId, chat }: SyncScope,
+): string {
+  const copy = createHash('sha256').update([collection, project, entityId, chat?.toLowerCase()].join(' '));
+  return `${generation}.${copy.digest('base64url').slice(0, 8)}`;
+}
+
+/** A position, and in what. What is in it is nobody's business but ours. */
+export function toCheckpoint(order: string, { xid, id, scans }: Position): string {
+  return Buffer.from(JSON.stringify([order, xid, id, ...(scans ? [1] : [])])).toString('base64url');
+}
+
+export function fromCheckpoint(checkpoint: string): Position & { order: string } {
+  try {
+    const [order, xid, id, scans] = JSON.parse(Buffer.from(checkpoint, 'base64url').toString()) as unknown[];
+    const isPosition = typeof order === 'string' && Number.isSafeInteger(xid) && (xid as number) >= 0;
+    if (isPosition && typeof id === 'string' && KEY.test(id))
+      return { order, xid: xid as number, id, ...(scans === 1 ? { scans: true } : {}) };
+  } catch {
+    // told below
+  }
+  throw new Refusal('invalid', 'bad_checkpoint', 'The checkpoint is not one of ours.', {
+    hint: 'Send the `checkpoint` of the last answer as it is, or none to begin at the beginning.',
+    issues: [{ path: 'checkpoint', message: 'is not the checkpoint of an answer' }],
+  });
+}

@@ -1,0 +1,262 @@
+import type { Collection } from '@troupe/protocol';
+import { type Logger, messageOf, Refusal, RetryableError } from '../base/index.ts';
+import {
+  type Database,
+  longestTransaction,
+  lookForChanges,
+  type Position,
+  type SyncScope,
+  syncHorizon,
+} from '../store/index.ts';
+import { fromCheckpoint, orderOf, toCheckpoint } from './checkpoint.ts';
+import { pullChanges } from './pull.ts';
+import { documentsFrame, Reader } from './reader.ts';
+
+export interface FollowersOptions {
+  db: Database;
+  logger: Logger;
+  /** Something was written in this process: look soon. */
+  hear?: (listener: () => void) => void;
+  heartbeatMs?: number;
+  /** How long an open transaction may hold everything up before it is told of. */
+  stallMs?: number;
+}
+
+const LOOK_MS = 1_000;
+/** What is written close together is looked at once. */
+const SOON_MS = 30;
+const DOOR_MS = 5_000;
+const PAGE = 200;
+const FAREWELL_MS = 500;
+
+/** Those who follow the same thing with the same rights: they are told the same, and it is read once. */
+interface Group {
+  collection: Collection;
+  scope: SyncScope;
+  /** Everything before was told. */
+  at: Position;
+  readers: Set<Reader>;
+  /** Something has changed that could not be read yet. */
+  behind: boolean;
+}
+
+/**
+ * Everybody who follows collections, in one process. One statement looks what has changed for all of them, after a hint and once a second; whoever
+ * is concerned then gets what a pull would bring, from where his group is. So the look decides nothing about rights.
+ */
+export class Followers {
+  readonly #db: Database;
+  readonly #logger: Logger;
+  readonly #heartbeatMs: number;
+  readonly #stallMs: number;
+  readonly #groups = new Map<string, Group>();
+  readonly #lookTimer: NodeJS.Timeout;
+  readonly #doorTimer: NodeJS.Timeout;
+  #soonTimer: NodeJS.Timeout | undefined;
+  #generation: string | null = null;
+  /** Up to where it was looked; null: nobody has followed yet. */
+  #seen: number | null = null;
+  #stalledSince: number | null = null;
+  #stalledAt = -1;
+  #told = false;
+  #looking = false;
+  #again = false;
+  #closing = false;
+  /** How often it was looked, for whoever wants to know what it costs. */
+  looks = 0;
+
+  constructor({ db, logger, hear, heartbeatMs = 15_000, stallMs = 10_000 }: FollowersOptions) {
+    this.#db = db;
+    this.#logger = logger;
+    this.#heartbeatMs = heartbeatMs;
+    this.#stallMs = stallMs;
+    this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#doorTimer = setInterval(() => void this.#checkDoor(), DOOR_MS).unref();
+    hear?.(() => this.#lookSoon());
+  }
+
+  get readers(): number {
+    let all = 0;
+    for (const group of this.#groups.values()) all += group.readers.size;
+    return all;
+  }
+
+  /** For how long an open transaction has held everything up, as far as somebody follows. */
+  get stalledSeconds(): number {
+    return this.#stalledSince === null ? 0 : (performance.now() - this.#stalledSince) / 1_000;
+  }
+
+  open(
+    collection: Collection,
+    scope: SyncScope,
+    { mayStay }: { mayStay: () => Promise<void> },
+  ): ReadableStream<Uint8Array> {
+    if (this.#closing)
+      throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
+    const name = [collection, scope.project, scope.entityId, scope.chat].join(' ');
+    const reader = new Reader({
+      heartbeatMs: this.#heartbeatMs,
+      mayStay,
+      join: (joining) => this.#join(joining, name, { collection, scope }),
+      leave: (leaving) => this.#leave(leaving, name),
+    });
+    return reader.toStream();
+  }
+
+  async #join(reader: Reader, name: string, of: Pick<Group, 'collection' | 'scope'>): Promise<void> {
+    const { below, generation } = await syncHorizon(this.#db);
+    this.#generation ??= generation;
+    this.#seen ??= below;
+    let group = this.#groups.get(name);
+    if (!group) {
+      group = { ...of, at: { xid: below, id: '' }, readers: new Set(), behind: false };
+      this.#groups.set(name, group);
+    }
+    group.readers.add(reader);
+    if (this.#closing) reader.leave();
+  }
+
+  #leave(reader: Reader, name: string): void {
+    const group = this.#groups.get(name);
+    group?.readers.delete(reader);
+    if (group?.readers.size === 0) this.#groups.delete(name);
+    if (this.#groups.size > 0) return;
+    // Whoever comes next begins with the present.
+    this.#seen = null;
+    this.#generation = null;
+    this.#stalledSince = null;
+  }
+
+  #lookSoon(): void {
+    if (this.#groups.size > 0 && !this.#closing)
+      this.#soonTimer ??= setTimeout(() => {
+        this.#soonTimer = undefined;
+        void this.#look();
+      }, SOON_MS);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#groups.size === 0 || this.#seen === null || this.#closing) return;
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
+    this.#looking = true;
+    try {
+      this.looks++;
+      const projects = [...new Set([...this.#groups.values()].map(({ scope }) => scope.project))];
+      const looked = await lookForChanges(this.#db, this.#seen, projects);
+      // Another database answers by now: nothing that was known about the order holds.
+      if (looked.generation !== this.#generation || looked.below < this.#seen) {
+        this.#generation = looked.generation;
+        for (const group of this.#groups.values()) {
+          group.at = { xid: looked.below, id: '' };
+          for (const reader of group.readers) reader.resync();
+        }
+      }
+      const concerned = groupsOf(this.#groups.values(), looked.touched);
+      for (const group of this.#groups.values()) {
+        if (concerned.has(group)) group.behind = true;
+        // Nothing before the horizon is of theirs.
+        else if (!group.behind && group.at.xid < looked.below) group.at = { xid: looked.below, id: '' };
+      }
+      this.#seen = looked.below;
+      await this.#noteStall(looked);
+      for (const group of [...this.#groups.values()]) if (group.behind) await this.#tell(group);
+    } catch (error) {
+      this.#logger.debug(
+        { error: messageOf(error) },
+        'what has changed for those who follow could not be read',
+      );
+    } finally {
+      this.#looking = false;
+      if (this.#again) {
+        this.#again = false;
+        this.#lookSoon();
+      }
+    }
+  }
+
+  async #tell(group: Group): Promise<void> {
+    for (;;) {
+      const checkpoint = toCheckpoint(orderOf(this.#generation!, group.collection, group.scope), group.at);
+      const pulled = await pullChanges(this.#db, group.collection, group.scope, { checkpoint, limit: PAGE });
+      if (pulled.restarted) {
+        for (const reader of group.readers) reader.resync();
+        group.behind = false;
+        return;
+      }
+      const { documents } = pulled;
+      if (documents.length > 0) {
+        const frame = documentsFrame(documents, pulled.checkpoint);
+        for (const reader of group.readers) reader.tell(frame);
+      }
+      group.at = fromCheckpoint(pulled.checkpoint);
+      if (documents.length < PAGE) break;
+    }
+    group.behind = false;
+  }
+
+  /** While the horizon stands and transactions come and go behind it, somebody keeps one open. */
+  async #noteStall({ below, next }: { below: number; next: number }): Promise<void> {
+    if (below !== this.#stalledAt || next <= below + 1) {
+      if (this.#told) this.#logger.info({}, 'clients get what changes again');
+      this.#stalledAt = below;
+      this.#stalledSince = null;
+      this.#told = false;
+      return;
+    }
+    this.#stalledSince ??= performance.now();
+    if (this.#told || performance.now() - this.#stalledSince < this.#stallMs) return;
+    this.#told = true;
+    const by = await longestTransaction(this.#db);
+    this.#logger.warn(
+      { seconds: this.stalledSeconds, by },
+      'an open transaction holds up what clients are told of changes',
+    );
+  }
+
+  async #checkDoor(): Promise<void> {
+    for (const group of [...this.#groups.values()]) {
+      for (const reader of [...group.readers]) {
+        await reader.mayStay().catch((error: unknown) => {
+          if (error instanceof Refusal) reader.leave();
+        });
+      }
+    }
+  }
+
+  /** Tells everybody to come back later, to whoever serves then. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearInterval(this.#lookTimer);
+    clearInterval(this.#doorTimer);
+    clearTimeout(this.#soonTimer);
+    const all = () => [...this.#groups.values()].flatMap(({ readers }) => [...readers]);
+    for (const reader of all()) reader.leave();
+    const until = performance.now() + FAREWELL_MS;
+    while (this.readers > 0 && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const reader of all()) reader.close();
+  }
+}
+
+function groupsOf(
+  groups: Iterable<Group>,
+  touched: readonly { collection: Collection; project: string; entity: string | null }[],
+): Set<Group> {
+  const known = new Set<string>();
+  for (const { collection, project, entity } of touched) {
+    known.add(`${collection} ${project}`);
+    known.add(`${collection} ${project} ${entity}`);
+  }
+  const concerned = new Set<Group>();
+  for (const group of groups) {
+    const { project, entityId } = group.scope;
+    const name =
+      entityId === null ? `${group.collection} ${project}` : `${group.collection} ${project} ${entityId}`;
+    if (known.has(name)) concerned.add(group);
+  }
+  return concerned;
+}

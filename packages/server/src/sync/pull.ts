@@ -1,0 +1,52 @@
+import { type Collection, tombstoneOf } from '@troupe/protocol';
+import { type Changed, changesAfter, type Database, type Position, type SyncScope } from '../store/index.ts';
+import { fromCheckpoint, orderOf, START, toCheckpoint } from './checkpoint.ts';
+
+export interface Pulled {
+  documents: ({ id: string; _deleted: boolean } & Record<string, unknown>)[];
+  checkpoint: string;
+  /** The checkpoint was of another database or another copy, and it was begun at the beginning. */
+  restarted: boolean;
+}
+
+/** A page as it is sent. Fewer documents than asked for means that there are no more, so rows without one are made up for. */
+export async function pullChanges(
+  db: Database,
+  collection: Collection,
+  scope: SyncScope,
+  { checkpoint, limit }: { checkpoint?: string | undefined; limit: number },
+): Promise<Pulled> {
+  const given = checkpoint === undefined ? null : fromCheckpoint(checkpoint);
+  let after: Position = given ?? START;
+  let restarted = false;
+  const documents = new Map<string, Pulled['documents'][number]>();
+  for (;;) {
+    const room = limit - documents.size;
+    const { rows, below, generation } = await changesAfter(db, collection, scope, after, room);
+    const order = orderOf(generation, collection, scope);
+    // Of another database or another copy, or from a time that this one has not come to: nothing that it says holds here.
+    if (after === given && (given.order !== order || given.xid > below)) {
+      restarted = true;
+      after = START;
+      continue;
+    }
+    for (const row of rows) {
+      // The later state of one that is in the page twice.
+      documents.delete(row.id);
+      documents.set(row.id, documentOf(collection, row));
+    }
+    const isLast = rows.length < room;
+    // What is there was given: now what has changed since that was begun. The same request goes on with it, since an answer that is not full means the end.
+    const floor = after.scans && after.xid < 0 ? below : after.xid;
+    const wasScan = after.scans === true;
+    if (wasScan) after = isLast ? { xid: floor, id: '' } : { xid: floor, id: rows.at(-1)!.id, scans: true };
+    else after = isLast ? { xid: below, id: '' } : rows.at(-1)!;
+    if ((isLast && !wasScan) || documents.size >= limit) {
+      return { documents: [...documents.values()], checkpoint: toCheckpoint(order, after), restarted };
+    }
+  }
+}
+
+function documentOf(collection: Collection, { id, document }: Changed): Pulled['documents'][number] {
+  return document ? { ...document, id, _deleted: false } : tombstoneOf(collection, id);
+}

@@ -1,0 +1,268 @@
+import { collection as collections, syncSchemas } from '@troupe/protocol';
+import { newId } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Following, type Person, Scene } from './scene.ts';
+
+// Whose copy has what in it: by pull, push and stream, for everybody who tries.
+
+let scene: Scene;
+let ada: Person;
+let bob: Person;
+beforeAll(async () => {
+  scene = await Scene.open();
+  ada = await scene.person('ada');
+  bob = await scene.person('bob');
+});
+afterAll(() => scene.close());
+
+/** Something of Ada's in every collection. */
+async function furnish() {
+  const session = await scene.session(ada, 'a private matter');
+  const { id: message, run } = await scene.say(ada, session, 'a private matter');
+  const space = await scene.space(ada);
+  const said = await scene.done<{ id: string }>(ada.headers, 'POST', `/v1/spaces/${space}/messages`, {
+    content: { text: 'a private matter' },
+  });
+  const task = await scene.task(ada, session);
+  await until('the run ends', async () => {
+    const { status } = await scene.done<{ status: string }>(ada.headers, 'GET', `/v1/runs/${run.id}`);
+    return status === 'completed';
+  });
+  return { ...task, session, message, space, said: said.id };
+}
+
+test('a person has their own, a key all of the project or what a person has, and nobody anything of others', async () => {
+  const mine = await furnish();
+  const ids = Object.values(mine);
+  for (const name of collections.options) {
+    const own = await scene.pullAll(ada.headers, name, { limit: 3 });
+    expect([name, own.documents.length > 0]).toEqual([name, true]);
+    for (const { _deleted, ...document } of own.documents) {
+      const { properties, required } = syncSchemas()[name];
+      expect([name, Object.keys(document).filter((field) => !(field in properties))]).toEqual([name, []]);
+      expect([name, required.filter((field) => !(field in document))]).toEqual([name, []]);
+      expect(_deleted).toBe(false);
+    }
+    // Whatever Bob asks for, and wherever he says he is.
+    for (const query of [{}, { checkpoint: own.checkpoint }, { chat: mine.session }, { chat: mine.space }]) {
+      const page = await scene.pullAll(bob.headers, name, query);
+      expect([name, page.documents]).toEqual([name, []]);
+    }
+    const named = await scene.ask(bob.headers, 'GET', `/v1/sync/${name}/pull?user=ada`);
+    expect([name, named.status]).toEqual([name, 403]);
+    expect([name, (await scene.pullAll(scene.theirKey, name)).documents]).toEqual([name, []]);
+    // A key: the project's, in which all of Ada's is; or as Ada.
+    const all = new Map((await scene.pullAll(scene.key, name)).documents.map((one) => [one.id, one]));
+    for (const one of own.documents) expect([name, all.has(one.id)]).toEqual([name, true]);
+    const asAda = await scene.pullAll(scene.key, name, { user: 'ada' });
+    expect(asAda.documents).toEqual(own.documents);
+    expect((await scene.pullAll(scene.key, name, { user: 'bob' })).documents).toEqual([]);
+  }
+  const unknown = await scene.ask(scene.key, 'GET', '/v1/sync/tasks/pull?user=nobody');
+  expect([unknown.status, unknown.body.code]).toEqual([422, 'entity_not_found']);
+  // Only what is of a chat.
+  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: mine.space });
+  expect(documents.map(({ id }) => id)).toEqual([mine.said]);
+  expect(ids).toHaveLength(new Set(ids).size);
+});
+
+test('a key has to be allowed to read the collection elsewhere too', async () => {
+  const key = await scene.done<{ key: string }>(scene.key, 'POST', '/v1/keys', {
+    name: 'narrow',
+    scopes: ['sessions:read', 'sessions:write'],
+  });
+  const narrow = { authorization: `Bearer ${key.key}` };
+  const status = async (name: string) => (await scene.ask(narrow, 'GET', `/v1/sync/${name}/pull`)).status;
+  expect(
+    await Promise.all(['sessions', 'messages', 'runs', 'spaces', 'tasks', 'memberships'].map(status)),
+  ).toEqual([200, 200, 403, 403, 403, 403]);
+  const rows = [{ newDocumentState: { id: `${newId()}:${newId()}`, _deleted: false } }];
+  expect((await scene.ask(narrow, 'POST', '/v1/sync/memberships/push', { rows })).status).toBe(403);
+});
+
+test('the stream of another tells nothing, while mine does; and there is no stream without a stream', async () => {
+  const { url } = scene.server;
+  expect((await scene.ask(ada.headers, 'GET', '/v1/sync/tasks/stream')).status).toBe(400);
+  const open = (person: Person) =>
+    Promise.all(
+      collections.options.map((name) => Following.open(url, person.headers, `/v1/sync/${name}/stream`)),
+    );
+  const [own, others] = [await open(ada), await open(bob)];
+  try {
+    await until('all follow', async () => [...own, ...others].every(({ frames }) => frames.length === 1));
+    await furnish();
+    for (const [at, name] of collections.options.entries())
+      await until(`${name} are told`, async () => own[at]!.documents.length > 0);
+    for (const other of others) expect(other.frames.map(({ event }) => event)).toEqual(['resync']);
+  } finally {
+    for (const each of [...own, ...others]) each.close();
+  }
+});
+
+test('what is not theirs cannot be written by pushing it, under whatever id', async () => {
+  const { session, message, space, said } = await furnish();
+  const others = await scene.session(bob);
+  const before = await scene.pullAll(ada.headers, 'messages');
+  const sessions = await scene.pullAll(ada.headers, 'sessions');
+  const master = sessions.documents.find(({ id }) => id === session)!;
+  const text = { role: 'user', content: 'from Bob', createdAt: 1 };
+  const refused = async (
+    name: string,
+    document: { id: string } & Record<string, unknown>,
+    assumed?: object,
+  ) => {
+    const answer = await scene.push(bob.headers, name, [document], assumed);
+    expect(JSON.stringify(answer)).not.toContain('a private matter');
+    expect(answer.conflicts.map(({ id, _deleted }) => [id, _deleted])).toEqual([[document.id, true]]);
+    return answer.refused.map(({ code }) => code);
+  };
+  expect(await refused('messages', { ...text, id: newId(), chatId: session })).toEqual(['chat_not_found']);
+  expect(await refused('messages', { ...text, id: newId(), chatId: space })).toEqual(['chat_not_found']);
+  // The id of a message of Ada's, in a chat of his own.
+  expect(await refused('messages', { ...text, id: message, chatId: others })).toEqual(['message_id_taken']);
+  expect(await refused('messages', { ...text, id: said, chatId: others, content: 'a' })).toEqual([
+    'message_id_taken',
+  ]);
+  expect(
+    await refused('sessions', { id: session, agentId: scene.agent, title: 'Bob was here', createdAt: 1 }),
+  ).toEqual(['session_id_taken']);
+  expect(await refused('sessions', { ...master, title: 'Bob was here', userId: bob.id }, master)).toEqual([]);
+  expect(
+    await refused('sessions', { id: newId(), agentId: scene.agent, userId: ada.id, createdAt: 1 }),
+  ).toEqual(['forbidden']);
+  expect(
+    (await scene.push(bob.headers, 'sessions', [{ ...master, _deleted: true }], master)).refused,
+  ).toEqual([]);
+  const marker = {
+    id: `${space}:${ada.id}`,
+    spaceId: space,
+    entityId: ada.id,
+    role: 'admin',
+    ordering: 'parallel',
+    lastSeenMessageId: said,
+    joinedAt: 1,
+  };
+  expect(await refused('memberships', marker)).toEqual([]);
+  expect((await scene.pullAll(ada.headers, 'messages')).documents).toEqual(before.documents);
+  expect((await scene.pullAll(ada.headers, 'sessions')).documents).toEqual(sessions.documents);
+  // In a space of both, Bob says nothing as Ada and moves no marker of hers.
+  const shared = await scene.space(ada, bob);
+  const sent = newId();
+  await scene.push(bob.headers, 'messages', [
+    { ...text, id: sent, chatId: shared, senderId: ada.id, userId: ada.id },
+  ]);
+  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: shared });
+  expect(documents.map(({ id, senderId }) => [id, senderId])).toEqual([[sent, bob.id]]);
+  const answer = await scene.push(bob.headers, 'memberships', [
+    { ...marker, id: `${shared}:${ada.id}`, spaceId: shared, lastSeenMessageId: sent },
+  ]);
+  expect(answer.conflicts[0]).not.toHaveProperty('lastSeenMessageId');
+});
+
+test('what clients do not write is refused as a whole, and what no document is, one by one', async () => {
+  for (const name of [
+    'tasks',
+    'sub_agents',
+    'sub_agent_messages',
+    'sub_agent_tool_calls',
+    'spaces',
+    'runs',
+  ]) {
+    const rows = [{ newDocumentState: { id: newId(), _deleted: false } }];
+    const { status, body } = await scene.ask(ada.headers, 'POST', `/v1/sync/${name}/push`, { rows });
+    expect([name, status, body.code]).toEqual([name, 403, 'collection_read_only']);
+  }
+  const session = await scene.session(ada);
+  const good = newId();
+  const said = { chatId: session, role: 'user', content: 'x', createdAt: 1 };
+  const { conflicts, refused } = await scene.push(ada.headers, 'messages', [
+    { ...said, id: 'no id' },
+    { ...said, id: newId(), role: 'assistant' },
+    { ...said, id: newId(), content: '' },
+    { ...said, id: newId(), chatId: 'x' },
+    { ...said, id: newId(), parts: [{ type: 'video' }] },
+    { ...said, id: good },
+  ]);
+  expect(refused.map(({ code }) => code)).toEqual(Array(5).fill('invalid_document'));
+  expect(conflicts.map(({ _deleted }) => _deleted)).toEqual(Array(5).fill(true));
+  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: session });
+  expect(documents.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual([good]);
+});
+
+test('who leaves a space, or whose session is deleted, is told that it is gone, and of nothing after', async () => {
+  const space = await scene.space(ada, bob);
+  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { agentId: scene.agent });
+  const say = (person: Person, text: string) =>
+    scene.done<{ id: string }>(person.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
+  const first = await say(bob, 'first');
+  const shared = ['spaces', 'memberships', 'messages', 'runs'] as const;
+  const copy = async (person: Person) =>
+    Object.fromEntries(
+      await Promise.all(
+        shared.map(async (name) => [name, await scene.pullAll(person.headers, name, { chat: space })]),
+      ),
+    );
+  await until('the agent was started and is done', async () => {
+    const { runs } = await copy(ada);
+    return runs.documents.length === 1 && runs.documents[0]!.status === 'completed';
+  });
+  const before = await copy(ada);
+  const bobs = await copy(bob);
+  expect(before.messages.documents.map(({ id }: { id: string }) => id)).toContain(first.id);
+  expect(before.memberships.documents).toHaveLength(3);
+  // What a run in a space thinks is the agent's.
+  expect(before.runs.documents[0]).not.toHaveProperty('outcome');
+
+  await scene.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
+  const after = await say(bob, 'after');
+  const at = (name: (typeof shared)[number]) => ({ chat: space, checkpoint: before[name].checkpoint });
+  for (const name of shared) {
+    const { documents } = await scene.pullAll(ada.headers, name, at(name));
+    expect([name, documents.map(({ id }) => id).toSorted()]).toEqual([
+      name,
+      before[name].documents.map(({ id }: { id: string }) => id).toSorted(),
+    ]);
+    expect([name, documents.every(({ _deleted }) => _deleted)]).toEqual([name, true]);
+    expect(JSON.stringify(documents)).not.toContain('first');
+  }
+  // Back again: all of it, also what was said meanwhile.
+  const gone = await scene.pullAll(ada.headers, 'messages', { chat: space });
+  await scene.done(bob.headers, 'POST', `/v1/spaces/${space}/members`, { entityId: ada.id });
+  const back = await scene.pullAll(ada.headers, 'messages', { chat: space, checkpoint: gone.checkpoint });
+  expect(back.documents.map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, after.id]));
+  expect(back.documents.every(({ _deleted }) => !_deleted)).toBe(true);
+
+  // Deleted as a whole: for those who were offline since the beginning too.
+  await until('nobody is at work there', async () => {
+    const { runs } = await copy(bob);
+    return runs.documents.every(({ status }: Record<string, unknown>) => status === 'completed');
+  });
+  await scene.done(scene.key, 'DELETE', `/v1/spaces/${space}`);
+  for (const name of shared) {
+    const { documents } = await scene.pullAll(bob.headers, name, {
+      chat: space,
+      checkpoint: bobs[name].checkpoint,
+    });
+    const last = new Map(documents.map((one) => [one.id, one._deleted]));
+    for (const { id } of bobs[name].documents) expect([name, id, last.get(id)]).toEqual([name, id, true]);
+    expect(
+      (await scene.pullAll(bob.headers, name, { chat: space })).documents.every(({ _deleted }) => _deleted),
+    ).toBe(true);
+  }
+
+  const session = await scene.session(ada);
+  await scene.say(ada, session, 'hello');
+  const own = ['sessions', 'messages', 'runs'] as const;
+  const had = await Promise.all(own.map((name) => scene.pullAll(ada.headers, name, { chat: session })));
+  await scene.done(ada.headers, 'DELETE', `${scene.sessions}/${session}`);
+  for (const [n, name] of own.entries()) {
+    const { documents } = await scene.pullAll(ada.headers, name, {
+      chat: session,
+      checkpoint: had[n]!.checkpoint,
+    });
+    const last = new Map(documents.map((one) => [one.id, one._deleted]));
+    expect(had[n]!.documents.length).toBeGreaterThan(0);
+    for (const { id } of had[n]!.documents) expect([name, last.get(id)]).toEqual([name, true]);
+  }
+});

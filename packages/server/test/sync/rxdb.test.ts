@@ -1,0 +1,279 @@
+import { newId } from '@troupe/server';
+import { until } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Client } from '../../../sdk/test/rxdb.ts';
+import { type Person, Scene } from './scene.ts';
+
+// A real RxDB over real HTTP: what it has in the end is what the server has.
+
+let scene: Scene;
+let ada: Person;
+const clients: Client[] = [];
+beforeAll(async () => {
+  scene = await Scene.open();
+  ada = await scene.person('ada');
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+});
+afterAll(() => scene.close());
+
+async function open(
+  person: Person,
+  names: Parameters<typeof Client.open>[1],
+  options?: Parameters<typeof Client.open>[2],
+) {
+  const at = { baseUrl: scene.server.url, key: scene.publicKey, token: () => scene.token(person.name) };
+  const client = await Client.open(at, names, options);
+  clients.push(client);
+  return client;
+}
+
+/** All documents of a collection, as a pull from the beginning brings them. */
+async function master(person: Person, name: string): Promise<Record<string, unknown>[]> {
+  const all = new Map<string, Record<string, unknown>>();
+  for (let checkpoint: string | null = null; ; ) {
+    const from: string = checkpoint ? `&checkpoint=${checkpoint}` : '';
+    const page: { documents: { id: string; _deleted: boolean }[]; checkpoint: string } = await scene.done(
+      person.headers,
+      'GET',
+      `/v1/sync/${name}/pull?limit=7${from}`,
+    );
+    for (const { _deleted, ...document } of page.documents) {
+      if (_deleted) all.delete(document.id);
+      else all.set(document.id, document);
+    }
+    if (page.documents.length < 7)
+      return [...all.values()].toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
+    checkpoint = page.checkpoint;
+  }
+}
+
+async function agree(
+  client: Client,
+  person: Person,
+  ...names: Parameters<typeof Client.open>[1]
+): Promise<void> {
+  for (const name of names) {
+    await until(`${name} is as the server has it`, async () => {
+      const [here, there] = [await client.all(name), await master(person, name)];
+      return JSON.stringify(sorted(here)) === JSON.stringify(sorted(there));
+    }).catch(async (error: unknown) => {
+      expect(await client.all(name)).toEqual(await master(person, name));
+      throw error;
+    });
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}
+
+const ALL: Parameters<typeof Client.open>[1] = [
+  'sessions',
+  'messages',
+  'runs',
+  'spaces',
+  'memberships',
+  'tasks',
+  'sub_agents',
+  'sub_agent_messages',
+  'sub_agent_tool_calls',
+];
+
+test('all collections: pulled, followed live, and the same after both sides went on without each other', async () => {
+  const session = await scene.session(ada);
+  await scene.say(ada, session, 'before');
+  const { task, thread } = await scene.task(ada, session);
+  const space = await scene.space(ada);
+  const client = await open(ada, ALL);
+  await agree(client, ada, ...ALL);
+  expect(client.errors).toEqual([]);
+  expect((await client.all('sub_agent_messages')).map(({ role }) => role).toSorted()).toEqual([
+    'assistant',
+    'tool',
+    'user',
+  ]);
+
+  // Live: what is said elsewhere comes by itself, and so does what a task becomes.
+  client.wire.requests = [];
+  const { id } = await scene.say(ada, session, 'live');
+  await until('it is here', async () => (await client.db.messages.findOne(id).exec()) !== null);
+  await scene.server.db.pool.query(
+    `update troupe.tasks set status = 'success', result = 'done' where id = $1`,
+    [task],
+  );
+  await until(
+    'the task is done',
+    async () => (await client.db.tasks.findOne(task).exec())?.status === 'success',
+  );
+  await agree(client, ada, ...ALL);
+  expect(client.wire.requests.filter((one) => one.includes('/pull'))).toEqual([]);
+
+  // Offline: here a session, two messages and a title; there a message, a new space, a sub-agent that goes on.
+  client.wire.goOffline();
+  const [mine, first, second] = [newId(), newId(), newId()];
+  const now = Date.now();
+  await client.db.sessions.insert({
+    id: mine,
+    agentId: scene.agent,
+    title: 'offline',
+    tags: ['a'],
+    createdAt: now,
+  });
+  await client.db.messages.insert({
+    id: first,
+    chatId: session,
+    role: 'user',
+    content: 'offline',
+    createdAt: now,
+  });
+  const third = newId();
+  await client.db.messages.insert({
+    id: third,
+    chatId: mine,
+    role: 'user',
+    content: 'in mine',
+    createdAt: now,
+  });
+  await client.db.messages.insert({
+    id: second,
+    chatId: space,
+    role: 'user',
+    content: 'in the space',
+    createdAt: now,
+  });
+  await client.db.sessions.findOne(session).incrementalPatch({ title: 'mine' });
+  await scene.say(ada, session, 'meanwhile');
+  await scene.space(ada);
+  await scene.server.db.pool.query(
+    `delete from troupe.messages where thread_id = $1 and role = 'tool_result'`,
+    [thread],
+  );
+  client.wire.goOnline();
+  await agree(client, ada, ...ALL);
+  expect(client.refused).toEqual([]);
+  const there = await master(ada, 'messages');
+  for (const one of [first, second, third])
+    expect(there.filter((message) => message.id === one)).toHaveLength(1);
+  expect(await master(ada, 'sessions')).toContainEqual(
+    expect.objectContaining({ id: mine, title: 'offline', tags: ['a'], userId: ada.id }),
+  );
+  expect((await client.all('sessions')).find((one) => one.id === session)).toMatchObject({ title: 'mine' });
+  const { rows } = await scene.server.db.pool.query(
+    'select count(*)::int as runs from troupe.runs where trigger_message_id = $1',
+    [first],
+  );
+  expect(rows[0].runs).toBe(1);
+});
+
+test('messages arrive once and start one run each, also where the answer to the push was lost', async () => {
+  const session = await scene.session(ada);
+  const space = await scene.space(ada);
+  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { agentId: scene.agent });
+  const client = await open(ada, ['messages']);
+  await agree(client, ada, 'messages');
+  client.wire.goOffline();
+  const ids = Array.from({ length: 6 }, () => newId());
+  for (const [at, id] of ids.entries())
+    await client.db.messages.insert({
+      id,
+      chatId: at % 2 ? space : session,
+      role: 'user',
+      content: `offline ${at}`,
+      createdAt: Date.now(),
+    });
+  client.wire.losesAnswersTo = '/push';
+  client.wire.goOnline();
+  const pushes = () => client.wire.requests.filter((one) => one.endsWith('/push')).length;
+  await until('it was pushed more than once', async () => pushes() > 2);
+  client.wire.losesAnswersTo = null;
+  await agree(client, ada, 'messages');
+  expect(client.refused).toEqual([]);
+  const { rows } = await scene.server.db.pool.query(
+    `select m.id, count(distinct m.seq)::int as messages, count(distinct r.id)::int as runs from troupe.messages m
+      left join troupe.runs r on r.trigger_message_id = m.id where m.id = any($1) group by m.id`,
+    [ids],
+  );
+  expect(rows).toHaveLength(6);
+  for (const row of rows) expect(row).toMatchObject({ messages: 1, runs: 1 });
+});
+
+test('where both sides changed the same, the server’s stays; what it does not do comes back undone', async () => {
+  const [session, other] = [await scene.session(ada), await scene.session(ada)];
+  const bob = await scene.person('bob');
+  const space = await scene.space(ada, bob);
+  const say = (text: string) =>
+    scene.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
+  const [first, second] = [await say('first'), await say('second')];
+  const client = await open(ada, ['sessions', 'messages', 'memberships']);
+  await agree(client, ada, 'sessions', 'messages', 'memberships');
+  const own = `${space}:${ada.id}`;
+
+  // Read markers: forward here, seen there; never back.
+  await client.db.memberships.findOne(own).incrementalPatch({ lastSeenMessageId: first.id });
+  const marker = async () =>
+    (await master(ada, 'memberships')).find(({ id }) => id === own)?.lastSeenMessageId;
+  await until('it is marked', async () => (await marker()) === first.id);
+  await client.db.memberships.findOne(own).incrementalPatch({ lastSeenMessageId: second.id });
+  await until('it is marked', async () => (await marker()) === second.id);
+  await client.db.memberships.findOne(own).incrementalPatch({ lastSeenMessageId: first.id });
+  await agree(client, ada, 'memberships');
+  expect(await marker()).toBe(second.id);
+
+  client.wire.goOffline();
+  await client.db.sessions.findOne(session).incrementalPatch({ title: 'from here', tags: ['here'] });
+  await client.db.sessions.findOne(other).remove();
+  await client.db.memberships.findOne(own).incrementalPatch({ role: 'member' });
+  const nowhere = newId();
+  await client.db.messages.insert({
+    id: nowhere,
+    chatId: newId(),
+    role: 'user',
+    content: 'nobody is there',
+    createdAt: 1,
+  });
+  await client.db.messages.findOne(first.id).incrementalPatch({ content: 'something else' });
+  await client.db.messages.findOne(second.id).remove();
+  await scene.done(ada.headers, 'PATCH', `${scene.sessions}/${session}`, { title: 'from there' });
+  client.wire.goOnline();
+  await agree(client, ada, 'sessions', 'messages', 'memberships');
+  const sessions = await client.all('sessions');
+  expect(sessions.find(({ id }) => id === session)).toMatchObject({ title: 'from there', tags: [] });
+  expect(sessions.some(({ id }) => id === other)).toBe(false);
+  const messages = await client.all('messages');
+  expect(messages.find(({ id }) => id === first.id)).toMatchObject({ content: 'first' });
+  expect(messages.some(({ id }) => id === second.id)).toBe(true);
+  expect(messages.some(({ id }) => id === nowhere)).toBe(false);
+  expect(client.refused).toEqual([expect.objectContaining({ id: nowhere, code: 'chat_not_found' })]);
+  expect((await client.all('memberships')).find(({ id }) => id === own)).toMatchObject({ role: 'admin' });
+});
+
+test('a token that has run out is asked for again, and who was removed has nothing left of a space', async () => {
+  const eve = await scene.person('eve');
+  const space = await scene.space(ada, eve);
+  await scene.done(ada.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text: 'hello' } });
+  let asked = 0;
+  const client = await Client.open(
+    {
+      baseUrl: scene.server.url,
+      key: scene.publicKey,
+      // The first one is of no use any more.
+      token: () => scene.token('eve', asked++ === 0 ? '-1 minute' : '1 hour'),
+    },
+    ['spaces', 'messages', 'memberships'],
+  );
+  clients.push(client);
+  await agree(client, eve, 'spaces', 'messages', 'memberships');
+  expect(await client.all('messages')).toHaveLength(1);
+  expect(await client.all('memberships')).toHaveLength(2);
+  await scene.done(ada.headers, 'DELETE', `/v1/spaces/${space}/members/${eve.id}`);
+  for (const name of ['spaces', 'messages', 'memberships'] as const)
+    await until(`${name} are gone`, async () => (await client.all(name)).length === 0);
+});
