@@ -67,7 +67,7 @@ export const run = z.object({
   triggerType: z.string().describe('What began it, such as `message`.'),
   triggerMessageId: id.nullable().describe('The message that it answers.'),
   trigger: jsonObject.describe(
-    'What began it. `space_message`: the message with its space and sender. `plan`: the plan. `service`: the `serviceName` and the `payload`. `task`: the `agent`, and the `network` where it is of one. Empty for a person who was not where it began.',
+    'What began it. `space_message`: the message with its space and sender. `plan`: the plan. `service`: the `serviceName` and the `payload`. `task`: the `agent`, and the `network` where it is of one; of a sub-agent or a tool in the background, the `taskId`. Empty for a person who was not where it began.',
   ),
   chainDepth: z
     .number()

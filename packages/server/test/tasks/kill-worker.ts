@@ -110,19 +110,30 @@ function report(said: Report): void {
 }
 
 const call = (name: string, args: Json) => ({ name, arguments: args });
-const results = ({ messages }: ModelRequest) => {
-  const last = messages.findLastIndex(({ role }) => role === 'user');
+const lastOf = ({ messages }: ModelRequest) =>
+  messages.findLastIndex(({ role }) => role === 'user' || role === 'system');
+const results = (request: ModelRequest) => {
+  const { messages } = request;
+  const last = lastOf(request);
   return messages.slice(last + 1).flatMap((one) => (one.role === 'tool' ? [one.output as JsonObject] : []));
 };
 
 /** The whole flow, answered from what the request says alone. */
 function say(request: ModelRequest): Turn {
   const got = results(request);
+  const { text: said } = request.messages[lastOf(request)] as { text: string };
   if (request.system.includes('I am finder.')) {
+    if (said.startsWith('Note')) return { calls: [call('final_answer', { result: 'noted' })] };
     if (got.length === 0) return { calls: ['a', 'b', 'c'].map((q) => call('lookup', { q })) };
     if (got.length === 3) return { calls: [call('ask_user', { question: 'Which currency?' })] };
     return { calls: [call('final_answer', { result: `42 ${got[3]!.answer}` })] };
   }
+  if (said.startsWith('Task ')) return { text: 'Heard of it.' };
+  if (got[0]?.status === 'pending') return { text: 'Begun.' };
+  if (said.startsWith('Note'))
+    return {
+      calls: [call('create_agent', { type: 'finder', instruction: 'Note it.', background: true })],
+    };
   if (got[0]?.status === 'waiting') return { text: `One thing: ${got[0].question}` };
   if (got[0]) return { text: `Done: ${got[0].result}` };
   const waiting = /"subAgentId":"([^"]+)"[^\n]*"status":"waiting"/.exec(request.system)?.[1];

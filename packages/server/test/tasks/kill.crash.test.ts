@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent, Json, PostedMessage, Session } from '@troupe/protocol';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -63,7 +64,7 @@ const session = async () => (await made<Session>(`/v1/agents/${boss}/sessions`, 
 /** One conversation, and what was said to the person. */
 async function converse(id: string): Promise<string[]> {
   const said: string[] = [];
-  for (const text of ['What does it cost?', 'In euros.']) {
+  for (const text of ['What does it cost?', 'In euros.', 'Note it down.']) {
     const path = `/v1/agents/${boss}/sessions/${id}/messages`;
     const { run } = await made<PostedMessage>(path, { content: { text } });
     const { outcome, error } = await server.kernel.ended(run!.id, { timeoutMs: 60_000 });
@@ -73,31 +74,43 @@ async function converse(id: string): Promise<string[]> {
   return said;
 }
 
+/** The last task is in the background: the conversations that were told of it. One look for all of them. */
+async function told(): Promise<Set<string>> {
+  await delay(100);
+  const { rows } = await server.db.pool.query<{ id: string }>(
+    `select s.id from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
+      where m.role = 'assistant' and m.content->>'text' = 'Heard of it.'`,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 async function stateOf(id: string): Promise<Json> {
   const { pool } = server.db;
   await until('all is told', async () => (await pool.query('select from troupe.joins')).rowCount === 0);
   return (await pool.query(STATE, [id])).rows[0].state;
 }
 
-/** Everything that was written for a session, without ids and times. */
+/** Everything that was written for a session, without ids and times. What is told comes between at one place or another. */
 const STATE = `with t as (select * from troupe.tasks where chat_id = $1),
-  h as (select thread_id, 'chat' as what from troupe.sessions where id = $1 union all select s.thread_id, 'sub' from troupe.sub_agents s join t on t.id = s.task_id)
+  h as (select thread_id, 'chat' as what from troupe.sessions where id = $1 union all select s.thread_id, 'sub' from troupe.sub_agents s join t on t.id = s.task_id),
+  said as (select h.what, m.role, regexp_replace((m.content - 'id')::text, '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'id', 'g') as text
+    from h join troupe.messages m on m.thread_id = h.thread_id),
+  r as (select h.what, r.* from h join troupe.runs r on r.thread_id = h.thread_id)
   select jsonb_build_object(
-    'tasks', (select jsonb_agg(jsonb_build_array(t.type, t.name, t.status, t.result, t.error, t.question, t.depth, t.told, t.background)) from t),
-    'subAgents', (select jsonb_agg(jsonb_build_array(s.role, s.status, s.iteration_count, s.summary)) from troupe.sub_agents s join t on t.id = s.task_id),
-    'messages', (select jsonb_agg(jsonb_build_array(h.what, m.role, m.content - 'id' #- '{result,taskId}' #- '{result,subAgentId}' #- '{arguments,subAgentId}') order by h.what, m.seq)
-      from h join troupe.messages m on m.thread_id = h.thread_id),
-    'told', (select jsonb_agg(jsonb_build_array(e.type, e.data->'status', e.data->'result', e.data->'question') order by e.seq)
+    'tasks', (select jsonb_agg(jsonb_build_array(t.type, t.name, t.status, t.result, t.error, t.question, t.depth, t.told, t.background) order by t.created_at) from t),
+    'subAgents', (select jsonb_agg(jsonb_build_array(s.role, s.status, s.iteration_count, s.summary) order by s.created_at) from troupe.sub_agents s join t on t.id = s.task_id),
+    'messages', (select jsonb_agg(jsonb_build_array(said.what, said.role, said.text) order by said.what, said.role, said.text) from said),
+    'told', (select jsonb_agg(jsonb_build_array(e.type, e.data->'status', e.data->'result', e.data->'question') order by e.data->>'background', e.seq)
       from h join troupe.events e on e.thread_id = h.thread_id where h.what = 'chat' and e.type like 'task.%'),
-    'runs', (select jsonb_agg(jsonb_build_array(h.what, r.door, r.status, r.step) order by h.what, r.id) from h join troupe.runs r on r.thread_id = h.thread_id),
-    'calls', (select jsonb_agg(jsonb_build_array(c.tool, c.status) order by h.what, r.id, c.step, c.position)
-      from h join troupe.runs r on r.thread_id = h.thread_id join troupe.tool_calls c on c.run_id = r.id)) as state,
-    (select array_agg(thread_id) from h) as threads`;
+    'runs', (select jsonb_agg(jsonb_build_array(r.what, r.door, r.status, r.step) order by r.what, r.created_at) from r),
+    'calls', (select jsonb_agg(jsonb_build_array(c.tool, c.status) order by r.what, r.created_at, c.step, c.position)
+      from r join troupe.tool_calls c on c.run_id = r.id)) as state`;
 
 test('killed before and after every statement of the flow: the same end, and nothing twice', async () => {
   const first = await worker();
   const unharmed = await session();
-  expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+  expect(await converse(unharmed)).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
+  await until('it was told', async () => (await told()).has(unharmed));
   const expected = await stateOf(unharmed);
   await kill(first);
 
@@ -105,25 +118,20 @@ test('killed before and after every statement of the flow: the same end, and not
   expect(new Set(strikes.map(({ statement }) => statement)).size).toBeGreaterThanOrEqual(6);
   const cases = await Promise.all(strikes.map(async (strike) => ({ strike, id: await session() })));
   const victim = await worker(Object.fromEntries(cases.map(({ strike, id }) => [id, strike])));
-  const ended = new Set<string>();
-  const all = Promise.all(
-    cases.map(async ({ strike, id }) => {
-      const said = await converse(id);
-      ended.add(id);
-      return { strike, id, said };
-    }),
-  );
-  await until(
-    'all have stopped',
-    async () => cases.every(({ id }) => struck.has(id) || ended.has(id)),
-    60_000,
-  );
+  const all = Promise.all(cases.map(async ({ strike, id }) => ({ strike, id, said: await converse(id) })));
+  const isOver = async () => {
+    const ended = await told();
+    return cases.every(({ id }) => struck.has(id) || ended.has(id));
+  };
+  await until('all have stopped', isOver, 60_000);
   await kill(victim);
   expect(await violations(server.db.pool)).toEqual([]);
   await worker();
-  for (const { strike, id, said } of await all) {
+  const conversations = await all;
+  await until('all were told', async () => (await told()).size === cases.length + 1, 60_000);
+  for (const { strike, id, said } of conversations) {
     const about = JSON.stringify(strike);
-    expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros']);
+    expect(said, about).toEqual(['One thing: Which currency?', 'Done: 42 euros', 'Begun.']);
     expect(await stateOf(id), about).toEqual(expected);
   }
   // What is told to the chat goes together in other ways each time.

@@ -77,7 +77,8 @@ export async function endedRuns(db: Database, ids: readonly string[]): Promise<E
         from troupe.runs r
           cross join lateral (select case when r.lives = 1 then coalesce(r.started_at, r.created_at)
             else coalesce(r.deadline_at - make_interval(secs => r.wall_ms::float8 / 1000), r.run_at) end as began) life
-          left join troupe.runs p on p.id = r.parent_run_id
+          -- A sub-agent that was replied to by a later run is of the trace that it began in.
+          left join troupe.runs p on p.id = r.parent_run_id and p.root_run_id = r.root_run_id
           left join troupe.agents a on a.id = r.agent_id
           left join troupe.sessions s on s.thread_id = r.thread_id
           left join troupe.networks n on n.id = r.network_id
