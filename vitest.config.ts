@@ -2,11 +2,13 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { scratchDirectory } from './packages/testing/src/scratch.ts';
+import { bundle } from './tools/bundles.ts';
 
 // For the processes that run the tests, and for those that they start.
 const scratch = scratchDirectory();
 if (scratch) process.env.TMPDIR = scratch;
 process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, 'node_modules/.cache/compiled');
+process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, await bundle()].filter(Boolean).join(' ');
 
 /**
  * Test files that leave nothing behind in their process: one process runs many of them and imports the server once,

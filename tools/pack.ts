@@ -60,7 +60,7 @@ function compile(stage: string, check: boolean): void {
     include: packages.map((name) => join(root, 'packages', name, 'src')),
   };
   writeFileSync(join(stage, 'tsconfig.json'), JSON.stringify(options));
-  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', stage]);
+  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--singleThreaded', '-p', stage]);
 }
 
 function stagePackage(stage: string, name: string): string {

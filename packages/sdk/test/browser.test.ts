@@ -66,8 +66,9 @@ async function freePort(): Promise<number> {
 }
 
 function start(command: 'serve' | 'work', env: Record<string, string>): ChildProcess {
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [MAIN, command], { env: { PATH, HOME, ...env }, stdio: 'ignore' });
+  const { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE } = process.env;
+  const settings = { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE, ...env };
+  const child = spawn(process.execPath, [MAIN, command], { env: settings, stdio: 'ignore' });
   cleanups.push(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');

@@ -77,9 +77,9 @@ export class Troupe {
 
   constructor(command: string, env: Record<string, string>, nodeOptions: string[] = []) {
     this.port = Number(env.PORT ?? 0);
-    const { PATH, HOME } = process.env;
+    const { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE } = process.env;
     this.child = spawn(process.execPath, [...nodeOptions, MAIN, ...command.split(' ')], {
-      env: { PATH, HOME, ...env },
+      env: { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child.stdout!.on('data', (data) => {
