@@ -640,7 +640,6 @@ export interface SubAgents {
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
   xid: number;
-  rev: number;
 }
 
 export interface Tasks {
@@ -668,7 +667,6 @@ export interface Tasks {
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
   xid: number;
-  rev: number;
   chat_thread_id: string | null;
   quiet: Generated<boolean>;
 }

@@ -11,8 +11,6 @@ create type troupe.tool_effect as enum ('pure', 'idempotent', 'once');
 create type troupe.waits_for as enum ('client', 'approval', 'person', 'task', 'reply', 'answer');
 create type troupe.place as (collection text, project_id uuid, user_id uuid, chat_id uuid, sub_agent_id uuid);
 
-create sequence troupe.revs as bigint;
-
 create table troupe.agent_capabilities (
   id uuid not null,
   agent_id uuid not null,
@@ -787,7 +785,6 @@ create table troupe.sub_agents (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   xid bigint not null,
-  rev bigint not null,
   constraint sub_agents_pkey PRIMARY KEY (id),
   constraint sub_agents_thread_id_key UNIQUE (thread_id),
   constraint sub_agents_status_check CHECK ((status = ANY (ARRAY['active'::text, 'waiting_for_user'::text, 'completed'::text, 'failed'::text])))
@@ -818,7 +815,6 @@ create table troupe.tasks (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   xid bigint not null,
-  rev bigint not null,
   chat_thread_id uuid,
   quiet boolean not null default false,
   constraint tasks_pkey PRIMARY KEY (id),
@@ -4386,16 +4382,6 @@ CREATE OR REPLACE FUNCTION troupe.space_path(s troupe.spaces)
  STABLE
 AS $function$ select 'spaces' $function$;
 
-CREATE OR REPLACE FUNCTION troupe.stamp()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  new.xid := pg_current_xact_id()::text::bigint;
-  new.rev := nextval('troupe.revs');
-  return new;
-end $function$;
-
 CREATE OR REPLACE FUNCTION troupe.stamp_memberships()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5304,14 +5290,14 @@ CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
 CREATE INDEX spaces_xid ON troupe.spaces USING btree (xid);
 CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, id DESC);
 CREATE UNIQUE INDEX sub_agents_task ON troupe.sub_agents USING btree (task_id);
-CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid, rev);
+CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid);
 CREATE INDEX sub_agents_xid ON troupe.sub_agents USING btree (xid);
 CREATE INDEX tasks_chat ON troupe.tasks USING btree (chat_id, id DESC);
 CREATE INDEX tasks_parent ON troupe.tasks USING btree (parent_task_id) WHERE (parent_task_id IS NOT NULL);
 CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, id DESC);
 CREATE INDEX tasks_run ON troupe.tasks USING btree (run_id);
 CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_id);
-CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid, rev);
+CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid);
 CREATE INDEX tasks_xid ON troupe.tasks USING btree (xid);
 CREATE INDEX tombstones_entity ON troupe.tombstones USING btree (entity_id, collection, xid) WHERE (entity_id IS NOT NULL);
 CREATE INDEX tombstones_place ON troupe.tombstones USING btree (place_id, collection, xid) WHERE (place_id IS NOT NULL);
@@ -5352,7 +5338,7 @@ CREATE TRIGGER memberships_bury AFTER DELETE ON troupe.memberships FOR EACH ROW 
 
 CREATE TRIGGER memberships_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.memberships FOR EACH ROW EXECUTE FUNCTION troupe.capture_memberships();
 
-CREATE TRIGGER memberships_stamp BEFORE UPDATE ON troupe.memberships FOR EACH ROW WHEN (((((old.role IS DISTINCT FROM new.role) OR (old.ordering IS DISTINCT FROM new.ordering)) OR (old.last_seen_message_id IS DISTINCT FROM new.last_seen_message_id)) OR (old.last_processed_message_id IS DISTINCT FROM new.last_processed_message_id))) EXECUTE FUNCTION troupe.stamp_xid();
+CREATE TRIGGER memberships_stamp BEFORE UPDATE ON troupe.memberships FOR EACH ROW WHEN (((old.role IS DISTINCT FROM new.role) OR (old.ordering IS DISTINCT FROM new.ordering) OR (old.last_seen_message_id IS DISTINCT FROM new.last_seen_message_id) OR (old.last_processed_message_id IS DISTINCT FROM new.last_processed_message_id))) EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER messages_bury AFTER DELETE ON troupe.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION troupe.bury_messages();
 
@@ -5382,7 +5368,7 @@ CREATE TRIGGER runs_live_again BEFORE UPDATE OF status ON troupe.runs FOR EACH R
 
 CREATE TRIGGER runs_note_end AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.status = ANY (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status])) AND (old.status <> new.status))) EXECUTE FUNCTION troupe.note_end();
 
-CREATE TRIGGER runs_stamp BEFORE UPDATE ON troupe.runs FOR EACH ROW WHEN (((((((((((old.status IS DISTINCT FROM new.status) OR (old.step IS DISTINCT FROM new.step)) OR (old.active_space_id IS DISTINCT FROM new.active_space_id)) OR (old.absorbed_by IS DISTINCT FROM new.absorbed_by)) OR (old.cancel_reason IS DISTINCT FROM new.cancel_reason)) OR (old.cost IS DISTINCT FROM new.cost)) OR (old.input_tokens IS DISTINCT FROM new.input_tokens)) OR (old.output_tokens IS DISTINCT FROM new.output_tokens)) OR (old.completed_at IS DISTINCT FROM new.completed_at)) OR (old.task_id IS DISTINCT FROM new.task_id))) EXECUTE FUNCTION troupe.stamp_xid();
+CREATE TRIGGER runs_stamp BEFORE UPDATE ON troupe.runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) OR (old.step IS DISTINCT FROM new.step) OR (old.active_space_id IS DISTINCT FROM new.active_space_id) OR (old.absorbed_by IS DISTINCT FROM new.absorbed_by) OR (old.cancel_reason IS DISTINCT FROM new.cancel_reason) OR (old.cost IS DISTINCT FROM new.cost) OR (old.input_tokens IS DISTINCT FROM new.input_tokens) OR (old.output_tokens IS DISTINCT FROM new.output_tokens) OR (old.completed_at IS DISTINCT FROM new.completed_at) OR (old.task_id IS DISTINCT FROM new.task_id))) EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.door = 'space'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_spaces();
 
@@ -5406,7 +5392,7 @@ CREATE TRIGGER sub_agents_bury AFTER DELETE ON troupe.sub_agents FOR EACH ROW EX
 
 CREATE TRIGGER sub_agents_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.capture_sub_agents();
 
-CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+CREATE TRIGGER sub_agents_stamp BEFORE INSERT OR UPDATE ON troupe.sub_agents FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER tasks_bury AFTER DELETE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
@@ -5416,7 +5402,7 @@ CREATE TRIGGER tasks_note AFTER INSERT ON troupe.tasks FOR EACH ROW WHEN ((new.c
 
 CREATE TRIGGER tasks_note_change AFTER UPDATE OF status, question ON troupe.tasks FOR EACH ROW WHEN (((new.chat_thread_id IS NOT NULL) AND ((new.status IS DISTINCT FROM old.status) OR (new.question IS DISTINCT FROM old.question)))) EXECUTE FUNCTION troupe.note_task();
 
-CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp();
+CREATE TRIGGER tasks_stamp BEFORE INSERT OR UPDATE ON troupe.tasks FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER tool_calls_answer AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN ((((old.waits_for)::text = 'answer'::text) AND (new.waits_for IS NULL))) EXECUTE FUNCTION troupe.note_answer();
 

@@ -5,13 +5,11 @@
 -- Such a call waits for what the agent that gave the task says. People are asked by that agent, in the chat.
 alter type troupe.waits_for add value 'answer';
 
--- In which order rows became what they are, for those who copy them: `xid` is of the transaction that wrote them last, `rev` tells those
--- of one transaction apart. A row whose transaction is older than all that run is followed by no earlier one.
-create sequence troupe.revs cache 32;
-create function troupe.stamp() returns trigger language plpgsql as $$
+-- In which order rows became what they are, for those who copy them: `xid` is of the transaction that wrote them last. A row whose
+-- transaction is older than all that run is followed by no earlier one.
+create function troupe.stamp_xid() returns trigger language plpgsql as $$
 begin
   new.xid := pg_current_xact_id()::text::bigint;
-  new.rev := nextval('troupe.revs');
   return new;
 end $$;
 
@@ -48,17 +46,16 @@ create table troupe.tasks (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   xid bigint not null,
-  rev bigint not null,
   check (type = 'agent' or sub_agent_id is null),
   check (status <> 'waiting' or question is not null)
 );
 create index tasks_chat on troupe.tasks (chat_id, id desc);
 create index tasks_project on troupe.tasks (project_id, id desc);
-create index tasks_user on troupe.tasks (user_id, xid, rev);
+create index tasks_user on troupe.tasks (user_id, xid);
 create index tasks_trigger_message on troupe.tasks (trigger_message_id);
 create index tasks_parent on troupe.tasks (parent_task_id) where parent_task_id is not null;
 create index tasks_run on troupe.tasks (run_id);
-create trigger tasks_stamp before insert or update on troupe.tasks for each row execute function troupe.stamp();
+create trigger tasks_stamp before insert or update on troupe.tasks for each row execute function troupe.stamp_xid();
 
 create table troupe.sub_agents (
   id uuid primary key,
@@ -76,13 +73,12 @@ create table troupe.sub_agents (
   summary text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  xid bigint not null,
-  rev bigint not null
+  xid bigint not null
 );
 create unique index sub_agents_task on troupe.sub_agents (task_id);
-create index sub_agents_user on troupe.sub_agents (user_id, xid, rev);
+create index sub_agents_user on troupe.sub_agents (user_id, xid);
 create index sub_agents_project on troupe.sub_agents (project_id, id desc);
-create trigger sub_agents_stamp before insert or update on troupe.sub_agents for each row execute function troupe.stamp();
+create trigger sub_agents_stamp before insert or update on troupe.sub_agents for each row execute function troupe.stamp_xid();
 
 -- The task that a run works on.
 alter table troupe.runs add column task_id uuid;

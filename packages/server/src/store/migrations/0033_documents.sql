@@ -22,22 +22,20 @@ alter table troupe.sessions alter column xid set default pg_current_xact_id()::t
 alter table troupe.spaces alter column xid set default pg_current_xact_id()::text::bigint;
 alter table troupe.memberships alter column xid set default pg_current_xact_id()::text::bigint, alter column joined_xid set default pg_current_xact_id()::text::bigint;
 
-create function troupe.stamp_xid() returns trigger language plpgsql as $$
-begin
-  new.xid := pg_current_xact_id()::text::bigint;
-  return new;
-end $$;
 create trigger messages_stamp before update on troupe.messages for each row execute function troupe.stamp_xid();
 -- Only for what stands in the document.
 create trigger runs_stamp before update on troupe.runs for each row
-  when ((old.status, old.step, old.active_space_id, old.absorbed_by, old.cancel_reason, old.cost, old.input_tokens, old.output_tokens, old.completed_at, old.task_id)
-    is distinct from (new.status, new.step, new.active_space_id, new.absorbed_by, new.cancel_reason, new.cost, new.input_tokens, new.output_tokens, new.completed_at, new.task_id))
+  when (old.status is distinct from new.status or old.step is distinct from new.step or old.active_space_id is distinct from new.active_space_id
+    or old.absorbed_by is distinct from new.absorbed_by or old.cancel_reason is distinct from new.cancel_reason or old.cost is distinct from new.cost
+    or old.input_tokens is distinct from new.input_tokens or old.output_tokens is distinct from new.output_tokens
+    or old.completed_at is distinct from new.completed_at or old.task_id is distinct from new.task_id)
   execute function troupe.stamp_xid();
 create trigger tool_calls_stamp before update of status, args on troupe.tool_calls for each row execute function troupe.stamp_xid();
 create trigger sessions_stamp before update on troupe.sessions for each row execute function troupe.stamp_xid();
 create trigger spaces_stamp before update on troupe.spaces for each row execute function troupe.stamp_xid();
 create trigger memberships_stamp before update on troupe.memberships for each row
-  when ((old.role, old.ordering, old.last_seen_message_id, old.last_processed_message_id) is distinct from (new.role, new.ordering, new.last_seen_message_id, new.last_processed_message_id))
+  when (old.role is distinct from new.role or old.ordering is distinct from new.ordering
+    or old.last_seen_message_id is distinct from new.last_seen_message_id or old.last_processed_message_id is distinct from new.last_processed_message_id)
   execute function troupe.stamp_xid();
 
 -- Rows are appended with rising xids: a summary of each few pages finds what is new, and costs an insert next to nothing.
@@ -311,7 +309,7 @@ begin
   return null;
 end $$;
 create trigger entities_stamp after update of display_name, external_id on troupe.entities for each row
-  when ((old.display_name, old.external_id) is distinct from (new.display_name, new.external_id)) execute function troupe.stamp_memberships();
+  when (old.display_name is distinct from new.display_name or old.external_id is distinct from new.external_id) execute function troupe.stamp_memberships();
 
 -- ---- Which database it is
 -- Another after a restore: transactions are counted anew, or again, and what readers know of their order is worth nothing.
