@@ -27,7 +27,7 @@ export function tasksOf(
 /** Those that have not ended, then every task that begins or changes, as it is by then. */
 export async function* watchTasks(
   chat: Chat,
-  { signal = new AbortController().signal } = {},
+  { signal = new AbortController().signal }: { signal?: AbortSignal } = {},
 ): AsyncGenerator<Task> {
   // The place in the log first: what changes while the list is read is told again.
   const after = await chat.lastSequence(signal);
