@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Json } from '@troupe/protocol';
 import {
   type AdvanceItem,
@@ -13,7 +15,7 @@ import {
 } from '@troupe/server';
 import { buildStart, Stage, violations } from '@troupe/testing';
 import pg from 'pg';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 
 let turn = 0;
 
@@ -147,6 +149,7 @@ export class Arena {
     );
     await client.end();
     await this.stage.close();
+    if (rows[0]!.n > 0) console.error(circles());
     return rows[0]!.n;
   }
 
@@ -324,4 +327,14 @@ export class Held {
 
 export function callId(step: number, n: number): string {
   return `call_${step}_${n}`;
+}
+
+/** What Postgres wrote about circles of locks: who waited for whom, with which statement. It is gone with the test run. */
+function circles(): string {
+  const log = readFileSync(join(inject('homesDirectory'), 'postgres.log'), 'utf8');
+  return log
+    .split(/^(?=.*deadlock detected)/m)
+    .slice(1)
+    .map((text) => text.slice(0, 4_000))
+    .join('\n\n');
 }
