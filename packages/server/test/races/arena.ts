@@ -331,7 +331,7 @@ export function callId(step: number, n: number): string {
 
 /** What Postgres wrote about circles of locks: who waited for whom, with which statement. It is gone with the test run. */
 function circles(): string {
-  const log = readFileSync(join(inject('homesDirectory'), 'postgres.log'), 'utf8');
+  const log = readFileSync(join(inject('homesDirectory'), 'postgres', 'postgres.log'), 'utf8');
   return log
     .split(/^(?=.*deadlock detected)/m)
     .slice(1)
