@@ -60,6 +60,9 @@ it('a chat tells of tasks as they go; they are listed, shown, watched and cancel
 
   expect((await told('tasks', 'cancel', task.id)).out).toMatch(/status +success/);
   expect((await told('tasks', 'cancel', '--chat', task.chatId)).out).toBe('canceled: 0\n');
+  await told('spaces', 'create', 'Launch', '--agent', 'Olga', '--user', 'ann');
+  expect((await told('tasks', 'list', '--chat', 'launch')).out).toBe('none\n');
+  expect((await told('tasks', 'watch', 'Lunch')).err).toContain('Lunch');
   expect((await told('tasks', 'cancel')).err).toContain('Say which');
   expect((await told('tasks', 'show', 'x')).err).toContain('is no id of a task');
 });
