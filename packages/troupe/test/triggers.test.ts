@@ -57,6 +57,9 @@ it('applies the rules of the source as they stand, and shows, tests, redelivers 
   expect((await told('triggers', 'deliveries')).out).toContain(line);
   const whole = await parsed('triggers', 'delivery', delivery.id);
   expect(JSON.parse(whole.log[0].response.body).found).toMatchObject({ runId: expect.any(String) });
+  expect((await told('triggers', 'delivery', delivery.id)).out).toMatch(
+    /\nattempt 1, \S+, \d+ ms: POST \/webhook\/orchestrator\n {2}200 \{"handler"/,
+  );
   expect(await parsed('triggers', 'deliveries', '--document', delivery.documentId)).toHaveLength(1);
   expect(await parsed('triggers', 'redeliver', delivery.id)).toMatchObject({ id: delivery.id });
   await until('again', async () => (await parsed('triggers', 'delivery', delivery.id)).attempts === 2);

@@ -1,6 +1,6 @@
 import { deliveryStatus, type JsonObject, type TriggerTest } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { json, MORE, plain, record, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import type { Command, Surroundings } from './command.ts';
 import { ID } from './find-agent.ts';
@@ -66,8 +66,21 @@ export const triggers: Record<string, Command> = {
     terminal.out(options.json ? json(data) : table(shown, DELIVERIES));
     if (nextCursor) terminal.err(MORE);
   },
+  /** The delivery, and a paragraph for each attempt: what was asked, and what came back. */
   async delivery(given) {
-    show(given, await given.troupe.triggers.delivery({ params: { deliveryId: given.words[0]! } }));
+    const { troupe, terminal, options, words } = given;
+    const delivery = await troupe.triggers.delivery({ params: { deliveryId: words[0]! } });
+    if (options.json) return terminal.out(json(delivery));
+    const { log, ...rest } = delivery;
+    terminal.out(record(rest));
+    for (const { attempt, startedAt, durationMs, request, response, error } of log) {
+      const took = durationMs === null ? 'no end yet' : `${durationMs} ms`;
+      const where = request?.url === undefined ? '' : `: ${request.method} ${request.url}`;
+      terminal.out(plain(`\nattempt ${attempt}, ${startedAt}, ${took}${where}\n`));
+      if (response?.status !== undefined)
+        terminal.out(plain(`  ${response.status} ${response.body ?? ''}\n`));
+      if (error) terminal.out(plain(`  ${error.code}: ${error.message}\n`));
+    }
   },
   /** One by its id; of a trigger, all that were given up. */
   async redeliver(given) {
