@@ -10,7 +10,10 @@ const NAMES = ['sessions', 'messages', 'tasks', 'sub_agent_messages'] as const;
 type Collections = { [Name in (typeof NAMES)[number]]: RxCollection<SyncDocument<Name>> };
 
 /** A copy of what the server has for this person, kept in the browser and up to date whenever there is a network. */
-export async function openDatabase(client: Troupe): Promise<Collections> {
+export async function openDatabase(
+  client: Troupe,
+  onRefused: (refused: { message: string }) => void,
+): Promise<Collections> {
   const database = await createRxDatabase<Collections>({
     name: 'offline-chat',
     storage: getRxStorageDexie(),
@@ -20,13 +23,13 @@ export async function openDatabase(client: Troupe): Promise<Collections> {
 
   const opened = replicateRxCollection({
     collection: sessions,
-    ...troupeReplication('sessions', { client }),
+    ...troupeReplication('sessions', { client, onRefused }),
   });
   replicateRxCollection({ collection: tasks, ...troupeReplication('tasks', { client }) });
   const steps = troupeReplication('sub_agent_messages', { client });
   replicateRxCollection({ collection: sub_agent_messages, ...steps });
   // A chat that was begun offline has to be there before what was said in it.
-  const { push, ...said } = troupeReplication('messages', { client });
+  const { push, ...said } = troupeReplication('messages', { client, onRefused });
   const handler: NonNullable<typeof push>['handler'] = async (rows) => {
     await opened.awaitInSync();
     return push!.handler(rows);

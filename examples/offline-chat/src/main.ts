@@ -7,22 +7,30 @@ import { element, showChats, showMessages, showTasks } from './view.ts';
 // a network matters to nobody but the replication.
 
 const troupe = new Troupe({ baseUrl: location.origin });
-const database = await openDatabase(troupe);
+const database = await openDatabase(troupe, ({ message }) => {
+  element('refused').textContent = `Not sent: ${message}`;
+});
 const chat$ = new BehaviorSubject<string | null>(location.hash.slice(1) || null);
 
 const sessions$ = database.sessions.find({ sort: [{ createdAt: 'desc' }] }).$;
-combineLatest([sessions$, chat$]).subscribe(([sessions, chat]) =>
-  showChats(plain(sessions), chat, (id) => chat$.next(id)),
+// What a chat without a title is called.
+const first$ = database.messages.find({ selector: { role: 'user', sequence: 1 } }).$;
+combineLatest([sessions$, first$, chat$]).subscribe(([sessions, first, chat]) =>
+  showChats(plain(sessions), plain(first), chat, (id) => chat$.next(id)),
 );
-chat$.subscribe((chat) => {
+combineLatest([sessions$, chat$]).subscribe(([sessions, chat]) => {
   if (chat) location.hash = chat;
+  const session = sessions.find(({ id }) => id === chat);
+  const agent = session && knownAgents().find(({ id }) => id === session.agentId);
   const text = element<HTMLInputElement>('text');
   text.disabled = chat === null;
-  text.placeholder = chat ? 'Say something' : 'Begin a chat first';
+  text.placeholder = chat
+    ? `Say something${agent ? ` to ${agent.name}` : ''}`
+    : 'Choose a chat, or begin one';
 });
 chat$
-  .pipe(switchMap((chatId) => (chatId ? database.messages.find({ selector: { chatId } }).$ : of([]))))
-  .subscribe((messages) => showMessages(plain(messages)));
+  .pipe(switchMap((chatId) => (chatId ? database.messages.find({ selector: { chatId } }).$ : of(null))))
+  .subscribe((messages) => showMessages(messages && plain(messages)));
 chat$
   .pipe(
     switchMap((chatId) =>
@@ -52,13 +60,14 @@ element('say').onsubmit = async (event) => {
   if (!chatId || text.value.trim() === '') return;
   const said = { id: crypto.randomUUID(), userId: '', chatId, role: 'user' as const, content: text.value };
   text.value = '';
+  element('refused').textContent = '';
   await database.messages.insert({ ...said, createdAt: Date.now() });
   const session = await database.sessions.findOne(chatId).exec();
   if (session && !session.title) await session.incrementalPatch({ title: said.content.slice(0, 60) });
 };
 
 const showState = () => {
-  element('state').textContent = navigator.onLine ? 'Online' : 'Offline: what you write is sent later';
+  element('state').textContent = navigator.onLine ? 'Online' : 'Offline: sent later';
 };
 addEventListener('online', showState);
 addEventListener('offline', showState);
@@ -66,16 +75,18 @@ showState();
 
 /** Whom there is to talk to; what was known last, where there is no network. */
 async function showAgents(): Promise<void> {
-  const kept = localStorage.getItem('agents') ?? '[]';
-  const known = await troupe.agents.list().then(
-    ({ data }) => JSON.stringify(data.map(({ id, name }) => ({ id, name }))),
-    () => kept,
+  const agents = await troupe.agents.list().then(
+    ({ data }) => data.map(({ id, name }) => ({ id, name })),
+    () => knownAgents(),
   );
-  localStorage.setItem('agents', known);
-  const agents = JSON.parse(known) as { id: string; name: string }[];
+  localStorage.setItem('agents', JSON.stringify(agents));
   element('agent').replaceChildren(...agents.map(({ id, name }) => new Option(name, id)));
 }
 await showAgents();
+
+function knownAgents(): { id: string; name: string }[] {
+  return JSON.parse(localStorage.getItem('agents') ?? '[]');
+}
 
 if ('serviceWorker' in navigator) await navigator.serviceWorker.register('/offline.js');
 

@@ -17,11 +17,15 @@ function made<Tag extends keyof HTMLElementTagNameMap>(
 
 export function showChats(
   sessions: Of<'sessions'>[],
+  first: Of<'messages'>[],
   current: string | null,
   choose: (id: string) => void,
 ): void {
+  const began = new Map(first.map(({ chatId, content }) => [chatId, content]));
   const items = sessions.map(({ id, title }) => {
-    const button = made('button', title ?? 'New chat', { 'aria-current': String(id === current) });
+    const button = made('button', title ?? began.get(id) ?? 'New chat', {
+      'aria-current': String(id === current),
+    });
     button.onclick = () => choose(id);
     const item = made('li');
     item.append(button);
@@ -32,8 +36,9 @@ export function showChats(
   );
 }
 
-export function showMessages(messages: Of<'messages'>[]): void {
-  const said = messages.filter(
+/** Null: no chat is chosen. */
+export function showMessages(messages: Of<'messages'>[] | null): void {
+  const said = (messages ?? []).filter(
     ({ role, content }) => (role === 'user' || role === 'assistant') && content !== '',
   );
   // The server numbers messages: one without a number has not been there yet. It comes last.
@@ -44,7 +49,8 @@ export function showMessages(messages: Of<'messages'>[]): void {
     made('li', content, { 'data-role': role, ...(sequence === undefined ? { 'data-pending': '' } : {}) }),
   );
   const list = element('messages');
-  list.replaceChildren(...(items.length > 0 ? items : [made('li', 'Nothing said yet.', { class: 'empty' })]));
+  const none = messages ? 'Nothing said yet.' : 'Choose a chat, or begin one.';
+  list.replaceChildren(...(items.length > 0 ? items : [made('li', none, { class: 'empty' })]));
   list.scrollTop = list.scrollHeight;
 }
 
@@ -57,21 +63,26 @@ const STATUS: Record<Of<'tasks'>['status'], string> = {
   canceled: 'canceled',
 };
 
-/** Each task with the steps of its sub-agent. Those that were open stay open. */
+/** Each task with the steps of its sub-agent. New ones are open until they have ended; whatever was opened or closed stays so. */
 export function showTasks(tasks: Of<'tasks'>[], steps: Of<'sub_agent_messages'>[]): void {
-  const open = new Set([...document.querySelectorAll('details[open]')].map(({ id }) => id));
+  const shown = new Map([...document.querySelectorAll('details')].map(({ id, open }) => [id, open]));
   const items = tasks.map((task) => {
-    const item = made('details', '', { id: task.id, ...(open.has(task.id) ? { open: '' } : {}) });
+    const isOpen = shown.get(task.id) ?? ['pending', 'running', 'waiting'].includes(task.status);
+    const item = made('details', '', { id: task.id, 'data-status': task.status });
+    item.open = isOpen;
     item.append(
       made('summary', `${task.name.replace(/^\w+:/, '')}: ${STATUS[task.status]}`),
       made('p', task.instruction),
     );
-    const outcome = task.question ?? task.result ?? task.error;
-    if (outcome) item.append(made('p', `${task.question ? 'It asks: ' : ''}${outcome}`));
     const list = made('ol');
     const own = steps.filter(({ subAgentId }) => subAgentId === task.subAgentId).slice(1);
-    list.append(...own.flatMap(linesOf).map((line) => made('li', line)));
+    // The last thing that it says is the result, which stands below.
+    const before = own.filter(({ role, content }) => role !== 'assistant' || content !== task.result);
+    list.append(...before.flatMap(linesOf).map((line) => made('li', line)));
     item.append(list);
+    const outcome = task.question ?? task.result ?? task.error;
+    if (outcome)
+      item.append(made('p', `${task.question ? 'It asks: ' : ''}${outcome}`, { class: 'outcome' }));
     return item;
   });
   const none = made('p', 'What the agent hands to others shows here.', { class: 'empty' });

@@ -238,7 +238,9 @@ export type DeliveryDetails = z.infer<typeof deliveryDetails>;
 export const triggerFinding = z.object({ path: z.string(), message: z.string() });
 
 export const triggerTest = z.object({
-  findings: z.array(triggerFinding).describe('What is wrong with the rule; then nothing was evaluated.'),
+  findings: z
+    .array(triggerFinding)
+    .describe('What is wrong with the rule. One that cannot be evaluated has no results.'),
   results: z.array(
     z.object({
       path: z.string(),

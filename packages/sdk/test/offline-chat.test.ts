@@ -53,7 +53,10 @@ it('what is said offline, in a chat begun offline, arrives when there is a netwo
   await page.selectOption('#agent', { label: 'Olga' });
 
   await context.setOffline(true);
+  expect(await said(page)).toEqual(['Choose a chat, or begin one.']);
   await page.click('text=New chat');
+  const asksFor = () => page.getAttribute('#text', 'placeholder');
+  await until('it says to whom', async () => (await asksFor()) === 'Say something to Olga');
   await page.fill('#text', 'delegate to general: how much is 2+2?');
   await page.click('text=Send');
   await until('it waits', async () => (await page.locator('li[data-pending]').count()) === 1);

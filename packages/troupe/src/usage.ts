@@ -99,7 +99,7 @@ export const USAGE = `Usage: troupe <command>
          add <name> [--env <NAME>=<value>]… [--allow <a,b>] -- <program> [arguments]
          test <server>                     connects, and shows what it offers
          import <server> [--tools <a,b>]   makes tools of it, or makes them what the server says now
-  triggers list             get <trigger>                enable | delete <trigger>
+  triggers list             get <trigger>                enable | disable | delete <trigger>
            apply <file> [--prune]          JSON or YAML: makes them what the file says; --prune deletes all others
            test <trigger or file>          what it would match among the newest documents; nothing is delivered
            deliveries [trigger] [--status pending | sending | delivered | dead] [--document <id or path>]
@@ -286,6 +286,7 @@ const SHAPES: Record<string, Shape> = {
   'triggers list': { words: '', options: ['limit', ...ASKING] },
   'triggers get': { words: '<trigger>', options: ASKING },
   'triggers apply': { words: '<file>', options: ['prune', ...ASKING] },
+  'triggers disable': { words: '<trigger>', options: ASKING },
   'triggers enable': { words: '<trigger>', options: ASKING },
   'triggers delete': { words: '<trigger>', options: ASKING },
   'triggers test': { words: '<trigger>', options: ['limit', ...ASKING] },

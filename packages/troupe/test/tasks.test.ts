@@ -60,6 +60,43 @@ it('a chat tells of tasks as they go; they are listed, shown, watched and cancel
 
   expect((await told('tasks', 'cancel', task.id)).out).toMatch(/status +success/);
   expect((await told('tasks', 'cancel', '--chat', task.chatId)).out).toBe('canceled: 0\n');
+  await told('spaces', 'create', 'Launch', '--agent', 'Olga', '--user', 'ann');
+  expect((await told('tasks', 'list', '--chat', 'launch')).out).toBe('none\n');
+  expect((await told('tasks', 'watch', 'Lunch')).err).toContain('Lunch');
   expect((await told('tasks', 'cancel')).err).toContain('Say which');
   expect((await told('tasks', 'show', 'x')).err).toContain('is no id of a task');
+});
+
+it('line by line, what becomes of tasks in the background is said between the turns; the next line answers', async () => {
+  await told('agents', 'create', 'Una', '--capabilities', 'delegation');
+  const lines = async function* () {
+    yield 'delegate to general in the background: ask me which colour';
+    await until('it is asked', () => talk.out.includes('Una: general asks: Which colour?'));
+    yield 'Blue';
+    await until('it is done', () => talk.out.includes('Una: general is done: '));
+  };
+  const talk = start(['chat', 'Una'], { url: server.url, lines: lines() });
+  expect(await talk.done).toBe(0);
+  expect(talk.out).toContain('was told: Blue');
+  // Each once: what a turn shows is not said again.
+  expect(talk.out.match(/general is done/g)).toHaveLength(1);
+  expect(talk.out).not.toContain('Una: general is at work');
+  expect(JSON.parse((await told('tasks', 'list', '--status', 'waiting', '--json')).out)).toEqual([]);
+});
+
+it('an answer that is being written is not cut in two by what is told of a task', () => {
+  let all = '';
+  const put = (text: string) => {
+    all += text;
+  };
+  const writing = new Writing({ err: put, out: put, isWatched: false } as unknown as Terminal);
+  const posted = { run: { id: 'r' } } as never;
+  const delta = (offset: number, text: string) =>
+    ({ kind: 'delta', delta: { type: 'message.delta', runId: 'r', step: 1, offset, text } }) as never;
+  const data = { id: 't', name: 'agent:general', status: 'pending' };
+  writing.show(delta(0, 'One '), posted);
+  writing.show({ kind: 'event', event: { type: 'task.created', data } } as never, posted);
+  writing.show(delta(4, 'sentence.'), posted);
+  writing.finish('One sentence.');
+  expect(all).toBe('One sentence.\n  [general begins]\n');
 });

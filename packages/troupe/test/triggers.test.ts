@@ -53,9 +53,13 @@ it('applies the rules of the source as they stand, and shows, tests, redelivers 
     const found = await parsed('triggers', 'deliveries', 'on-user-message', '--status', 'delivered');
     return found.length === 1 && found;
   });
-  expect((await told('triggers', 'deliveries')).out).toContain(delivery.id);
+  const line = `${delivery.id}  on-user-message  create  messages/${delivery.documentId}  delivered`;
+  expect((await told('triggers', 'deliveries')).out).toContain(line);
   const whole = await parsed('triggers', 'delivery', delivery.id);
   expect(JSON.parse(whole.log[0].response.body).found).toMatchObject({ runId: expect.any(String) });
+  expect((await told('triggers', 'delivery', delivery.id)).out).toMatch(
+    /\nattempt 1, \S+, \d+ ms: POST \/webhook\/orchestrator\n {2}200 \{"handler"/,
+  );
   expect(await parsed('triggers', 'deliveries', '--document', delivery.documentId)).toHaveLength(1);
   expect(await parsed('triggers', 'redeliver', delivery.id)).toMatchObject({ id: delivery.id });
   await until('again', async () => (await parsed('triggers', 'delivery', delivery.id)).attempts === 2);
@@ -75,6 +79,7 @@ it('applies the rules of the source as they stand, and shows, tests, redelivers 
   const empty = join(folder, 'empty.json');
   writeFileSync(empty, '[]');
   expect((await told('triggers', 'delete', 'on-new-task')).out).toBe('on-new-task is deleted\n');
+  expect(await parsed('triggers', 'disable', 'on-task-waiting')).toMatchObject({ enabled: false });
   expect(await parsed('triggers', 'enable', 'on-task-waiting')).toMatchObject({ enabled: true });
   expect(await parsed('triggers', 'apply', empty, '--prune')).toHaveLength(5);
   expect((await told('triggers', 'list')).out).toBe('none\n');

@@ -53,7 +53,24 @@ async function test(
       results.push({ ...at, matches: holds, reason: reasonOf(holds, error, input) });
     }
   }
-  return { findings: [], results };
+  return { findings: await secretsMissing(db, project, input), results };
+}
+
+/** A rule may be saved before its secrets are; until they are, nothing of it is delivered. */
+async function secretsMissing(
+  db: store.Database,
+  project: string,
+  { action }: TriggerInput,
+): Promise<TriggerTest['findings']> {
+  if (action.type !== 'webhook') return [];
+  const inHeaders = Object.values(action.headers).flatMap((value) =>
+    [...value.matchAll(/\{\{\s*secrets\.([\w.-]+)\s*\}\}/g)].map(([, name]) => name!),
+  );
+  const named = [...new Set([...action.secrets, ...inHeaders])];
+  return (await store.secretsNotSet(db, project, named)).map((name) => ({
+    path: 'action',
+    message: `names the secret "${name}", which the project does not have; nothing is delivered without it`,
+  }));
 }
 
 function reasonOf(

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import { describe, expect, it } from 'vitest';
-import type { ModelTool } from '../../src/kernel/ports.ts';
+import type { ModelMessage, ModelTool } from '../../src/kernel/ports.ts';
 import { createDemo } from '../../src/models/index.ts';
 import { afterTools, ask, buildRequest, buildTool, user } from './ask.ts';
 
@@ -261,6 +261,100 @@ describe('delegating', () => {
     expect((await answerTo('delegate to x: y', [NOOP])).text).toContain('I cannot delegate');
     expect((await answerTo('delegate to x: y', [plain], 'none')).text).toContain('may not use tools');
     expect((await answerTo('Managers delegate work', [plain])).calls).toEqual([]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['ask the researcher how much is 2+2', { type: 'researcher', instruction: 'how much is 2+2' }],
+    ['Please tell @writer: say hello', { type: 'writer', instruction: 'say hello' }],
+    ['delegate to x: call noop {"a":1}', { type: 'x', instruction: 'call noop {"a":1}' }],
+    ['delegate to x in the background: find X', { type: 'x', instruction: 'find X', background: true }],
+    ['ask x to find X in the background', { type: 'x', instruction: 'find X', background: true }],
+  ])('understands %s', async (text, given) => {
+    const own = {
+      type: { type: 'string' },
+      instruction: { type: 'string' },
+      background: { type: 'boolean' },
+    };
+    expect(await callsFor(text, [buildTool('create_agent', own), NOOP])).toEqual([['create_agent', given]]);
+  });
+
+  it.each(['ask me something', 'tell me about trees', 'ask the user for a name'])(
+    'is nobody to delegate to: %s',
+    async (text) => expect((await answerTo(text, [plain])).calls).toEqual([]),
+  );
+
+  it.each<[Json, string]>([
+    [{ status: 'success', taskId: 't', subAgentId: 's', result: '4.' }, 'x answers: 4.'],
+    [{ status: 'pending', taskId: 't' }, 'x is at work, and I tell you when there is news.'],
+    [
+      { status: 'waiting', subAgentId: 's', question: 'Which?' },
+      'x asks: Which? (Answer here, and I pass it on.)',
+    ],
+  ])('says what came of it: %j', async (output, text) => {
+    expect((await saysAfter('call create_agent type=x instruction=y', [plain], { output })).text).toBe(text);
+  });
+
+  const news = (text: string): ModelMessage => ({
+    role: 'system',
+    text: `Task 1a (agent:writer, sub-agent 2b) ${text}`,
+  });
+
+  it.each([
+    ['is done. Its result:\n\nAll\n\nof it.', 'writer is done: All\n\nof it.'],
+    [
+      'waits for an answer. The sub-agent asks:\n\nWhich?',
+      'writer asks: Which? (Answer here, and I pass it on.)',
+    ],
+    ['failed: It broke. (x)', 'writer failed: It broke. (x)'],
+    ['was canceled. Somebody did.', 'writer was canceled.'],
+  ])('tells what became of a task in the background: %s', async (told, text) => {
+    const messages: ModelMessage[] = [user('go'), { role: 'assistant', text: 'ok', calls: [] }, news(told)];
+    expect((await ask(demo, buildRequest({ messages, tools: [plain] }))).answer.text).toBe(text);
+  });
+
+  it('goes to the space where a task was given, and tells it there', async () => {
+    const payload = { spaceId: 'p1', text: (news('is done. Its result:\n\n4.') as { text: string }).text };
+    const system = `TRIGGER:\n- type: service\n- service: "task"\n- payload: ${JSON.stringify(payload)}\n\nMore.`;
+    const tools = [plain, buildTool('enter_space'), buildTool('send_message', { text: { type: 'string' } })];
+    const began = buildRequest({ system, messages: [user('Go on.')], tools });
+    const { answer } = await ask(demo, began);
+    expect(answer.calls).toMatchObject([{ name: 'enter_space', arguments: { spaceId: 'p1' } }]);
+    const there = afterTools(began, answer, [{ output: { entered: true } }]);
+    const { answer: said } = await ask(demo, there);
+    expect(said.calls).toMatchObject([{ name: 'send_message', arguments: { text: 'writer is done: 4.' } }]);
+    const after = await ask(demo, afterTools(there, said, [{ output: { ok: true } }]));
+    expect(after.answer).toMatchObject({ text: '', calls: [] });
+  });
+
+  it('hands on what somebody says while a sub-agent waits for it', async () => {
+    const line = (subAgentId: string, status: string) =>
+      `- ${JSON.stringify({ subAgentId, taskId: 't', name: 'agent:writer', status, question: 'Which?' })}`;
+    const system = ['TASKS: what you gave', line('s1', 'waiting'), line('s2', 'success')].join('\n');
+    const tools = [plain, buildTool('reply_to_agent')];
+    const request = buildRequest({ system, messages: [user('The blue one.')], tools });
+    const { answer } = await ask(demo, request);
+    const given = { subAgentId: 's1', content: 'The blue one.' };
+    expect(answer.calls).toMatchObject([{ name: 'reply_to_agent', arguments: given }]);
+    const output = { status: 'success', subAgentId: 's1', result: 'Blue it is.' };
+    const after = await ask(demo, afterTools(request, answer, [{ output }]));
+    expect(after.answer.text).toBe('writer answers: Blue it is.');
+    const sum = await ask(demo, buildRequest({ system, messages: [user('How much is 2+2?')], tools }));
+    expect(sum.answer.text).toBe('2+2 = 4.');
+  });
+
+  it('as a sub-agent asks what it is told to ask, and searches where it can', async () => {
+    const tools = [buildTool('ask_user'), buildTool('web_search')];
+    expect(await callsFor('ask me which colour', tools)).toEqual([
+      ['ask_user', { question: 'Which colour?' }],
+    ]);
+    expect(await callsFor('ask the user: Which colour?', tools)).toEqual([
+      ['ask_user', { question: 'Which colour?' }],
+    ]);
+    const told = await saysAfter('ask me which colour', tools, { output: { answer: 'blue' } });
+    expect(told.text).toBe('I asked "Which colour?" and was told: blue.');
+    expect(await callsFor('find the tallest tree', tools)).toEqual([
+      ['web_search', { query: 'the tallest tree' }],
+    ]);
   });
 
   it('gives its own answer by final_answer where it is a sub-agent', async () => {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { readMigrations } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import pg from 'pg';
@@ -33,4 +34,18 @@ test('names that were told apart by case alone stay, the later one with its id b
     await client.end();
     await drop();
   }
+});
+
+test('each statement has a name of its own: a connection refuses a second one of the same name', () => {
+  const folder = new URL('../../src/store/', import.meta.url);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const names = files.flatMap((file) =>
+    [...readFileSync(new URL(file, folder), 'utf8').matchAll(/\bname: (['`])([^\n]+?)\1,\s+text\b/g)].map(
+      ([, , name]) => name!,
+    ),
+  );
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });

@@ -148,6 +148,14 @@ test('what is wrong is told with its place, and nothing is stored', async () => 
     trigger: { ...definition, condition: 'event.document.titel' },
   });
   expect(tested).toMatchObject({ findings: [{ path: 'condition' }], results: [] });
+  const headers = { authorization: 'Bearer {{secrets.TOKEN}}' };
+  const { findings } = await office.done<TriggerTest>('POST', '/v1/triggers/test', {
+    trigger: {
+      ...definition,
+      action: { type: 'webhook', url: 'https://example.com', headers, secrets: ['SIGN'] },
+    },
+  });
+  expect(findings.map(({ message }) => message.match(/"(\w+)"/)?.[1])).toEqual(['SIGN', 'TOKEN']);
 });
 
 test('a file makes rules what it says: unchanged ones keep their version, others are pruned where that is asked for', async () => {

@@ -5,6 +5,7 @@ import { Approving, Lines } from './approving.ts';
 import type { Command, Surroundings } from './command.ts';
 import { findAgent } from './find-agent.ts';
 import { modelIdOf } from './find-model.ts';
+import { Meanwhile } from './meanwhile.ts';
 import { Writing } from './writing.ts';
 
 /** What shells tell of a program that Ctrl-C ended. */
@@ -20,7 +21,7 @@ export const chat: Command = async (given) => {
   const goOn = `troupe chat ${nameOf(agent)} --session ${session.id}`;
   const message = words.slice(1).join(' ');
   if (message !== '') {
-    const code = await say(given, session, message, goOn, null).catch((error: unknown) => {
+    const code = await say(given, session, message, goOn, null, null).catch((error: unknown) => {
       throw comeBack(error, agent, session, goOn);
     });
     if (code === 0 && !options.json) terminal.err(`Go on with: ${goOn}\n`);
@@ -32,19 +33,24 @@ export const chat: Command = async (given) => {
   const lines = new Lines(terminal.lines('> '));
   // A question takes the next line, also of what is piped in: only "y" and "yes" approve.
   const asked = options.json ? null : lines;
+  const meanwhile = options.json ? null : new Meanwhile(session, terminal, agent.name);
   try {
+    await meanwhile?.begin();
     for (let line = await lines.take(); line !== null && line.trim() !== ''; line = await lines.take()) {
       try {
-        code = await say(given, session, line, goOn, asked);
+        code = await say(given, session, line, goOn, asked, meanwhile);
         if (code === INTERRUPTED) return code;
       } catch (error) {
         // A turn that failed does not end the conversation: it is taken up again or left there.
         if (!(error instanceof TurnFailedError)) throw comeBack(error, agent, session, goOn);
         const asJson = options.json ?? false;
         code = tell(asJson ? new InSession(error, session.id, []) : error, terminal, { asJson });
+      } finally {
+        meanwhile?.resume();
       }
     }
   } finally {
+    meanwhile?.stop();
     void lines.close();
   }
   if (!options.json) terminal.err(`Go on with: ${goOn}\n`);
@@ -80,7 +86,9 @@ async function say(
   text: string,
   goOn: string,
   lines: Lines | null,
+  meanwhile: Meanwhile | null,
 ): Promise<number> {
+  meanwhile?.pause();
   const interrupt = new AbortController();
   const undo = terminal.onInterrupt(() => interrupt.abort());
   const writing = options.json ? null : new Writing(terminal);
@@ -95,6 +103,7 @@ async function say(
       {
         signal: AbortSignal.any([interrupt.signal, left.signal]),
         onItem: (item, posted) => {
+          meanwhile?.leaveOut(posted.run?.id);
           writing?.show(item, posted);
           approving?.hear(item, posted.run?.id);
         },

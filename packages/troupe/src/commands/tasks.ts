@@ -1,9 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import { type Event, type SubAgentMessage, type Task, taskStatus } from '@troupe/protocol';
+import type { Troupe } from '@troupe/sdk';
 import { json, MORE, plain, record, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import { UsageError } from '../terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { ID } from './find-agent.ts';
+import { findSpace } from './find-space.ts';
 
 const LOOK_MS = 1_000;
 const INTERRUPTED = 130;
@@ -13,7 +16,7 @@ export const tasks: Record<string, Command> = {
     const { data, nextCursor } = await troupe.tasks.list({
       query: {
         limit: limitOf(options),
-        ...(options.chat ? { chat: options.chat } : {}),
+        ...(options.chat ? { chat: await chatOf(troupe, options.chat) } : {}),
         ...(options.status ? { status: oneOf('status', options.status, taskStatus.options) } : {}),
       },
     });
@@ -29,7 +32,9 @@ export const tasks: Record<string, Command> = {
     if ((given.words[0] === undefined) === (options.chat === undefined))
       throw new UsageError('Say which: a task, or --chat for all of a session or space');
     if (options.chat !== undefined) {
-      const { canceled } = await troupe.tasks.cancelAll({ body: { chat: options.chat } });
+      const { canceled } = await troupe.tasks.cancelAll({
+        body: { chat: await chatOf(troupe, options.chat) },
+      });
       return terminal.out(options.json ? json(canceled) : `canceled: ${canceled.length}\n`);
     }
     const task = await troupe.tasks.cancel({ params: paramsOf(given) });
@@ -66,18 +71,16 @@ async function watch({ troupe, terminal, options, words }: Surroundings): Promis
   const undo = terminal.onInterrupt(() => interrupt.abort());
   const told = new Map<string, string>();
   try {
+    const chat = await chatOf(troupe, words[0]!);
     for (;;) {
-      const { data } = await troupe.tasks.list(
-        { query: { chat: words[0]!, limit: 200 } },
-        { signal: interrupt.signal },
-      );
+      const { data } = await troupe.tasks.list({ query: { chat, limit: 200 } }, { signal: interrupt.signal });
       for (const task of data.toReversed()) {
         const line = taskLine(task);
         if (told.get(task.id) === line) continue;
         told.set(task.id, line);
         terminal.out(options.json ? `${JSON.stringify(task)}\n` : `${task.id}  ${line}\n`);
       }
-      await pause(interrupt.signal);
+      await setTimeout(LOOK_MS, undefined, { signal: interrupt.signal });
     }
   } catch (error) {
     if (interrupt.signal.aborted) return INTERRUPTED;
@@ -87,14 +90,9 @@ async function watch({ troupe, terminal, options, words }: Surroundings): Promis
   }
 }
 
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((done, failed) => {
-    const timer = setTimeout(done, LOOK_MS);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      failed(signal.reason);
-    });
-  });
+/** A session by its id, a space by its id or name. */
+async function chatOf(troupe: Troupe, chat: string): Promise<string> {
+  return ID.test(chat) ? chat : (await findSpace(troupe, chat)).id;
 }
 
 type Told = Pick<Task, 'name' | 'status'> & Partial<Pick<Task, 'instruction' | 'question' | 'error'>>;

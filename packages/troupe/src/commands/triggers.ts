@@ -1,6 +1,6 @@
 import { deliveryStatus, type JsonObject, type TriggerTest } from '@troupe/protocol';
 import { CommandError } from '../failure.ts';
-import { json, MORE, plain, table } from '../output.ts';
+import { json, MORE, plain, record, table } from '../output.ts';
 import { limitOf, oneOf } from '../parse.ts';
 import type { Command, Surroundings } from './command.ts';
 import { ID } from './find-agent.ts';
@@ -8,7 +8,7 @@ import { documentAt } from './given-files.ts';
 import { show } from './show.ts';
 
 const COLUMNS = ['name', 'version', 'enabled', 'collection', 'events', 'condition', 'open', 'disabledReason'];
-const DELIVERIES = ['id', 'trigger', 'event', 'path', 'status', 'attempts', 'nextAttemptAt', 'error'];
+const DELIVERIES = ['id', 'trigger', 'event', 'document', 'status', 'attempts', 'nextAttemptAt', 'error'];
 
 export const triggers: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
@@ -23,6 +23,9 @@ export const triggers: Record<string, Command> = {
     const body = { triggers: await rulesIn(words[0]!), prune: options.prune ?? false };
     const { data } = await troupe.triggers.apply({ body });
     terminal.out(options.json ? json(data) : table(data, ['name', 'outcome', 'version']));
+  },
+  async disable(given) {
+    show(given, await given.troupe.triggers.update({ ...named(given), body: { enabled: false } }));
   },
   async enable(given) {
     show(given, await given.troupe.triggers.enable(named(given)));
@@ -55,12 +58,29 @@ export const triggers: Record<string, Command> = {
       ...(options.document ? { document: options.document } : {}),
     };
     const { data, nextCursor } = await troupe.triggers.deliveries({ query });
-    const shown = data.map(({ error, ...delivery }) => ({ ...delivery, error: error?.message }));
+    const shown = data.map(({ error, path, ...delivery }) => ({
+      ...delivery,
+      document: shortPath(path),
+      error: error?.message,
+    }));
     terminal.out(options.json ? json(data) : table(shown, DELIVERIES));
     if (nextCursor) terminal.err(MORE);
   },
+  /** The delivery, and a paragraph for each attempt: what was asked, and what came back. */
   async delivery(given) {
-    show(given, await given.troupe.triggers.delivery({ params: { deliveryId: given.words[0]! } }));
+    const { troupe, terminal, options, words } = given;
+    const delivery = await troupe.triggers.delivery({ params: { deliveryId: words[0]! } });
+    if (options.json) return terminal.out(json(delivery));
+    const { log, ...rest } = delivery;
+    terminal.out(record(rest));
+    for (const { attempt, startedAt, durationMs, request, response, error } of log) {
+      const took = durationMs === null ? 'no end yet' : `${durationMs} ms`;
+      const where = request?.url === undefined ? '' : `: ${request.method} ${request.url}`;
+      terminal.out(plain(`\nattempt ${attempt}, ${startedAt}, ${took}${where}\n`));
+      if (response?.status !== undefined)
+        terminal.out(plain(`  ${response.status} ${response.body ?? ''}\n`));
+      if (error) terminal.out(plain(`  ${error.code}: ${error.message}\n`));
+    }
   },
   /** One by its id; of a trigger, all that were given up. */
   async redeliver(given) {
@@ -72,6 +92,11 @@ export const triggers: Record<string, Command> = {
     terminal.out(options.json ? json({ redelivered }) : `${redelivered} will be delivered again\n`);
   },
 };
+
+/** `tasks/<id>`: a line has no room for whose it is, which `delivery` and `--json` tell. */
+function shortPath(path: string): string {
+  return path.split('/').slice(-2).join('/');
+}
 
 function named({ words }: Surroundings) {
   return { params: { trigger: words[0]! } };
@@ -85,7 +110,9 @@ function told({ terminal, options }: Surroundings, tests: (TriggerTest & { name:
     for (const { name, findings, results } of tests) {
       terminal.out(`${plain(name)}\n`);
       if (findings.length > 0) terminal.out(table(findings, ['path', 'message'], { longest: 500 }));
-      else terminal.out(table(results, ['matches', 'path', 'reason'], { longest: 200 }));
+      const shown = results.map(({ path, ...result }) => ({ ...result, document: shortPath(path) }));
+      if (findings.length === 0 || shown.length > 0)
+        terminal.out(table(shown, ['matches', 'document', 'reason'], { longest: 200 }));
     }
   }
   return isWrong ? 1 : 0;

@@ -12,6 +12,8 @@ export class Writing {
   /** What is shown of the text of the step. */
   #shown = '';
   #step = 0;
+  /** Told while a line was being written. */
+  #held = '';
   #timer: NodeJS.Timeout | null = null;
   #isMarked = false;
 
@@ -42,7 +44,11 @@ export class Writing {
     } else if (item.kind === 'event' && item.event.type.startsWith('task.')) {
       const line = taskNote(item.event);
       if (line === null) return;
-      this.#endLine();
+      // An answer is not cut in two by what becomes of tasks in the background.
+      if (this.#shown !== '') {
+        this.#held += `  [${line}]\n`;
+        return;
+      }
       this.#unmark();
       this.#terminal.err(`  [${line}]\n`);
       this.#wait();
@@ -77,6 +83,8 @@ export class Writing {
     this.#unmark();
     if (!this.#shown.endsWith('\n')) this.#terminal.out('\n');
     this.#shown = '';
+    if (this.#held !== '') this.#terminal.err(this.#held);
+    this.#held = '';
   }
 
   #wait(): void {

@@ -34,7 +34,7 @@ function abilities({ request }: Situation): string {
   if (has('current_time') || has('get_current_time')) can.push('tell the time ("What time is it?")');
   const example = tools.find((tool) => !VOICES.has(tool.name));
   if (example) can.push(`call a tool ("call ${example.name} {}")`);
-  if (has('create_agent')) can.push('delegate ("delegate to researcher: find the tallest tree")');
+  if (has('create_agent')) can.push('delegate ("delegate to researcher: what time is it?")');
   const list = `${can.slice(0, -1).join(', ')} and ${can.at(-1)}`;
   const more = inSpace ? '' : ' Ask "what are you?" to learn more.';
   return `I can ${list}.${tools.length > 0 ? ` ${toolList(tools)}` : ''}${more}`;

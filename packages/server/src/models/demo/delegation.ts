@@ -21,13 +21,31 @@ const ANYBODY = 'general';
 interface Errand {
   role: string | undefined;
   instruction: string;
+  background?: boolean;
 }
 
-/** `delegate to researcher: find X`, `delegate find X to the researcher`, several in one message. */
+/** Whoever is asked like this is no agent. */
+const PERSON =
+  /^(?:me|us|you|him|her|them|it|back|yourself|user|person|people|customer|caller|everyone|everybody|anyone|somebody|someone|a|an|the)$/i;
+const ASK =
+  /^(?:@\S{1,60} )?(?:please |can you |could you )?(?:ask|tell) (?:the |our |your )?@?([\p{L}_][\p{L}\p{N}_-]{0,99})(?: agent\b)?[,:]? (.+)$/iu;
+const BACKGROUND = /,? ?\bin (?:the )?background\b/i;
+
+/** What such a request tells somebody else to do is not for this agent: `delegate to researcher: call web_search {…}`. */
+export function isErrand({ heard, tools }: Pick<Situation, 'heard' | 'tools'>): boolean {
+  if (!heard || !tools.has('create_agent')) return false;
+  return /^(?:@\S{1,60} )?(?:please )?delegate\b/i.test(heard.plain) || askedOf(heard.plain) !== undefined;
+}
+
+/**
+ * `delegate to researcher: find X`, `delegate find X to the researcher`, several in one message, `in the background`; and
+ * `ask the researcher to find X`.
+ */
 export function delegation({ heard, tools, toolsForbidden }: Situation): Reply | undefined {
-  const errands = heard && errandsIn(heard.plain);
-  if (!errands) return undefined;
   const tool = tools.get('create_agent');
+  const asked = heard && tool && askedOf(heard.plain);
+  const errands = asked ? [asked] : heard && errandsIn(heard.plain);
+  if (!errands) return undefined;
   if (!tool) {
     const why = toolsForbidden
       ? 'I may not use tools in this step'
@@ -50,7 +68,19 @@ function errandsIn(text: string): Errand[] | undefined {
   return parts.length > 0 && asks ? parts.map(errand) : undefined;
 }
 
+function askedOf(text: string): Errand | undefined {
+  const asked = ASK.exec(text.replace(BACKGROUND, ''));
+  if (!asked || PERSON.test(asked[1]!)) return undefined;
+  const background = BACKGROUND.test(text);
+  return { role: asked[1]!, instruction: instructionIn(asked[2]!), background };
+}
+
 function errand(part: string): Errand {
+  const background = BACKGROUND.test(part);
+  return { ...errandIn(part.replace(BACKGROUND, '')), background };
+}
+
+function errandIn(part: string): Errand {
   const text = part.trim().replace(/(?:,| and| then|;| and then)$/i, '');
   const to =
     /^(?:(?:this|it|that) )?to (?:the |an? )?@?([\p{L}_][\p{L}\p{N}_:-]{0,99})(?: agent\b)?(.*)$/iu.exec(
@@ -73,7 +103,7 @@ function instructionIn(text: string): string {
     .trim();
 }
 
-function creation(tool: ModelTool, { role, instruction }: Errand): PlannedCall {
+function creation(tool: ModelTool, { role, instruction, background }: Errand): PlannedCall {
   const schema = tool.inputSchema;
   const known = properties(schema);
   const roleName = propertyNamed(schema, ROLE) ?? 'role';
@@ -81,6 +111,7 @@ function creation(tool: ModelTool, { role, instruction }: Errand): PlannedCall {
     [roleName, roleValue(known.get(roleName), role)],
     [propertyNamed(schema, INSTRUCTION) ?? 'instruction', instruction],
   ];
+  if (background && known.has('background')) given.push(['background', true]);
   for (const name of required(schema)) {
     if (given.some(([taken]) => taken === name)) continue;
     const value = ROLE.includes(name)

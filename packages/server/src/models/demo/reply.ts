@@ -3,11 +3,14 @@ import { about } from './about.ts';
 import { clock } from './clock.ts';
 import { courtesy, help } from './courtesy.ts';
 import { delegation } from './delegation.ts';
+import { lookup } from './lookup.ts';
 import { afterCalls } from './outcomes.ts';
+import { question } from './question.ts';
 import { requestedCalls } from './requested-calls.ts';
 import { silence } from './silence.ts';
 import type { Situation } from './situation.ts';
 import { sums } from './sums/index.ts';
+import { taskAnswer, taskNews } from './tasks.ts';
 import { toldName } from './told-name.ts';
 
 export interface PlannedCall {
@@ -23,12 +26,16 @@ export type Rule = (situation: Situation) => Reply | undefined;
 
 /** In this order; what is asked for by name comes before what is guessed. */
 const RULES: Rule[] = [
+  taskNews,
   afterCalls,
   silence,
   requestedCalls,
   delegation,
+  question,
   clock,
   sums,
+  lookup,
+  taskAnswer,
   toldName,
   about,
   courtesy,

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import type { ModelTool } from '../../kernel/ports.ts';
 import { jsonSpanEnd } from '../json-span.ts';
+import { isErrand } from './delegation.ts';
 import type { PlannedCall, Reply } from './reply.ts';
 import { isObject, properties } from './schema.ts';
 import type { Situation } from './situation.ts';
@@ -14,7 +15,7 @@ const PAIR = /\s*(?:,\s*)?(?:and\s+)?([A-Za-z_]\w*)\s*=\s*("[^"\\]*(?:\\.[^"\\]*
 
 /** `use weather with {"city":"Rome"}`, `call add {"a":1} and call noop`, `call weather city=Rome days=2`. */
 export function requestedCalls({ heard, tools, toolsForbidden, request }: Situation): Reply | undefined {
-  if (!heard) return undefined;
+  if (!heard || isErrand({ heard, tools })) return undefined;
   const known = toolsByName(request.tools);
   const calls: PlannedCall[] = [];
   ASKED.lastIndex = 0;

@@ -1,5 +1,6 @@
 import type { ModelCall, ModelMessage, ModelRequest, ModelTool } from '../../kernel/ports.ts';
 import { type Heard, heardIn } from './heard.ts';
+import { type News, newsIn } from './tasks.ts';
 
 export type ToolResult = Extract<ModelMessage, { role: 'tool' }>;
 
@@ -14,6 +15,8 @@ export interface Situation {
   heard: Heard | undefined;
   /** Set where the last thing that happened is the end of the agent's own calls. */
   ended: { calls: ModelCall[]; results: ToolResult[] } | undefined;
+  /** What the agent is told of a task, where that is what it has to answer to. */
+  news: News | undefined;
   /** The last thing that happened is the agent's own answer: there is nothing to add. */
   answered: boolean;
 }
@@ -21,6 +24,7 @@ export interface Situation {
 export function situationOf(request: ModelRequest): Situation {
   const messages = request.messages.filter((message) => message.role !== 'system');
   const last = messages.at(-1);
+  const news = newsIn(request);
   const forbidden = request.toolChoice === 'none';
   return {
     request,
@@ -28,6 +32,7 @@ export function situationOf(request: ModelRequest): Situation {
     toolsForbidden: forbidden && request.tools.length > 0,
     heard: heardIn(request),
     ended: last?.role === 'tool' ? endedCalls(messages) : undefined,
+    news,
     answered: last?.role === 'assistant',
   };
 }

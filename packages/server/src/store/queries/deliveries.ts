@@ -190,7 +190,7 @@ export interface Chat {
 export async function findChat(db: Database, project: string, id: string): Promise<Chat | null> {
   const rows = await db.run<Chat>(
     {
-      name: 'find_chat',
+      name: 'find_chat_to_tell',
       text: `select 'session' as kind, s.agent_id as "agentId", s.entity_id as "entityId" from troupe.sessions s where s.id = $2 and s.project_id = $1
         union all select 'space', null, null from troupe.spaces s where s.id = $2 and s.project_id = $1`,
       values: [project, id],

@@ -120,7 +120,7 @@ export async function findSubAgent(
 ): Promise<{ agentId: string; threadId: string; taskId: string } | null> {
   const rows = await db.run<{ agentId: string; threadId: string; taskId: string }>(
     {
-      name: 'find_sub_agent',
+      name: 'find_agent_of_sub_agent',
       text: `select agent_id as "agentId", thread_id as "threadId", task_id as "taskId" from troupe.sub_agents
         where project_id = $1 and id = $2`,
       values: [project, subAgent],
