@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type BusyPolicy,
   type Collection,
   type ContentPart,
   contentPart,
@@ -19,7 +20,7 @@ type SessionFields = z.output<typeof sessionFields>;
 export interface Actions {
   postToSession(
     at: { agentId: string; sessionId: string },
-    message: { id: string; content: TextContent; metadata: JsonObject },
+    message: { id: string; content: TextContent; metadata: JsonObject; policy?: BusyPolicy },
   ): Promise<unknown>;
   postToSpace(
     space: string,
@@ -83,7 +84,9 @@ export async function pushRows(
   for (const row of rows) {
     const { id } = row.newDocumentState;
     try {
-      const conflict = await write({ db, who, actions }, row);
+      const conflict =
+        (await write({ db, who, actions }, row)) ??
+        (await differing(db, collection as keyof typeof KEYS, who, row.newDocumentState));
       if (conflict) pushed.conflicts.push(conflict);
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind === 'rate_limited') throw error;
@@ -93,6 +96,22 @@ export async function pushRows(
     }
   }
   return pushed;
+}
+
+/**
+ * What was written, where it is not word for word what was sent: the server adds to it. The client may be told of it before this answer arrives, and
+ * passes over that, since it has something of its own that was not taken yet. So it is told here.
+ */
+async function differing(
+  db: Database,
+  collection: keyof typeof KEYS,
+  who: Who,
+  { _deleted, ...sent }: Document,
+): Promise<Document | null> {
+  if (_deleted) return null;
+  const master = await findMaster(db, collection, who, sent.id as string);
+  if (!master) return { ...sent, _deleted: true } as Document;
+  return isDeepStrictEqual(sent, master.document) ? null : presented(master);
 }
 
 const presented = ({ document }: Found): Document => ({ ...(document as { id: string }), _deleted: false });
@@ -148,11 +167,16 @@ async function pushMessage(
   const { id, chatId, content: text, parts, metadata } = parse(said, given);
   const content = parse(newMessage.shape.content, { text, ...(parts?.length ? { parts } : {}) });
   const chat = await findChatFor(db, who, chatId);
+  // It may yet come, in the push of another collection: the client sends it again for a while.
   if (!chat) throw new Refusal('not_found', 'chat_not_found', 'There is no such session or space.');
+  if (chat.kind === 'gone')
+    throw new Refusal('conflict', 'chat_gone', 'The session or space is not there any more.');
   const message = { id, content: content as TextContent, metadata: metadata as JsonObject };
-  if (chat.kind === 'session')
-    await actions.postToSession({ agentId: chat.agentId, sessionId: chatId }, message);
-  else await actions.postToSpace(chatId, { ...message, senderId: senderOf(who, given) });
+  if (chat.kind === 'session') {
+    // Whoever wrote it is not waiting for an answer, and could not know that the session is at work.
+    const waits = chat.policy === 'reject' ? { policy: 'queue' as const } : {};
+    await actions.postToSession({ agentId: chat.agentId, sessionId: chatId }, { ...message, ...waits });
+  } else await actions.postToSpace(chatId, { ...message, senderId: senderOf(who, given) });
   return null;
 }
 
@@ -237,9 +261,6 @@ async function pushMembership(
   const moves =
     isOwn && !given._deleted && typeof read === 'string' && read !== known.document.lastSeenMessageId;
   if (moves) await actions.markRead(space, parse(z.uuid(), read), entity);
-  const now = moves ? await findMaster(db, 'memberships', who, given.id) : known;
-  if (!now) return { ...given, _deleted: true };
   // It never goes back, and nothing else of it is the client's: what differs is answered.
-  const { _deleted, ...sent } = given;
-  return !_deleted && isDeepStrictEqual(sent, now.document) ? null : presented(now);
+  return given._deleted ? presented(known) : null;
 }

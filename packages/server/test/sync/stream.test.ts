@@ -55,7 +55,7 @@ test('who does not read is told to pull, instead of having everything kept for h
   const { followers, db } = scene.server;
   const session = await scene.session(ada);
   const scope = { project: scene.project, entityId: ada.id, chat: session };
-  const reader = followers.open('messages', scope, { mayStay: async () => {} }).getReader();
+  const reader = followers.open(['messages'], scope, { mayStay: async () => {} }).getReader();
   const read = async () => new TextDecoder().decode((await reader.read()).value);
   expect(await read()).toContain('event: resync');
   // Two and a half times what may wait for a reader.

@@ -1,4 +1,4 @@
-import type { Collection } from '@troupe/protocol';
+import type { BusyPolicy, Collection } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { GONE, LIVE } from './sync-sources.ts';
 
@@ -32,6 +32,8 @@ export interface Changes {
   /** All transactions before this one had ended when it was read. */
   below: number;
   generation: string;
+  /** Of what was deleted up to here, nothing is known any more; -1: everything is. */
+  purged: number;
 }
 
 /** Where a person is now; and where they were, as of when they left. */
@@ -42,7 +44,8 @@ const MEMBER = `mine as materialized (select m.space_id, m.joined_xid from troup
       and not exists (select from troupe.memberships m where m.space_id = x.place_id and m.entity_id = $2)
     order by x.place_id, x.xid desc),`;
 
-const HORIZON = `horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation)`;
+const HORIZON = `horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation,
+    coalesce((select x.xid from troupe.purged_tombstones x where x.project_id = $1), -1) as purged)`;
 // What is the same in both: every parameter is of a known type, also where a source has no use for it.
 const TYPED = `($1::uuid, $2::uuid, $3::bigint, $6::uuid) is not null or true`;
 
@@ -81,19 +84,20 @@ export async function changesAfter(
     document: Changed['document'];
     below: number;
     generation: string;
+    purged: number;
   }>(
     {
       name: `${scans ? 'scan' : 'changes'}_${collection}_${whose}`,
       text: `with ${whose === 'person' ? MEMBER : ''} ${HORIZON}, ${floor}
         page as materialized (${pageOf(collection, whose, scans)})
-        select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation
+        select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation, h.purged
         from horizon h left join page p on true order by ${order}`,
       values: [project, entityId, scans ? -1 : xid, id, limit, chat, ...(scans ? [xid] : [])],
     },
     db.pool,
   );
-  const { below, generation } = rows[0]!;
-  return { below, generation, rows: rows.filter((row) => row.id !== null) };
+  const { below, generation, purged } = rows[0]!;
+  return { below, generation, purged, rows: rows.filter((row) => row.id !== null) };
 }
 
 export interface Looked {
@@ -209,19 +213,22 @@ export async function findDocument(
   return rows[0] ?? null;
 }
 
-/** Where a message is to go; null where there is no such chat for this person. */
+/** Where a message is to go. Gone: there was such a chat for this person; null: none that they know of. */
 export async function findChatFor(
   db: Database,
   { project, entityId }: Pick<SyncScope, 'project' | 'entityId'>,
   chat: string,
-): Promise<{ kind: 'session'; agentId: string } | { kind: 'space' } | null> {
-  const rows = await db.run<{ kind: 'session' | 'space'; agentId: string }>(
+): Promise<{ kind: 'session'; agentId: string; policy: BusyPolicy } | { kind: 'space' | 'gone' } | null> {
+  const rows = await db.run<{ kind: 'session'; agentId: string; policy: BusyPolicy }>(
     {
       name: 'find_chat',
-      text: `select 'session' as kind, s.agent_id as "agentId" from troupe.sessions s where s.id = $3 and s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)
-        union all select 'space', null from troupe.spaces s where s.id = $3 and s.project_id = $1
-          and ($2::uuid is null or exists (select from troupe.memberships m where m.space_id = s.id and m.entity_id = $2))`,
-      values: [project, entityId, chat],
+      text: `select 'session' as kind, s.agent_id as "agentId", s.policy from troupe.sessions s where s.id = $3::uuid and s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)
+        union all select 'space', null, null from troupe.spaces s where s.id = $3::uuid and s.project_id = $1
+          and ($2::uuid is null or exists (select from troupe.memberships m where m.space_id = s.id and m.entity_id = $2))
+        union all select 'gone', null, null from troupe.tombstones x where x.project_id = $1 and (x.collection = 'sessions' and x.id = $3::text and ($2::uuid is null or x.entity_id = $2)
+          or x.collection = 'memberships' and x.id = $3::text || ':' || $2::text or x.collection = 'spaces' and x.id = $3::text and $2::uuid is null)
+        order by 1 desc limit 1`,
+      values: [project, entityId, chat.toLowerCase()],
     },
     db.pool,
   );
