@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type BusyPolicy,
   type Collection,
-  type ContentPart,
   contentPart,
   type JsonObject,
   newMessage,
@@ -84,9 +83,7 @@ export async function pushRows(
   for (const row of rows) {
     const { id } = row.newDocumentState;
     try {
-      const conflict =
-        (await write({ db, who, actions }, row)) ??
-        (await differing(db, collection as keyof typeof KEYS, who, row.newDocumentState));
+      const conflict = await write({ db, who, actions }, row);
       if (conflict) pushed.conflicts.push(conflict);
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind === 'rate_limited') throw error;
@@ -103,12 +100,10 @@ export async function pushRows(
  * passes over that, since it has something of its own that was not taken yet. So it is told here.
  */
 async function differing(
-  db: Database,
+  { db, who }: Parts,
   collection: keyof typeof KEYS,
-  who: Who,
   { _deleted, ...sent }: Document,
 ): Promise<Document | null> {
-  if (_deleted) return null;
   const master = await findMaster(db, collection, who, sent.id as string);
   if (!master) return { ...sent, _deleted: true } as Document;
   return isDeepStrictEqual(sent, master.document) ? null : presented(master);
@@ -156,16 +151,14 @@ const said = z.object({
   metadata: newMessage.shape.metadata,
 });
 
-async function pushMessage(
-  { db, who, actions }: Parts,
-  { newDocumentState: given }: PushRow,
-): Promise<Document | null> {
+async function pushMessage(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const known = await findMaster(db, 'messages', who, given.id);
   // Said before, perhaps by ourselves, with the answer lost on its way. What was said stays.
-  if (known) return !given._deleted && saysTheSame(known.document, given, who) ? null : presented(known);
+  if (known) return given._deleted ? presented(known) : differing(parts, 'messages', given);
   if (given._deleted) return null;
-  const { id, chatId, content: text, parts, metadata } = parse(said, given);
-  const content = parse(newMessage.shape.content, { text, ...(parts?.length ? { parts } : {}) });
+  const { id, chatId, content: text, parts: pieces, metadata } = parse(said, given);
+  const content = parse(newMessage.shape.content, { text, ...(pieces?.length ? { parts: pieces } : {}) });
   const chat = await findChatFor(db, who, chatId);
   // It may yet come, in the push of another collection: the client sends it again for a while.
   if (!chat) throw new Refusal('not_found', 'chat_not_found', 'There is no such session or space.');
@@ -177,22 +170,11 @@ async function pushMessage(
     const waits = chat.policy === 'reject' ? { policy: 'queue' as const } : {};
     await actions.postToSession({ agentId: chat.agentId, sessionId: chatId }, { ...message, ...waits });
   } else await actions.postToSpace(chatId, { ...message, senderId: senderOf(who, given) });
-  return null;
+  return differing(parts, 'messages', given);
 }
 
 const senderOf = (who: Who, { senderId }: Document) =>
   who.entityId ?? (typeof senderId === 'string' ? senderId : undefined);
-
-function saysTheSame(known: Found['document'], given: Document, who: Who): boolean {
-  const parts = (of: Record<string, unknown>) => (of.parts as ContentPart[] | undefined) ?? [];
-  return (
-    known.role === 'user' &&
-    (who.entityId === null || known.senderId === who.entityId) &&
-    known.chatId === given.chatId &&
-    known.content === given.content &&
-    isDeepStrictEqual(parts(known), parts(given))
-  );
-}
 
 // ---- sessions: open, rename, delete
 
@@ -209,7 +191,8 @@ const fieldsOf = (document: Record<string, unknown>) =>
     FIELDS.flatMap((field) => (document[field] === undefined ? [] : [[field, document[field]]])),
   );
 
-async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<Document | null> {
+async function pushSession(parts: Parts, row: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const { newDocumentState: given, assumedMasterState: assumed } = row;
   const known = await findMaster(db, 'sessions', who, given.id);
   if (!known) {
@@ -226,22 +209,24 @@ async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<D
       agentId,
       userId: userId || undefined,
     });
-    return null;
+    return differing(parts, 'sessions', given);
   }
   const { document, xid } = known;
   const fields = parse(sessionFields, fieldsOf(given));
-  const isAsAssumed =
-    assumed != null &&
-    isDeepStrictEqual(parse(sessionFields, fieldsOf(assumed)), parse(sessionFields, fieldsOf(document)));
+  // Who assumes nothing opened it without hearing of that, and may have gone on with it since; as long as nobody else has.
+  const isAsAssumed = assumed
+    ? isDeepStrictEqual(parse(sessionFields, fieldsOf(assumed)), parse(sessionFields, fieldsOf(document)))
+    : document.updatedAt === document.createdAt;
   const isThere = isDeepStrictEqual(fields, parse(sessionFields, fieldsOf(document))) && !given._deleted;
   const isAnother = given.agentId !== document.agentId;
-  if (isThere && !isAnother) return null;
+  if (isThere && !isAnother) return assumed ? null : differing(parts, 'sessions', given);
   if (!isAsAssumed || isAnother) return presented(known);
   const at = { agentId: String(document.agentId), sessionId: given.id };
   if (given._deleted) {
     await actions.deleteSession(at);
     return null;
   }
+  // Only the time is the server's, and not worth a conflict: what is written next would be given up for it.
   if (await actions.changeSession(at, fields, xid)) return null;
   const now = await findMaster(db, 'sessions', who, given.id);
   return now ? presented(now) : { ...given, _deleted: true };
@@ -249,10 +234,8 @@ async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<D
 
 // ---- memberships: how far a person has read
 
-async function pushMembership(
-  { db, who, actions }: Parts,
-  { newDocumentState: given }: PushRow,
-): Promise<Document | null> {
+async function pushMembership(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const known = await findMaster(db, 'memberships', who, given.id);
   if (!known) return { ...given, _deleted: true };
   const [space = '', entity = ''] = given.id.split(':');
@@ -262,5 +245,5 @@ async function pushMembership(
     isOwn && !given._deleted && typeof read === 'string' && read !== known.document.lastSeenMessageId;
   if (moves) await actions.markRead(space, parse(z.uuid(), read), entity);
   // It never goes back, and nothing else of it is the client's: what differs is answered.
-  return given._deleted ? presented(known) : null;
+  return given._deleted ? presented(known) : differing(parts, 'memberships', given);
 }

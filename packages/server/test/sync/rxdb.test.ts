@@ -282,8 +282,11 @@ test('what was said in a session begun offline waits for it, however late that c
   await until('the messages came first, often enough to be given up', async () => pushes() > 4);
   expect(await client.db.messages.findOne(said).exec()).not.toBeNull();
   expect(client.refused).toEqual([]);
+  // Changed while it is on its way, and not known there yet.
+  await client.db.sessions.findOne(mine).incrementalPatch({ title: 'changed' });
   client.wire.stops = null;
   await agree(client, ada, 'sessions', 'messages');
+  expect(await client.db.sessions.findOne(mine).exec()).toMatchObject({ title: 'changed', userId: ada.id });
   const there = (await master(ada, 'messages')).map(({ id }) => id);
   // The two in a session that is at work and rejects wait there: nobody is left to say them again.
   expect(there).toEqual(expect.arrayContaining([said, first, second]));
