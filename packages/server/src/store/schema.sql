@@ -5192,7 +5192,7 @@ CREATE OR REPLACE FUNCTION troupe.user_of_message(m troupe.messages)
  LANGUAGE sql
  STABLE
 AS $function$
-  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id where r.id = m.run_id), m.sender_id,
+  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id and o.thread_id = m.thread_id where r.id = m.run_id), m.sender_id,
     (select r.entity_id from troupe.runs r where r.id = m.run_id))
 $function$;
 

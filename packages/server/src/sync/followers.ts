@@ -28,6 +28,8 @@ const SOON_MS = 30;
 const DOOR_MS = 5_000;
 const PAGE = 200;
 const FAREWELL_MS = 500;
+/** Everybody in a large space is told at once, and others need connections too. */
+const AT_ONCE = 3;
 
 /** Those who follow the same thing with the same rights: they are told the same, and it is read once. */
 interface Group {
@@ -176,7 +178,8 @@ export class Followers {
       }
       this.#seen = looked.below;
       await this.#noteStall(looked);
-      for (const group of [...this.#groups.values()]) if (group.behind) await this.#tell(group);
+      const behind = [...this.#groups.values()].filter((group) => group.behind);
+      await Promise.all(Array.from({ length: AT_ONCE }, () => this.#tellAll(behind)));
     } catch (error) {
       this.#logger.debug(
         { error: messageOf(error) },
@@ -188,6 +191,16 @@ export class Followers {
         this.#again = false;
         this.#lookSoon();
       }
+    }
+  }
+
+  /** What cannot be read for some of them is read at the next look, and keeps the others from nothing. */
+  async #tellAll(behind: Group[]): Promise<void> {
+    for (let group = behind.shift(); group; group = behind.shift()) {
+      const { collection } = group;
+      await this.#tell(group).catch((error: unknown) =>
+        this.#logger.warn({ collection, error: messageOf(error) }, 'what has changed could not be told'),
+      );
     }
   }
 

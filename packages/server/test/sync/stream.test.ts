@@ -83,6 +83,22 @@ test('a server that stops sends its followers on; they miss nothing of what happ
   try {
     const known = await scene.session(ada);
     await until('it follows', async () => (await client.db.sessions.findOne(known).exec()) !== null);
+    // What another process writes is heard of, and not found by the next look: four of those would take three seconds.
+    const following = await Following.open(
+      first.url,
+      ada.headers,
+      '/v1/sync/stream?collections=messages,runs',
+    );
+    const waits: number[] = [];
+    for (let said = 0; said < 6; said++) {
+      const since = performance.now();
+      const { id } = await scene.say(ada, known, `number ${said}`);
+      await until('it is told', async () => following.documents.some((one) => one.id === id));
+      waits.push(performance.now() - since);
+    }
+    following.close();
+    // The first may come before it is known over there that somebody follows here.
+    expect(waits.slice(2).reduce((sum, wait) => sum + wait)).toBeLessThan(2_500);
     await first.close();
     const meanwhile = await scene.session(ada);
     // What is in front of the servers leads to another one by now.

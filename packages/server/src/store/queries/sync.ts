@@ -167,7 +167,8 @@ export async function lookForChanges(db: Database, since: number, projects: stri
 }
 
 export interface LongTransaction {
-  pid: number;
+  /** Null: it was prepared, and no process has it. */
+  pid: number | null;
   application: string;
   database: string | null;
   seconds: number;
@@ -178,8 +179,11 @@ export async function longestTransaction(db: Database): Promise<LongTransaction 
   const rows = await db.run<LongTransaction & { [column: string]: unknown }>(
     {
       name: 'longest_transaction',
-      text: `select a.pid, a.application_name as application, a.datname as database, extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds
-        from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid() order by age(a.backend_xid) desc limit 1`,
+      text: `select x.pid, x.application, x.database, extract(epoch from clock_timestamp() - x.since)::float8 as seconds from (
+          select a.pid, a.application_name as application, a.datname as database, a.xact_start as since, a.backend_xid as xid
+            from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid()
+          union all select null, 'prepared transaction ' || p.gid, p.database, p.prepared, p.transaction from pg_prepared_xacts p) x
+        order by age(x.xid) desc limit 1`,
       values: [],
     },
     db.pool,
