@@ -325,3 +325,19 @@ test('a token that has run out is asked for again, and who was removed has nothi
   for (const name of ['spaces', 'messages', 'memberships'] as const)
     await until(`${name} are gone`, async () => (await client.all(name)).length === 0);
 });
+
+test('a collection that may not be read keeps the others from nothing', async () => {
+  const { key } = await scene.done<{ key: string }>(scene.key, 'POST', '/v1/keys', {
+    name: 'narrow',
+    scopes: ['sessions:read'],
+  });
+  const client = await Client.open({ baseUrl: scene.server.url, key }, ['sessions', 'runs']);
+  clients.push(client);
+  await until(
+    'it follows',
+    async () => client.wire.requests.filter((one) => one.endsWith('/stream')).length > 2,
+  );
+  const session = await scene.session(ada);
+  await until('it is here', async () => (await client.db.sessions.findOne(session).exec()) !== null);
+  expect(await client.all('runs')).toEqual([]);
+});
