@@ -58,6 +58,8 @@ test('twenty writers that commit out of order, one of them very late: the reader
     };
     const write = async (at: number, seq: number) => {
       const id = newId();
+      // Within a transaction of its own, too: the place is that of the whole.
+      if (at % 2 === 0) await writers[at]!.query('savepoint within');
       await writers[at]!.query(WRITE, [threads[at], seq, id]);
       written.add(id);
     };
