@@ -4,7 +4,6 @@ import { createRxDatabase, type RxCollection } from 'rxdb/plugins/core';
 import { replicateRxCollection } from 'rxdb/plugins/replication';
 import { getRxStorageDexie } from 'rxdb/plugins/storage-dexie';
 
-/** Each is followed by a connection of its own, and browsers open six to a server: four leave two for everything else. */
 const NAMES = ['sessions', 'messages', 'tasks', 'sub_agent_messages'] as const;
 
 type Collections = { [Name in (typeof NAMES)[number]]: RxCollection<SyncDocument<Name>> };
@@ -21,19 +20,16 @@ export async function openDatabase(
   await database.addCollections(troupeCollections(...NAMES) as never);
   const { sessions, messages, tasks, sub_agent_messages } = database;
 
-  const opened = replicateRxCollection({
+  replicateRxCollection({
     collection: sessions,
     ...troupeReplication('sessions', { client, onRefused }),
+  });
+  replicateRxCollection({
+    collection: messages,
+    ...troupeReplication('messages', { client, onRefused }),
   });
   replicateRxCollection({ collection: tasks, ...troupeReplication('tasks', { client }) });
   const steps = troupeReplication('sub_agent_messages', { client });
   replicateRxCollection({ collection: sub_agent_messages, ...steps });
-  // A chat that was begun offline has to be there before what was said in it.
-  const { push, ...said } = troupeReplication('messages', { client, onRefused });
-  const handler: NonNullable<typeof push>['handler'] = async (rows) => {
-    await opened.awaitInSync();
-    return push!.handler(rows);
-  };
-  replicateRxCollection({ collection: messages, ...said, push: { ...push!, handler } });
   return database;
 }

@@ -300,7 +300,8 @@ export const scopesOfCollection: Record<Collection, { read: Scope; write: Scope 
   runs: { read: 'runs:read', write: null },
 };
 
-const document = z.looseObject({ id: z.string().min(1).max(200), _deleted: z.boolean() });
+// Any id: one that cannot be is refused by itself, and not with all that was sent beside it.
+const document = z.looseObject({ id: z.string(), _deleted: z.boolean() });
 const checkpoint = z.string().max(500).describe('Opaque. Where the reader is, for the next pull.');
 const params = z.object({ collection });
 const whose = {
@@ -317,20 +318,27 @@ const whose = {
   chat: id.describe('Only what is of this session or space.').optional(),
 };
 const page = z.object({ documents: z.array(document), checkpoint });
+const namesOfCollections = z
+  .string()
+  .max(500)
+  .refine((given) => given.split(',').every((name) => collection.safeParse(name).success), {
+    error: `must be collections, separated by commas: ${collection.options.join(', ')}`,
+  })
+  .describe('Collections, separated by commas.');
 
 const frames: readonly FrameKind[] = [
   {
     name: 'SyncResync',
     event: 'resync',
     description:
-      'First of all, and whenever something may have been missed: pull from the last checkpoint on. What follows was changed after.',
+      'First of all, and whenever something may have been missed: pull every collection of the stream from its last checkpoint on. What follows was changed after.',
     schema: z.object({}),
   },
   {
     name: 'SyncDocuments',
     event: 'documents',
     description: 'What has changed, as a pull would have brought it.',
-    schema: page,
+    schema: page.extend({ collection }),
   },
   {
     name: 'SyncDisconnecting',
@@ -399,11 +407,25 @@ export const syncEndpoints = {
       conflicts: z
         .array(document)
         .describe(
-          'What the client has to take instead of what it sent. One that was refused comes back as deleted.',
+          'What the client has to take instead of what it sent: also what was stored, where more is known of it here. One that was refused comes back as deleted.',
         ),
       refused: z.array(z.object({ id: z.string(), code: z.string(), message: z.string() })),
     }),
     problems: ['collection_read_only', 'entity_not_found'],
+  }),
+  streams: endpoint({
+    method: 'GET',
+    path: '/v1/sync/stream',
+    tag: 'sync',
+    summary: 'Documents of several collections as they change, in one stream of server-sent events',
+    description: 'Browsers open six connections to a server; who follows many collections needs one of them.',
+    scope: 'sessions:read',
+    user: true,
+    query: z.strictObject({ collections: namesOfCollections, ...whose }),
+    status: 200,
+    responseTypes: ['text/event-stream'],
+    frames,
+    problems: ['entity_not_found'],
   }),
   stream: endpoint({
     method: 'GET',

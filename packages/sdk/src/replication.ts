@@ -1,6 +1,7 @@
 import { type Collection, type SyncDocument, syncEndpoints, type WithDeleted } from '@troupe/protocol';
-import { framesOf } from './sse.ts';
-import { pause, pauseBefore, type Transport } from './transport.ts';
+import { type FollowedItem, followingOf } from './following.ts';
+import { pusher, type Refused, type Row } from './pushing.ts';
+import type { Transport } from './transport.ts';
 
 // What RxDB asks of a server, without RxDB: its types are described here as far as they matter, so that only an app that has it needs it.
 
@@ -23,13 +24,13 @@ export interface ReplicationOptions {
   /** A connection without a sign of life for so long is given up. Default: 45,000. */
   silenceMs?: number;
   /** Of what was written here, the server refused this; RxDB takes it back. */
-  onRefused?: (refused: {
-    id: string;
-    code: string;
-    message: string;
-    document: Record<string, unknown>;
-  }) => void;
-  /** Another database answers than the one that the copy was made of: what that one does not have is still here. */
+  onRefused?: (refused: Refused) => void;
+  /** How long a message is kept and sent again whose session the server does not know, and nobody here is opening. Default: 120,000. */
+  patienceMs?: number;
+  /**
+   * The copy is too old, or of another database than the one that answers, and is pulled from the beginning: what is not there any more is
+   * still here.
+   */
   onRestarted?: () => void;
   /** The stream was cut, and is made again. */
   onDisconnect?: (error: unknown) => void;
@@ -62,13 +63,7 @@ export interface Replication<Of extends Collection> {
   };
 }
 
-type Pushed = { id: string; _deleted: boolean } & Record<string, unknown>;
-type Item = 'RESYNC' | { documents: unknown[]; checkpoint: ReplicationCheckpoint };
-type Observer = ((item: Item) => void) | { next?: (item: Item) => void };
-
-/** How often a message is sent whose session is not there: it may be on its way, in the push of another collection. */
-const TRIES = 5;
-const isEarly = ({ code }: { code: string }) => code === 'chat_not_found';
+type Observer = ((item: FollowedItem) => void) | { next?: (item: FollowedItem) => void };
 
 const WRITABLE: readonly Collection[] = ['messages', 'sessions', 'memberships'];
 
@@ -80,6 +75,7 @@ export function replicationOf<Of extends Collection>(
   const { user, chat, batchSize = 100, live = true, retryTime = 5_000 } = options;
   const params = { collection };
   const whose = { ...(user === undefined ? {} : { user }), ...(chat === undefined ? {} : { chat }) };
+  const following = followingOf(transport, whose);
   const pull: Replication<Of>['pull'] = {
     batchSize,
     async handler(after, limit) {
@@ -96,13 +92,11 @@ export function replicationOf<Of extends Collection>(
     },
     stream$: {
       subscribe(observer: Observer) {
-        const ended = new AbortController();
-        const tell = (item: Item) =>
+        const tell = (item: FollowedItem) =>
           typeof observer === 'function' ? observer(item) : observer.next?.(item);
-        void follow(transport, { params, query: whose }, { ...options, signal: ended.signal }, tell).catch(
-          () => {},
-        );
-        return { unsubscribe: () => ended.abort(), closed: false };
+        const { silenceMs, onDisconnect } = options;
+        const stop = following.follow({ collection, tell, silenceMs, onDisconnect });
+        return { unsubscribe: stop, closed: false };
       },
     },
   };
@@ -115,93 +109,18 @@ export function replicationOf<Of extends Collection>(
     pull,
   };
   if (!WRITABLE.includes(collection)) return replication;
+  const push = pusher(transport, collection, options);
   return {
     ...replication,
     push: {
       batchSize: Math.min(batchSize, 100),
-      async handler(rows) {
-        const body = {
-          rows: rows.map(({ newDocumentState, assumedMasterState = null }) => ({
-            newDocumentState: newDocumentState as unknown as Pushed,
-            assumedMasterState: assumedMasterState as Record<string, unknown> | null,
+      handler: async (rows) =>
+        (await push(
+          rows.map(({ newDocumentState, assumedMasterState = null }) => ({
+            newDocumentState: newDocumentState as unknown as Row['newDocumentState'],
+            assumedMasterState: assumedMasterState as Row['assumedMasterState'],
           })),
-        };
-        const query = user === undefined ? {} : { user };
-        // All of it again: what was done by now is found done.
-        let pushed = await transport.call(syncEndpoints.push, { params, query, body });
-        for (let tries = 1; tries < TRIES && pushed.refused.some(isEarly); tries++) {
-          await pause(100 * 2 ** tries);
-          pushed = await transport.call(syncEndpoints.push, { params, query, body });
-        }
-        const { conflicts, refused } = pushed;
-        for (const one of refused) {
-          const row = rows.find(({ newDocumentState }) => newDocumentState.id === one.id);
-          options.onRefused?.({ ...one, document: { ...row?.newDocumentState } });
-        }
-        return conflicts as unknown as WithDeleted<SyncDocument<Of>>[];
-      },
+        )) as unknown as WithDeleted<SyncDocument<Of>>[],
     },
   };
-}
-
-/** For ever, until the signal: who is offline tries again, ever less often, and at once when the browser says that it is online. */
-async function follow(
-  transport: Transport,
-  input: { params: { collection: Collection }; query: { user?: string; chat?: string } },
-  { signal, silenceMs = 45_000, onDisconnect }: ReplicationOptions & { signal: AbortSignal },
-  tell: (item: Item) => void,
-): Promise<void> {
-  let failures = 0;
-  while (!signal.aborted) {
-    const connection = new AbortController();
-    const cut = () => connection.abort();
-    signal.addEventListener('abort', cut, { once: true });
-    let silence = setTimeout(cut, silenceMs);
-    const alive = () => {
-      clearTimeout(silence);
-      silence = setTimeout(cut, silenceMs);
-    };
-    let failure: unknown = null;
-    let retryMs = 0;
-    try {
-      const response = await transport.send(syncEndpoints.stream, input, {
-        accept: 'text/event-stream',
-        signal: connection.signal,
-        stream: true,
-      });
-      for await (const { event, data, retryMs: asked } of framesOf(response.body!, alive)) {
-        if (asked !== null) retryMs = asked;
-        if (event === 'disconnecting') break;
-        if (event === 'resync') tell('RESYNC');
-        else if (event === 'documents') {
-          const { documents, checkpoint } = JSON.parse(data) as { documents: unknown[]; checkpoint: string };
-          tell({ documents, checkpoint: { checkpoint } });
-        } else continue;
-        failures = 0;
-      }
-    } catch (error) {
-      failure = error;
-      failures++;
-    } finally {
-      clearTimeout(silence);
-      signal.removeEventListener('abort', cut);
-      connection.abort();
-    }
-    if (signal.aborted) return;
-    onDisconnect?.(failure);
-    await online(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal);
-  }
-}
-
-/** The pause, or until the browser says that it is online again. */
-async function online(ms: number, signal: AbortSignal): Promise<void> {
-  const { addEventListener, removeEventListener } = globalThis as {
-    addEventListener?: (type: string, listener: () => void) => void;
-    removeEventListener?: (type: string, listener: () => void) => void;
-  };
-  const early = new AbortController();
-  const wake = () => early.abort();
-  addEventListener?.('online', wake);
-  await pause(ms, AbortSignal.any([signal, early.signal])).catch(() => {});
-  removeEventListener?.('online', wake);
 }

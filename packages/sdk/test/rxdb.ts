@@ -4,7 +4,7 @@ import { disableWarnings, RxDBDevModePlugin } from 'rxdb/plugins/dev-mode';
 import { type RxReplicationState, replicateRxCollection } from 'rxdb/plugins/replication';
 import { getRxStorageMemory } from 'rxdb/plugins/storage-memory';
 import { wrappedValidateAjvStorage } from 'rxdb/plugins/validate-ajv';
-import { type ReplicationOptions, troupeCollections, troupeReplication } from '../src/index.ts';
+import { type ReplicationOptions, Troupe, troupeCollections, troupeReplication } from '../src/index.ts';
 
 // A real client: RxDB in memory, which checks schemas and documents as it does while an app is developed.
 
@@ -13,6 +13,8 @@ export class Wire {
   isOnline = true;
   /** Of requests whose address contains this, the answers get lost: what was asked is done. */
   losesAnswersTo: string | null = null;
+  /** Requests whose address contains this do not get through. */
+  stops: string | null = null;
   requests: string[] = [];
   /** Another server answers, under the same address. */
   instead: string | null = null;
@@ -22,7 +24,7 @@ export class Wire {
     const { pathname, search } = new URL(String(input));
     const url = this.instead ? `${this.instead}${pathname}${search}` : String(input);
     this.requests.push(`${init.method ?? 'GET'} ${pathname}`);
-    if (!this.isOnline) throw new TypeError('fetch failed');
+    if (!this.isOnline || (this.stops && url.includes(this.stops))) throw new TypeError('fetch failed');
     const cut = new AbortController();
     this.#open.add(cut);
     const signal = init.signal ? AbortSignal.any([init.signal, cut.signal]) : cut.signal;
@@ -53,7 +55,7 @@ export class Client {
   readonly db: RxDatabase<Documents>;
   readonly wire: Wire;
   readonly errors: unknown[] = [];
-  readonly refused: unknown[] = [];
+  readonly refused: { id: string; code: string }[] = [];
   readonly replications = new Map<Collection, RxReplicationState<Documents, unknown>>();
 
   private constructor(db: RxDatabase<Documents>, wire: Wire) {
@@ -77,13 +79,17 @@ export class Client {
     });
     await db.addCollections(troupeCollections(...names) as Documents);
     const client = new Client(db, new Wire());
+    const troupe = new Troupe({
+      ...{ baseUrl, fetch: client.wire.fetch, retries: 0 },
+      ...(key ? { key } : {}),
+      ...(token ? { token } : {}),
+    });
     for (const name of names) {
       const state = replicateRxCollection({
         collection: db[name],
         ...troupeReplication(name, {
-          ...{ baseUrl, fetch: client.wire.fetch, retries: 0, retryTime: 100 },
-          ...(key ? { key } : {}),
-          ...(token ? { token } : {}),
+          client: troupe,
+          retryTime: 100,
           onRefused: (refused) => client.refused.push(refused),
           ...options,
         }),

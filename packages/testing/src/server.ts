@@ -155,7 +155,7 @@ export async function openServer({
   const followers = new Followers({
     db,
     logger,
-    hear: (listener) => stream.hear(listener),
+    hear: (listener, isWanted) => stream.hear(listener, isWanted),
     ...(stallMs ? { stallMs } : {}),
   });
   const services = {

@@ -26,6 +26,8 @@ export interface Config {
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** How many runs a worker works on at once. */
   concurrency: number;
+  /** For how many days clients that keep copies are told what was deleted. */
+  tombstoneDays: number;
   /** For models of these providers that have no key of their own. */
   modelKeys: { openai: string | null; anthropic: string | null };
   /** Where these keys are sent instead of the provider's own address. */
@@ -78,6 +80,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     telemetry: telemetryOf(data),
     logLevel: data.LOG_LEVEL,
     concurrency: data.TROUPE_CONCURRENCY,
+    tombstoneDays: data.TROUPE_TOMBSTONE_DAYS,
     modelKeys: { openai: data.OPENAI_API_KEY ?? null, anthropic: data.ANTHROPIC_API_KEY ?? null },
     modelAddresses: { openai: data.OPENAI_BASE_URL ?? null, anthropic: data.ANTHROPIC_BASE_URL ?? null },
     encryptionKeys,

@@ -95,6 +95,7 @@ export const environment = z.object({
   HOST: variable(z.string().trim().default('127.0.0.1')),
   TROUPE_HOME: variable(z.string().default('.troupe')),
   TROUPE_CONCURRENCY: variable(wholeNumber(1, 10_000).default(100)),
+  TROUPE_TOMBSTONE_DAYS: variable(wholeNumber(1, 36_500).default(30)),
   DATABASE_URL: variable(postgresUrl.optional()),
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
   OPENAI_API_KEY: variable(apiKey.optional()),

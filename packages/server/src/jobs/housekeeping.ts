@@ -3,12 +3,13 @@ import {
   purgeDeliveries,
   purgeEndedRuns,
   purgeIdempotencyKeys,
+  purgeTombstones,
   purgeWorkers,
   rearmBatches,
   rearmPlans,
   releaseJobsOfTheGone,
 } from '../store/index.ts';
-import type { CronEntry, Task } from './task.ts';
+import type { CronEntry, Task, TaskContext } from './task.ts';
 
 /** How long a process that lost its connection has to come back before its jobs go to others. */
 const GRACE_SECONDS = 30;
@@ -16,16 +17,22 @@ const GRACE_SECONDS = 30;
 /** A plan that is so late and that no job will look at gets a new one. */
 const LATE_SECONDS = 60;
 
+export interface HouseRules {
+  /** For how many days it is known what was deleted, for clients that keep copies. */
+  tombstoneDays: number;
+}
+
 /** Removes what nobody needs any more. */
-const purge: Task = async (_payload, { db, logger }) => {
+async function purge({ tombstoneDays }: HouseRules, { db, logger }: TaskContext): Promise<void> {
   const workers = await purgeWorkers(db);
   const leases = await purgeBudgetLeases(db);
   const answers = await purgeIdempotencyKeys(db);
   const ends = await purgeEndedRuns(db);
   const deliveries = await purgeDeliveries(db);
-  if (workers + leases + answers + ends + deliveries > 0)
-    logger.info({ workers, leases, answers, ends, deliveries }, 'purged');
-};
+  const tombstones = await purgeTombstones(db, tombstoneDays);
+  if (workers + leases + answers + ends + deliveries + tombstones > 0)
+    logger.info({ workers, leases, answers, ends, deliveries, tombstones }, 'purged');
+}
 
 /** Frees the jobs of processes that died. */
 const releaseJobs: Task = async (_payload, { db, logger }) => {
@@ -45,12 +52,14 @@ const rearmLostBatches: Task = async (_payload, { db, logger }) => {
   if (batches > 0) logger.warn({ batches }, 'batches had no job, and have one again');
 };
 
-export const houseTasks: Record<string, Task> = {
-  purge,
-  release_jobs: releaseJobs,
-  rearm_plans: rearm,
-  rearm_batches: rearmLostBatches,
-};
+export function houseTasks(rules: HouseRules = { tombstoneDays: 30 }): Record<string, Task> {
+  return {
+    purge: (_payload, context) => purge(rules, context),
+    release_jobs: releaseJobs,
+    rearm_plans: rearm,
+    rearm_batches: rearmLostBatches,
+  };
+}
 
 export const housekeeping: CronEntry[] = [
   { task: 'purge', pattern: '17 * * * *' },

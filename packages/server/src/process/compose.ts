@@ -113,7 +113,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     tools: (db, encryption, kernel) =>
       createTools({ ...toolParts(db, encryption, { kernel, outgoing, mcp }), code: functions }),
     mcp: (db, encryption) => mcpServers({ secrets: secretsOf(db, encryption), mcp }),
-    tasks: houseTasks,
+    tasks: houseTasks(config),
     crontab: housekeeping,
   };
   try {

@@ -214,7 +214,7 @@ export async function openStream({ life, logger }: Program, db: Database, kernel
 function openFollowers({ life, logger }: Program, db: Database, stream: Stream): Promise<Followers> {
   return life.open(
     'stream',
-    async () => new Followers({ db, logger, hear: (listener) => stream.hear(listener) }),
+    async () => new Followers({ db, logger, hear: (listener, isWanted) => stream.hear(listener, isWanted) }),
     (followers) => followers.close(),
   );
 }

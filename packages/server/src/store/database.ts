@@ -28,6 +28,8 @@ export interface Statement {
   name: string;
   text: string;
   values: unknown[];
+  /** Planned for these values each time, where one plan for all of them would be bad for most. */
+  plannedAnew?: true;
 }
 
 // Sequences and counters are bigint in the database and stay far below 2^53.
@@ -121,7 +123,8 @@ export class Database {
 
   async run<Row extends pg.QueryResultRow>(statement: Statement, pool: pg.Pool = this.kernel): Promise<Row[]> {
     this.#options.onStatement?.(statement.name);
-    return (await pool.query<Row>(statement)).rows;
+    const { name, text, values, plannedAnew } = statement;
+    return (await pool.query<Row>(plannedAnew ? { text, values } : { name, text, values })).rows;
   }
 
   async close(): Promise<void> {

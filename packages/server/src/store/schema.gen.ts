@@ -472,6 +472,11 @@ export interface Projects {
   agents_brought: Generated<boolean>;
 }
 
+export interface PurgedTombstones {
+  project_id: string;
+  xid: number;
+}
+
 export interface ReplyWaits {
   run_id: string;
   call_id: string;
@@ -696,6 +701,7 @@ export interface Tombstones {
   place_id: string | null;
   chat_id: string | null;
   was: number;
+  born_at: Timestamp<null | undefined>;
   gone_at: Timestamp<undefined>;
   xid: Generated<number>;
 }
@@ -858,6 +864,7 @@ export interface DB {
   networks: Networks;
   plans: Plans;
   projects: Projects;
+  purged_tombstones: PurgedTombstones;
   reply_waits: ReplyWaits;
   run_heads: RunHeads;
   run_shown: RunShown;

@@ -600,6 +600,12 @@ create table troupe.projects (
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
 
+create table troupe.purged_tombstones (
+  project_id uuid not null,
+  xid bigint not null,
+  constraint purged_tombstones_pkey PRIMARY KEY (project_id)
+);
+
 create table troupe.reply_waits (
   run_id uuid not null,
   call_id text not null,
@@ -853,6 +859,7 @@ create table troupe.tombstones (
   place_id uuid,
   chat_id uuid,
   was bigint not null,
+  born_at timestamp with time zone,
   gone_at timestamp with time zone not null default clock_timestamp(),
   xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint tombstones_pkey PRIMARY KEY (collection, id, xid)
@@ -1575,8 +1582,8 @@ begin
       insert into troupe.tombstones (collection, id, project_id, place_id, chat_id, was) values ('spaces', old.id, old.project_id, old.id, old.id, old.xid) on conflict do nothing;
     when 'memberships' then
       -- The space may go with it.
-      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid, old.joined_at
         from troupe.threads t where t.id = old.space_id on conflict do nothing;
     when 'tasks' then
       insert into troupe.tombstones (collection, id, project_id, entity_id, chat_id, was) values ('tasks', old.id, old.project_id, old.user_id, old.chat_id, old.xid) on conflict do nothing;
@@ -1592,8 +1599,8 @@ CREATE OR REPLACE FUNCTION troupe.bury_messages()
  LANGUAGE plpgsql
 AS $function$
 begin
-  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid, g.created_at
     from (select distinct x.thread_id from gone x) t cross join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
       join gone g on g.thread_id = t.thread_id
     where (p.place).collection is not null on conflict do nothing;
@@ -1605,8 +1612,8 @@ CREATE OR REPLACE FUNCTION troupe.bury_runs()
  LANGUAGE plpgsql
 AS $function$
 begin
-  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid, g.created_at
     from gone g cross join lateral (select troupe.place_of_thread(g.thread_id) as place offset 0) p on conflict do nothing;
   return null;
 end $function$;
@@ -5185,7 +5192,7 @@ CREATE OR REPLACE FUNCTION troupe.user_of_message(m troupe.messages)
  LANGUAGE sql
  STABLE
 AS $function$
-  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id where r.id = m.run_id), m.sender_id,
+  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id and o.thread_id = m.thread_id where r.id = m.run_id), m.sender_id,
     (select r.entity_id from troupe.runs r where r.id = m.run_id))
 $function$;
 
@@ -5300,6 +5307,7 @@ CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_
 CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid);
 CREATE INDEX tasks_xid ON troupe.tasks USING btree (xid);
 CREATE INDEX tombstones_entity ON troupe.tombstones USING btree (entity_id, collection, xid) WHERE (entity_id IS NOT NULL);
+CREATE INDEX tombstones_gone_at ON troupe.tombstones USING brin (gone_at) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX tombstones_place ON troupe.tombstones USING btree (place_id, collection, xid) WHERE (place_id IS NOT NULL);
 CREATE INDEX tombstones_project ON troupe.tombstones USING btree (project_id, collection, xid);
 CREATE INDEX tombstones_xid ON troupe.tombstones USING btree (xid);

@@ -26,6 +26,8 @@ const WATCHED_MS = 3_500;
 const TELL_MS = 20;
 const ASK_MS = 300;
 const FAREWELL_MS = 500;
+/** Instead of a thread: whichever it is. */
+const ANY = '*';
 
 /**
  * Everybody who reads a thread as it is written, in one process, and what this process has to tell readers in others.
@@ -47,7 +49,7 @@ export class Stream {
   readonly #untold = new Set<LiveText>();
   readonly #lookTimer: NodeJS.Timeout;
   readonly #doorTimer: NodeJS.Timeout;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Map<() => void, () => boolean>();
   #tellTimer: NodeJS.Timeout | undefined;
   #looking = false;
   #closing = false;
@@ -140,13 +142,14 @@ export class Stream {
 
   // ---- what happens in this process
 
-  /** Told whenever something was written here, or is said to have been elsewhere. */
-  hear(listener: () => void): void {
-    this.#listeners.add(listener);
+  /** Told whenever something was written here; and while it is wanted, when it is said to have been elsewhere. */
+  hear(listener: () => void, isWanted: () => boolean): void {
+    this.#listeners.set(listener, isWanted);
   }
 
   #touched(thread: string): void {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners.keys()) listener();
+    if (this.#elsewhere.has(ANY)) this.#line.hint({ threads: [ANY] });
     this.#topics.get(thread)?.refresh();
     if (this.#elsewhere.has(thread)) this.#line.hint({ threads: [thread] });
   }
@@ -213,7 +216,10 @@ export class Stream {
       this.#sayWhere(thread);
     }
     for (const thread of hints.whole ?? []) this.#sayAll(thread);
-    for (const thread of hints.threads ?? []) this.#topics.get(thread)?.refresh();
+    for (const thread of hints.threads ?? []) {
+      if (thread === ANY) for (const listener of this.#listeners.keys()) listener();
+      else this.#topics.get(thread)?.refresh();
+    }
     for (const piece of hints.live ?? []) {
       if (isPiece(piece)) this.#hearPiece(piece);
       else if (isPassing(piece)) this.#passHere(piece.thread, piece.data);
@@ -256,6 +262,7 @@ export class Stream {
   async #look(): Promise<void> {
     const now = performance.now();
     for (const [thread, until] of this.#elsewhere) if (until < now) this.#elsewhere.delete(thread);
+    if ([...this.#listeners.values()].some((isWanted) => isWanted())) this.#line.hint({ watch: [ANY] });
     const threads = [...this.#topics.keys()];
     if (threads.length === 0 || this.#looking) return;
     this.#line.hint({ watch: threads });

@@ -15,8 +15,8 @@ import { documentsFrame, Reader } from './reader.ts';
 export interface FollowersOptions {
   db: Database;
   logger: Logger;
-  /** Something was written in this process: look soon. */
-  hear?: (listener: () => void) => void;
+  /** Something was written, here or, while somebody follows, elsewhere: look soon. */
+  hear?: (listener: () => void, isWanted: () => boolean) => void;
   heartbeatMs?: number;
   /** How long an open transaction may hold everything up before it is told of. */
   stallMs?: number;
@@ -28,6 +28,8 @@ const SOON_MS = 30;
 const DOOR_MS = 5_000;
 const PAGE = 200;
 const FAREWELL_MS = 500;
+/** Everybody in a large space is told at once, and others need connections too. */
+const AT_ONCE = 3;
 
 /** Those who follow the same thing with the same rights: they are told the same, and it is read once. */
 interface Group {
@@ -72,13 +74,14 @@ export class Followers {
     this.#stallMs = stallMs;
     this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS).unref();
     this.#doorTimer = setInterval(() => void this.#checkDoor(), DOOR_MS).unref();
-    hear?.(() => this.#lookSoon());
+    hear?.(
+      () => this.#lookSoon(),
+      () => this.#groups.size > 0,
+    );
   }
 
   get readers(): number {
-    let all = 0;
-    for (const group of this.#groups.values()) all += group.readers.size;
-    return all;
+    return this.#all().size;
   }
 
   /** For how long an open transaction has held everything up, as far as somebody follows. */
@@ -87,39 +90,52 @@ export class Followers {
   }
 
   open(
-    collection: Collection,
+    collections: readonly Collection[],
     scope: SyncScope,
     { mayStay }: { mayStay: () => Promise<void> },
   ): ReadableStream<Uint8Array> {
     if (this.#closing)
       throw new RetryableError('stopping', 'The server is stopping.', { retryAfterMs: 1_000 });
-    const name = [collection, scope.project, scope.entityId, scope.chat].join(' ');
+    const names = new Map(
+      collections.map((name) => [[name, scope.project, scope.entityId, scope.chat].join(' '), name]),
+    );
     const reader = new Reader({
       heartbeatMs: this.#heartbeatMs,
       mayStay,
-      join: (joining) => this.#join(joining, name, { collection, scope }),
-      leave: (leaving) => this.#leave(leaving, name),
+      join: (joining) => this.#join(joining, names, scope),
+      leave: (leaving) => this.#leave(leaving, names.keys()),
     });
     return reader.toStream();
   }
 
-  async #join(reader: Reader, name: string, of: Pick<Group, 'collection' | 'scope'>): Promise<void> {
+  /** Somebody who follows several collections is in several groups. */
+  #all(): Set<Reader> {
+    return new Set([...this.#groups.values()].flatMap(({ readers }) => [...readers]));
+  }
+
+  async #join(reader: Reader, names: Map<string, Collection>, scope: SyncScope): Promise<void> {
     const { below, generation } = await syncHorizon(this.#db);
     this.#generation ??= generation;
     this.#seen ??= below;
-    let group = this.#groups.get(name);
-    if (!group) {
-      group = { ...of, at: { xid: below, id: '' }, readers: new Set(), behind: false };
-      this.#groups.set(name, group);
+    // Whoever has gone by now would never be taken out again.
+    if (reader.isClosed) return;
+    for (const [name, collection] of names) {
+      let group = this.#groups.get(name);
+      if (!group) {
+        group = { collection, scope, at: { xid: below, id: '' }, readers: new Set(), behind: false };
+        this.#groups.set(name, group);
+      }
+      group.readers.add(reader);
     }
-    group.readers.add(reader);
     if (this.#closing) reader.leave();
   }
 
-  #leave(reader: Reader, name: string): void {
-    const group = this.#groups.get(name);
-    group?.readers.delete(reader);
-    if (group?.readers.size === 0) this.#groups.delete(name);
+  #leave(reader: Reader, names: Iterable<string>): void {
+    for (const name of names) {
+      const group = this.#groups.get(name);
+      group?.readers.delete(reader);
+      if (group?.readers.size === 0) this.#groups.delete(name);
+    }
     if (this.#groups.size > 0) return;
     // Whoever comes next begins with the present.
     this.#seen = null;
@@ -162,7 +178,8 @@ export class Followers {
       }
       this.#seen = looked.below;
       await this.#noteStall(looked);
-      for (const group of [...this.#groups.values()]) if (group.behind) await this.#tell(group);
+      const behind = [...this.#groups.values()].filter((group) => group.behind);
+      await Promise.all(Array.from({ length: AT_ONCE }, () => this.#tellAll(behind)));
     } catch (error) {
       this.#logger.debug(
         { error: messageOf(error) },
@@ -177,6 +194,16 @@ export class Followers {
     }
   }
 
+  /** What cannot be read for some of them is read at the next look, and keeps the others from nothing. */
+  async #tellAll(behind: Group[]): Promise<void> {
+    for (let group = behind.shift(); group; group = behind.shift()) {
+      const { collection } = group;
+      await this.#tell(group).catch((error: unknown) =>
+        this.#logger.warn({ collection, error: messageOf(error) }, 'what has changed could not be told'),
+      );
+    }
+  }
+
   async #tell(group: Group): Promise<void> {
     for (;;) {
       const checkpoint = toCheckpoint(orderOf(this.#generation!, group.collection, group.scope), group.at);
@@ -188,7 +215,7 @@ export class Followers {
       }
       const { documents } = pulled;
       if (documents.length > 0) {
-        const frame = documentsFrame(documents, pulled.checkpoint);
+        const frame = documentsFrame(group.collection, documents, pulled.checkpoint);
         for (const reader of group.readers) reader.tell(frame);
       }
       group.at = fromCheckpoint(pulled.checkpoint);
@@ -217,12 +244,10 @@ export class Followers {
   }
 
   async #checkDoor(): Promise<void> {
-    for (const group of [...this.#groups.values()]) {
-      for (const reader of [...group.readers]) {
-        await reader.mayStay().catch((error: unknown) => {
-          if (error instanceof Refusal) reader.leave();
-        });
-      }
+    for (const reader of this.#all()) {
+      await reader.mayStay().catch((error: unknown) => {
+        if (error instanceof Refusal) reader.leave();
+      });
     }
   }
 
@@ -233,12 +258,11 @@ export class Followers {
     clearInterval(this.#lookTimer);
     clearInterval(this.#doorTimer);
     clearTimeout(this.#soonTimer);
-    const all = () => [...this.#groups.values()].flatMap(({ readers }) => [...readers]);
-    for (const reader of all()) reader.leave();
+    for (const reader of this.#all()) reader.leave();
     const until = performance.now() + FAREWELL_MS;
     while (this.readers > 0 && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const reader of all()) reader.close();
+    for (const reader of this.#all()) reader.close();
   }
 }
 

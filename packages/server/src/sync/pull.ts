@@ -5,7 +5,7 @@ import { fromCheckpoint, orderOf, START, toCheckpoint } from './checkpoint.ts';
 export interface Pulled {
   documents: ({ id: string; _deleted: boolean } & Record<string, unknown>)[];
   checkpoint: string;
-  /** The checkpoint was of another database or another copy, and it was begun at the beginning. */
+  /** The checkpoint was too old, or of another database or another copy, and it was begun at the beginning. */
   restarted: boolean;
 }
 
@@ -22,11 +22,14 @@ export async function pullChanges(
   const documents = new Map<string, Pulled['documents'][number]>();
   for (;;) {
     const room = limit - documents.size;
-    const { rows, below, generation } = await changesAfter(db, collection, scope, after, room);
+    const { rows, below, generation, purged } = await changesAfter(db, collection, scope, after, room);
     const order = orderOf(generation, collection, scope);
     // Of another database or another copy, or from a time that this one has not come to: nothing that it says holds here.
-    if (after === given && (given.order !== order || given.xid > below)) {
+    const isOfAnother = after === given && (given.order !== order || given.xid > below);
+    // Or from so long ago that what was deleted since is not known any more; also where that was forgotten between two statements.
+    if (isOfAnother || (after !== START && after.xid <= purged)) {
       restarted = true;
+      documents.clear();
       after = START;
       continue;
     }

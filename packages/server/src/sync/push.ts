@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type BusyPolicy,
   type Collection,
-  type ContentPart,
   contentPart,
   type JsonObject,
   newMessage,
@@ -19,7 +19,7 @@ type SessionFields = z.output<typeof sessionFields>;
 export interface Actions {
   postToSession(
     at: { agentId: string; sessionId: string },
-    message: { id: string; content: TextContent; metadata: JsonObject },
+    message: { id: string; content: TextContent; metadata: JsonObject; policy?: BusyPolicy },
   ): Promise<unknown>;
   postToSpace(
     space: string,
@@ -95,6 +95,20 @@ export async function pushRows(
   return pushed;
 }
 
+/**
+ * What was written, where it is not word for word what was sent: the server adds to it. The client may be told of it before this answer arrives, and
+ * passes over that, since it has something of its own that was not taken yet. So it is told here.
+ */
+async function differing(
+  { db, who }: Parts,
+  collection: keyof typeof KEYS,
+  { _deleted, ...sent }: Document,
+): Promise<Document | null> {
+  const master = await findMaster(db, collection, who, sent.id as string);
+  if (!master) return { ...sent, _deleted: true } as Document;
+  return isDeepStrictEqual(sent, master.document) ? null : presented(master);
+}
+
 const presented = ({ document }: Found): Document => ({ ...(document as { id: string }), _deleted: false });
 
 const KEYS = {
@@ -137,38 +151,30 @@ const said = z.object({
   metadata: newMessage.shape.metadata,
 });
 
-async function pushMessage(
-  { db, who, actions }: Parts,
-  { newDocumentState: given }: PushRow,
-): Promise<Document | null> {
+async function pushMessage(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const known = await findMaster(db, 'messages', who, given.id);
   // Said before, perhaps by ourselves, with the answer lost on its way. What was said stays.
-  if (known) return !given._deleted && saysTheSame(known.document, given, who) ? null : presented(known);
+  if (known) return given._deleted ? presented(known) : differing(parts, 'messages', given);
   if (given._deleted) return null;
-  const { id, chatId, content: text, parts, metadata } = parse(said, given);
-  const content = parse(newMessage.shape.content, { text, ...(parts?.length ? { parts } : {}) });
+  const { id, chatId, content: text, parts: pieces, metadata } = parse(said, given);
+  const content = parse(newMessage.shape.content, { text, ...(pieces?.length ? { parts: pieces } : {}) });
   const chat = await findChatFor(db, who, chatId);
+  // It may yet come, in the push of another collection: the client sends it again for a while.
   if (!chat) throw new Refusal('not_found', 'chat_not_found', 'There is no such session or space.');
+  if (chat.kind === 'gone')
+    throw new Refusal('conflict', 'chat_gone', 'The session or space is not there any more.');
   const message = { id, content: content as TextContent, metadata: metadata as JsonObject };
-  if (chat.kind === 'session')
-    await actions.postToSession({ agentId: chat.agentId, sessionId: chatId }, message);
-  else await actions.postToSpace(chatId, { ...message, senderId: senderOf(who, given) });
-  return null;
+  if (chat.kind === 'session') {
+    // Whoever wrote it is not waiting for an answer, and could not know that the session is at work.
+    const waits = chat.policy === 'reject' ? { policy: 'queue' as const } : {};
+    await actions.postToSession({ agentId: chat.agentId, sessionId: chatId }, { ...message, ...waits });
+  } else await actions.postToSpace(chatId, { ...message, senderId: senderOf(who, given) });
+  return differing(parts, 'messages', given);
 }
 
 const senderOf = (who: Who, { senderId }: Document) =>
   who.entityId ?? (typeof senderId === 'string' ? senderId : undefined);
-
-function saysTheSame(known: Found['document'], given: Document, who: Who): boolean {
-  const parts = (of: Record<string, unknown>) => (of.parts as ContentPart[] | undefined) ?? [];
-  return (
-    known.role === 'user' &&
-    (who.entityId === null || known.senderId === who.entityId) &&
-    known.chatId === given.chatId &&
-    known.content === given.content &&
-    isDeepStrictEqual(parts(known), parts(given))
-  );
-}
 
 // ---- sessions: open, rename, delete
 
@@ -185,7 +191,8 @@ const fieldsOf = (document: Record<string, unknown>) =>
     FIELDS.flatMap((field) => (document[field] === undefined ? [] : [[field, document[field]]])),
   );
 
-async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<Document | null> {
+async function pushSession(parts: Parts, row: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const { newDocumentState: given, assumedMasterState: assumed } = row;
   const known = await findMaster(db, 'sessions', who, given.id);
   if (!known) {
@@ -202,22 +209,24 @@ async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<D
       agentId,
       userId: userId || undefined,
     });
-    return null;
+    return differing(parts, 'sessions', given);
   }
   const { document, xid } = known;
   const fields = parse(sessionFields, fieldsOf(given));
-  const isAsAssumed =
-    assumed != null &&
-    isDeepStrictEqual(parse(sessionFields, fieldsOf(assumed)), parse(sessionFields, fieldsOf(document)));
+  // Who assumes nothing opened it without hearing of that, and may have gone on with it since; as long as nobody else has.
+  const isAsAssumed = assumed
+    ? isDeepStrictEqual(parse(sessionFields, fieldsOf(assumed)), parse(sessionFields, fieldsOf(document)))
+    : document.updatedAt === document.createdAt;
   const isThere = isDeepStrictEqual(fields, parse(sessionFields, fieldsOf(document))) && !given._deleted;
   const isAnother = given.agentId !== document.agentId;
-  if (isThere && !isAnother) return null;
+  if (isThere && !isAnother) return assumed ? null : differing(parts, 'sessions', given);
   if (!isAsAssumed || isAnother) return presented(known);
   const at = { agentId: String(document.agentId), sessionId: given.id };
   if (given._deleted) {
     await actions.deleteSession(at);
     return null;
   }
+  // Only the time is the server's, and not worth a conflict: what is written next would be given up for it.
   if (await actions.changeSession(at, fields, xid)) return null;
   const now = await findMaster(db, 'sessions', who, given.id);
   return now ? presented(now) : { ...given, _deleted: true };
@@ -225,10 +234,8 @@ async function pushSession({ db, who, actions }: Parts, row: PushRow): Promise<D
 
 // ---- memberships: how far a person has read
 
-async function pushMembership(
-  { db, who, actions }: Parts,
-  { newDocumentState: given }: PushRow,
-): Promise<Document | null> {
+async function pushMembership(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
   const known = await findMaster(db, 'memberships', who, given.id);
   if (!known) return { ...given, _deleted: true };
   const [space = '', entity = ''] = given.id.split(':');
@@ -237,9 +244,6 @@ async function pushMembership(
   const moves =
     isOwn && !given._deleted && typeof read === 'string' && read !== known.document.lastSeenMessageId;
   if (moves) await actions.markRead(space, parse(z.uuid(), read), entity);
-  const now = moves ? await findMaster(db, 'memberships', who, given.id) : known;
-  if (!now) return { ...given, _deleted: true };
   // It never goes back, and nothing else of it is the client's: what differs is answered.
-  const { _deleted, ...sent } = given;
-  return !_deleted && isDeepStrictEqual(sent, now.document) ? null : presented(now);
+  return given._deleted ? presented(known) : differing(parts, 'memberships', given);
 }

@@ -1,11 +1,13 @@
+import type { Collection } from '@troupe/protocol';
+
 /** What one reader may have waiting for him: beyond it he is told to pull instead. */
 const MOST_BYTES = 262_144;
 
 const encode = (event: string, data: unknown, head = '') =>
   Buffer.from(`${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
-export const documentsFrame = (documents: unknown[], checkpoint: string) =>
-  encode('documents', { documents, checkpoint });
+export const documentsFrame = (collection: Collection, documents: unknown[], checkpoint: string) =>
+  encode('documents', { collection, documents, checkpoint });
 const RESYNC = encode('resync', {}, 'retry: 1000\n');
 const HEARTBEAT = Buffer.from(': heartbeat\n\n');
 
@@ -18,7 +20,7 @@ export interface ReaderOptions {
   mayStay(): Promise<void>;
 }
 
-/** Somebody who follows a collection. First of all he is told to pull; then he gets what changes from the moment on at which he came. */
+/** Somebody who follows collections. First of all he is told to pull; then he gets what changes from the moment on at which he came. */
 export class Reader {
   readonly #options: ReaderOptions;
   #frames: Buffer[] = [];
@@ -50,6 +52,10 @@ export class Reader {
       },
       { highWaterMark: 0 },
     );
+  }
+
+  get isClosed(): boolean {
+    return this.#done;
   }
 
   mayStay(): Promise<void> {

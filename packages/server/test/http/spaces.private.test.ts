@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Entity, Problem, Run, SpaceMessage } from '@troupe/protocol';
+import { collection, type Entity, type Problem, type Run, type SpaceMessage } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { call, calls, enter, nameIn, say, triggerIn } from '../spaces/cast.ts';
+import type { Page } from '../sync/scene.ts';
 
 // What people see of agents that work beside them: not what these think, not what of their tools is hidden, and not what was said
 // where they were not.
@@ -130,7 +131,13 @@ test('who was not there does not learn what began a run, what it called and what
       ask(bob, 'GET', path),
     ),
   );
-  const all = JSON.stringify(told);
+  // Nor by keeping a copy.
+  const copies = await Promise.all(
+    collection.options.map((name) => done<Page>(bob, 'GET', `/v1/sync/${name}/pull`)),
+  );
+  const copied = copies.flatMap(({ documents }) => documents).find(({ id }) => id === bobs.id);
+  expect(copied).toMatchObject({ content: 'Good news!', userId: ada.entityId, metadata: {} });
+  const all = JSON.stringify([told, copies]);
   for (const secret of [HIDDEN, 'Keep this', 'They must not']) expect(all).not.toContain(secret);
 });
 

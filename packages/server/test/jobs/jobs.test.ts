@@ -144,14 +144,14 @@ test('housekeeping is known to cron and can be carried out', async () => {
   const db = await freshDatabase();
   const lines: string[] = [];
   const logger = createLogger('warn', { write: (line) => void lines.push(line) });
-  const jobs = new Jobs({ db, logger, tasks: houseTasks, crontab: housekeeping });
+  const jobs = new Jobs({ db, logger, tasks: houseTasks(), crontab: housekeeping });
   await jobs.start();
   after(() => jobs.close(2_000));
   await until('cron knows all', async () => {
     const { rows } = await db.pool.query('select identifier from graphile_worker._private_known_crontabs');
     return rows.length === housekeeping.length;
   });
-  for (const task of Object.keys(houseTasks)) await addJob(db, task, {});
+  for (const task of Object.keys(houseTasks())) await addJob(db, task, {});
   await until('all were tried', async () => {
     const { rows } = await db.pool.query('select from graphile_worker.jobs where attempts = 0');
     return rows.length === 0;

@@ -14,6 +14,7 @@ import { newId, type Turn } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
+import { invalidDocuments } from '../sync/valid.ts';
 import { compiled, publish } from './fixture.ts';
 
 // Runs that calls begin and wait for: tasks of a network's agents, networks and agents as tools. One server; every test brings the
@@ -60,6 +61,7 @@ afterAll(async () => {
     await server.db.pool.query(`select (select json_agg(m.content || coalesce(m.metadata, '{}')) from troupe.messages m)::text as messages,
     (select json_agg(e.data) from troupe.events e)::text as events, (select json_agg(c.*) from troupe.tool_calls c)::text as calls,
     (select json_agg(to_jsonb(r) - 'sealed') from troupe.runs r)::text as runs, (select json_agg(s.*) from troupe.run_steps s)::text as steps`);
+  expect((await invalidDocuments(server.db.pool)).invalid).toEqual([]);
   told.push(...Object.values(rows[0]).map(String));
   for (const secret of [planted.tenant, '8321777123'])
     expect(told.filter((one) => one.includes(secret)).map((one) => one.slice(0, 2_000))).toEqual([]);

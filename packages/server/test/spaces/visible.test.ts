@@ -4,6 +4,7 @@ import type { SpaceMessage } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { invalidDocuments } from '../sync/valid.ts';
 import { call, calls, end, enter, marksIn, openCast, say, triggerIn } from './cast.ts';
 
 // What a space sees of the tools that its agents call.
@@ -24,6 +25,7 @@ beforeAll(async () => {
   ({ stage, parts } = await openCast({ allow: [`127.0.0.1:${port}`] }));
 });
 afterAll(async () => {
+  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
   await stage.close();
   weather.close();
 });

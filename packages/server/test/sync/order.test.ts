@@ -1,4 +1,4 @@
-import { createLogger, newId } from '@troupe/server';
+import { createLogger, newId, purgeTombstones } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { Following, type Person, Scene } from './scene.ts';
@@ -58,6 +58,8 @@ test('twenty writers that commit out of order, one of them very late: the reader
     };
     const write = async (at: number, seq: number) => {
       const id = newId();
+      // Within a transaction of its own, too: the place is that of the whole.
+      if (at % 2 === 0) await writers[at]!.query('savepoint within');
       await writers[at]!.query(WRITE, [threads[at], seq, id]);
       written.add(id);
     };
@@ -182,6 +184,37 @@ test('what is no checkpoint is refused; one of another database, of another copy
     );
   }
   expect(documents.some((one) => one.id === session)).toBe(true);
+});
+
+test('what was deleted long ago is forgotten, and who has not heard of it by then begins again', async () => {
+  const { db } = scene.server;
+  const fay = await scene.person('fay');
+  const [kept, gone, late] = [await scene.session(fay), await scene.session(fay), await scene.session(fay)];
+  const before = await scene.pullAll(fay.headers, 'sessions');
+  const half = await scene.pull(fay.headers, 'sessions', { limit: 1 });
+  await scene.done(fay.headers, 'DELETE', `${scene.sessions}/${gone}`);
+  const after = await scene.pullAll(fay.headers, 'sessions', { checkpoint: before.checkpoint });
+  expect(after.documents.map(({ id, _deleted }) => [id, _deleted])).toEqual([[gone, true]]);
+  expect(await purgeTombstones(db, 30)).toBe(0);
+  await db.pool.query(
+    `update troupe.tombstones set gone_at = now() - interval '31 days' where entity_id = $1`,
+    [fay.id],
+  );
+  await scene.done(fay.headers, 'DELETE', `${scene.sessions}/${late}`);
+  expect(await purgeTombstones(db, 30)).toBeGreaterThan(0);
+  expect(await purgeTombstones(db, 30)).toBe(0);
+  for (const { checkpoint } of [before, half]) {
+    const page = await scene.pull(fay.headers, 'sessions', { checkpoint, limit: 1 });
+    expect([page.restarted, page.documents.map(({ id }) => id)]).toEqual([true, [kept]]);
+    const next = await scene.pull(fay.headers, 'sessions', { checkpoint: page.checkpoint });
+    expect([next.restarted, next.documents]).toEqual([false, []]);
+  }
+  // Who had heard of it goes on, and hears of what was deleted since.
+  const page = await scene.pull(fay.headers, 'sessions', { checkpoint: after.checkpoint });
+  expect([page.restarted, page.documents.map(({ id, _deleted }) => [id, _deleted])]).toEqual([
+    false,
+    [[late, true]],
+  ]);
 });
 
 test('another database is another generation; whoever follows when it changes is told to begin again', async () => {

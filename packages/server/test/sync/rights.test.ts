@@ -182,12 +182,83 @@ test('what clients do not write is refused as a whole, and what no document is, 
     { ...said, id: newId(), content: '' },
     { ...said, id: newId(), chatId: 'x' },
     { ...said, id: newId(), parts: [{ type: 'video' }] },
+    { ...said, id: 'x'.repeat(5_000) },
+    { ...said, id: '' },
+    { ...said, id: newId(), chatId: [session] },
+    // Said twice in one push, with fields that are not theirs.
+    { ...said, id: good, userId: bob.id, senderId: bob.id, sequence: 7, runId: newId() },
     { ...said, id: good },
+    { ...said, id: good, content: 'another' },
   ]);
-  expect(refused.map(({ code }) => code)).toEqual(Array(5).fill('invalid_document'));
-  expect(conflicts.map(({ _deleted }) => _deleted)).toEqual(Array(5).fill(true));
+  expect(refused.map(({ code }) => code)).toEqual(Array(8).fill('invalid_document'));
+  expect(conflicts.slice(0, 8).map(({ _deleted }) => _deleted)).toEqual(Array(8).fill(true));
+  // As it was stored, for the client to take: once for each.
+  const stored = { id: good, content: 'x', senderId: ada.id, userId: ada.id, sequence: 1, _deleted: false };
+  expect(conflicts.slice(8)).toEqual(Array(3).fill(expect.objectContaining(stored)));
+  for (const bad of [{ title: '' }, { tags: 'x' }, { metadata: [] }, { policy: 'x' }, { modelId: newId() }]) {
+    const answer = await scene.push(ada.headers, 'sessions', [{ id: newId(), agentId: scene.agent, ...bad }]);
+    expect([bad, answer.refused.length, answer.conflicts[0]?._deleted]).toEqual([bad, 1, true]);
+  }
   const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: session });
   expect(documents.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual([good]);
+});
+
+test('of two devices that give a session another title at once, one does, and the other takes that', async () => {
+  const session = await scene.session(ada);
+  const { documents } = await scene.pullAll(ada.headers, 'sessions', { chat: session });
+  const assumed = documents[0]!;
+  const titles = Array.from({ length: 8 }, (_, n) => `title ${n}`);
+  const answers = await Promise.all(
+    titles.map((title) => scene.push(ada.headers, 'sessions', [{ ...assumed, title }], assumed)),
+  );
+  const now = (await scene.pullAll(ada.headers, 'sessions', { chat: session })).documents[0]!;
+  expect(titles).toContain(now.title);
+  for (const [at, { conflicts }] of answers.entries())
+    expect([titles[at], conflicts]).toEqual([titles[at], titles[at] === now.title ? [] : [now]]);
+  // A deletion of what has changed is none.
+  const gone = await scene.push(ada.headers, 'sessions', [{ ...assumed, _deleted: true }], assumed);
+  expect(gone.conflicts).toEqual([now]);
+  await scene.push(ada.headers, 'sessions', [{ ...now, _deleted: true }], now);
+  expect(
+    (await scene.pullAll(ada.headers, 'sessions', { chat: session })).documents.every(
+      ({ _deleted }) => _deleted,
+    ),
+  ).toBe(true);
+  const late = { id: newId(), chatId: session, role: 'user', content: 'x', createdAt: 1 };
+  const said = await scene.push(ada.headers, 'messages', [late]);
+  expect(said.refused.map(({ code }) => code)).toEqual(['chat_gone']);
+});
+
+test('what changed after somebody left and was deleted then is gone for them too; who left before somebody came is none of theirs', async () => {
+  const cy = await scene.person('cy');
+  const space = await scene.space(ada, bob);
+  const copy = (await scene.pullAll(ada.headers, 'memberships', { chat: space })).checkpoint;
+  const before = await scene.pullAll(cy.headers, 'memberships');
+  const bobs = (await scene.pullAll(bob.headers, 'memberships', { chat: space })).checkpoint;
+  await scene.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
+  // Cy comes when Ada has gone, and never hears of her; who was there hears it.
+  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { entityId: cy.id });
+  const known = await scene.pullAll(cy.headers, 'memberships', { chat: space });
+  const joined = known.documents.map(({ id }) => id);
+  expect(joined.toSorted()).toEqual([`${space}:${bob.id}`, `${space}:${cy.id}`].toSorted());
+  const again = await scene.pullAll(cy.headers, 'memberships', { checkpoint: before.checkpoint });
+  expect(again.documents.map(({ id }) => id).toSorted()).toEqual(joined.toSorted());
+  expect(JSON.stringify(again.documents)).not.toContain(ada.id);
+  const heard = await scene.pullAll(bob.headers, 'memberships', { chat: space, checkpoint: bobs });
+  expect(heard.documents.find(({ id }) => id === `${space}:${ada.id}`)?._deleted).toBe(true);
+  // Bob reads on, so that his membership changes, and then all of it is deleted.
+  const { id: messageId } = await scene.done<{ id: string }>(
+    bob.headers,
+    'POST',
+    `/v1/spaces/${space}/messages`,
+    { content: { text: 'x' } },
+  );
+  await scene.done(bob.headers, 'POST', `/v1/spaces/${space}/read`, { messageId });
+  await scene.done(scene.key, 'DELETE', `/v1/spaces/${space}`);
+  const { documents } = await scene.pullAll(ada.headers, 'memberships', { chat: space, checkpoint: copy });
+  const ids = documents.map(({ id }) => id);
+  expect(ids.toSorted()).toEqual([`${space}:${ada.id}`, `${space}:${bob.id}`].toSorted());
+  expect(documents.every(({ _deleted }) => _deleted)).toBe(true);
 });
 
 test('who leaves a space, or whose session is deleted, is told that it is gone, and of nothing after', async () => {

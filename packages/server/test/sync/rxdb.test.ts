@@ -95,6 +95,8 @@ test('all collections: pulled, followed live, and the same after both sides went
   const client = await open(ada, ALL);
   await agree(client, ada, ...ALL);
   expect(client.errors).toEqual([]);
+  // Nine collections, one connection that stays.
+  expect(client.wire.requests.filter((one) => one.endsWith('/stream'))).toEqual(['GET /v1/sync/stream']);
   expect((await client.all('sub_agent_messages')).map(({ role }) => role).toSorted()).toEqual([
     'assistant',
     'tool',
@@ -212,7 +214,7 @@ test('where both sides changed the same, the server’s stays; what it does not 
   const say = (text: string) =>
     scene.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
   const [first, second] = [await say('first'), await say('second')];
-  const client = await open(ada, ['sessions', 'messages', 'memberships']);
+  const client = await open(ada, ['sessions', 'messages', 'memberships'], { patienceMs: 1_000 });
   await agree(client, ada, 'sessions', 'messages', 'memberships');
   const own = `${space}:${ada.id}`;
 
@@ -255,6 +257,52 @@ test('where both sides changed the same, the server’s stays; what it does not 
   expect((await client.all('memberships')).find(({ id }) => id === own)).toMatchObject({ role: 'admin' });
 });
 
+test('what was said in a session begun offline waits for it, however late that comes; and comes back where it is not wanted', async () => {
+  const busy = await scene.session(ada);
+  await scene.done(ada.headers, 'PATCH', `${scene.sessions}/${busy}`, { policy: 'reject' });
+  const client = await open(ada, ['sessions', 'messages'], { patienceMs: 0 });
+  await agree(client, ada, 'sessions', 'messages');
+  client.wire.goOffline();
+  const [mine, unwanted, said, vain, first, second] = Array.from({ length: 6 }, () => newId());
+  const at = { agentId: scene.agent, createdAt: 1 };
+  await client.db.sessions.insert({ ...at, id: mine });
+  await client.db.sessions.insert({ ...at, id: unwanted, agentId: newId() });
+  const say = (id: string, chatId: string) =>
+    client.db.messages.insert({ id, chatId, role: 'user', content: 'wait', createdAt: 1 });
+  await say(said!, mine!);
+  await say(vain!, unwanted!);
+  // What cannot be sent at all does not keep the others from it.
+  const broken = newId();
+  await client.db.messages.insert({ id: broken, chatId: mine, role: 'user', content: 'a\0b', createdAt: 1 });
+  await say(first!, busy);
+  await say(second!, busy);
+  client.wire.stops = '/sessions/push';
+  client.wire.goOnline();
+  const pushes = () => client.wire.requests.filter((one) => one.endsWith('messages/push')).length;
+  await until('the messages came first, often enough to be given up', async () => pushes() > 4);
+  expect(await client.db.messages.findOne(said).exec()).not.toBeNull();
+  expect(client.refused).toEqual([]);
+  // Changed while it is on its way, and not known there yet.
+  await client.db.sessions.findOne(mine).incrementalPatch({ title: 'changed' });
+  client.wire.stops = null;
+  await agree(client, ada, 'sessions', 'messages');
+  expect(await client.db.sessions.findOne(mine).exec()).toMatchObject({ title: 'changed', userId: ada.id });
+  const there = (await master(ada, 'messages')).map(({ id }) => id);
+  // The two in a session that is at work and rejects wait there: nobody is left to say them again.
+  expect(there).toEqual(expect.arrayContaining([said, first, second]));
+  expect(there).not.toContain(vain);
+  const byCode = client.refused.toSorted((a, b) => (a.code > b.code ? -1 : 1));
+  expect(byCode).toEqual([
+    expect.objectContaining({ id: unwanted, code: 'not_found' }),
+    expect.objectContaining({ id: broken, code: 'invalid_request' }),
+    expect.objectContaining({
+      id: vain,
+      code: 'chat_not_found',
+      document: expect.objectContaining({ content: 'wait' }),
+    }),
+  ]);
+});
+
 test('a token that has run out is asked for again, and who was removed has nothing left of a space', async () => {
   const eve = await scene.person('eve');
   const space = await scene.space(ada, eve);
@@ -276,4 +324,20 @@ test('a token that has run out is asked for again, and who was removed has nothi
   await scene.done(ada.headers, 'DELETE', `/v1/spaces/${space}/members/${eve.id}`);
   for (const name of ['spaces', 'messages', 'memberships'] as const)
     await until(`${name} are gone`, async () => (await client.all(name)).length === 0);
+});
+
+test('a collection that may not be read keeps the others from nothing', async () => {
+  const { key } = await scene.done<{ key: string }>(scene.key, 'POST', '/v1/keys', {
+    name: 'narrow',
+    scopes: ['sessions:read'],
+  });
+  const client = await Client.open({ baseUrl: scene.server.url, key }, ['sessions', 'runs']);
+  clients.push(client);
+  await until(
+    'it follows',
+    async () => client.wire.requests.filter((one) => one.endsWith('/stream')).length > 2,
+  );
+  const session = await scene.session(ada);
+  await until('it is here', async () => (await client.db.sessions.findOne(session).exec()) !== null);
+  expect(await client.all('runs')).toEqual([]);
 });

@@ -55,7 +55,7 @@ test('who does not read is told to pull, instead of having everything kept for h
   const { followers, db } = scene.server;
   const session = await scene.session(ada);
   const scope = { project: scene.project, entityId: ada.id, chat: session };
-  const reader = followers.open('messages', scope, { mayStay: async () => {} }).getReader();
+  const reader = followers.open(['messages'], scope, { mayStay: async () => {} }).getReader();
   const read = async () => new TextDecoder().decode((await reader.read()).value);
   expect(await read()).toContain('event: resync');
   // Two and a half times what may wait for a reader.
@@ -83,6 +83,22 @@ test('a server that stops sends its followers on; they miss nothing of what happ
   try {
     const known = await scene.session(ada);
     await until('it follows', async () => (await client.db.sessions.findOne(known).exec()) !== null);
+    // What another process writes is heard of, and not found by the next look: four of those would take three seconds.
+    const following = await Following.open(
+      first.url,
+      ada.headers,
+      '/v1/sync/stream?collections=messages,runs',
+    );
+    const waits: number[] = [];
+    for (let said = 0; said < 6; said++) {
+      const since = performance.now();
+      const { id } = await scene.say(ada, known, `number ${said}`);
+      await until('it is told', async () => following.documents.some((one) => one.id === id));
+      waits.push(performance.now() - since);
+    }
+    following.close();
+    // The first may come before it is known over there that somebody follows here.
+    expect(waits.slice(2).reduce((sum, wait) => sum + wait)).toBeLessThan(2_500);
     await first.close();
     const meanwhile = await scene.session(ada);
     // What is in front of the servers leads to another one by now.

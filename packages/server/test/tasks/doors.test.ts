@@ -2,6 +2,7 @@ import type { Event, Invoked, JsonObject, Membership, Space } from '@troupe/prot
 import { findRun, listWaiting, newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { invalidDocuments } from '../sync/valid.ts';
 import {
   type Chat,
   call,
@@ -27,6 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stage.joined();
+  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
   expect(await violations(stage.server.db.pool)).toEqual([]);
   await stage.server.close();
 });

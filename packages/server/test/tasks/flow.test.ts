@@ -1,5 +1,6 @@
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { invalidDocuments } from '../sync/valid.ts';
 import {
   call,
   calls,
@@ -24,6 +25,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stage.joined();
+  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
   expect(await violations(stage.server.db.pool)).toEqual([]);
   await stage.server.close();
 });

@@ -2,6 +2,7 @@ import type { JsonObject, Run } from '@troupe/protocol';
 import { cancelChatTasks, cancelTask, idFrom } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { invalidDocuments } from '../sync/valid.ts';
 import {
   allResults,
   type Chat,
@@ -41,6 +42,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stage.joined();
+  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
   expect(await violations(stage.server.db.pool)).toEqual([]);
   await stage.server.close();
 });

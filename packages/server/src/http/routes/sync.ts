@@ -1,7 +1,6 @@
 import {
   type Collection,
   type Endpoint,
-  type Scope,
   scopesOfCollection,
   syncEndpoints,
   syncSchemas,
@@ -30,26 +29,49 @@ export function syncRoutes(endpoints: Endpoints): void {
   endpoints.serve(syncEndpoints.pull, async (call) => {
     const { services, params, query } = call;
     const { checkpoint, limit, chat = null } = query;
-    const { project, entityId } = await whoseCopy(call, syncEndpoints.pull);
+    const { project, entityId } = await whoseCopy(call);
     return pullChanges(services.db, params.collection, { project, entityId, chat }, { checkpoint, limit });
   });
   endpoints.serve(syncEndpoints.push, async (call) => {
     const { services, params, body } = call;
-    const who = await whoseCopy(call, syncEndpoints.push, 'write');
+    const who = await whoseCopy(call, 'write');
     return pushRows(services.db, params.collection, who, actionsOf(services, who), body.rows);
   });
-  endpoints.serve(syncEndpoints.stream, async (call) => {
-    const { services, params, query, context } = call;
-    if (!wantsStream(context)) throw onlyLive();
-    const { project, entityId } = await whoseCopy(call, syncEndpoints.stream);
-    const { headers } = context.req.raw;
-    const scope = { project, entityId, chat: query.chat ?? null };
-    return streamAnswer(
-      services.followers.open(params.collection, scope, {
-        mayStay: async () => authorize(await services.access.authenticate(headers), syncEndpoints.stream),
-      }),
-    );
-  });
+  endpoints.serve(syncEndpoints.stream, (call) => follow(call, [call.params.collection]));
+  endpoints.serve(syncEndpoints.streams, (call) =>
+    follow(call, [...new Set(call.query.collections.split(','))] as Collection[]),
+  );
+}
+
+async function follow(call: Asked, collections: Collection[]): Promise<Response> {
+  const { services, context, query } = call;
+  if (!wantsStream(context)) throw onlyLive();
+  const copies = collections.map((collection) => whoseCopy({ ...call, params: { collection } }));
+  const { project, entityId } = (await Promise.all(copies))[0]!;
+  const { headers } = context.req.raw;
+  return streamAnswer(
+    services.followers.open(
+      collections,
+      { project, entityId, chat: query.chat ?? null },
+      {
+        mayStay: async () => {
+          const caller = await services.access.authenticate(headers);
+          for (const collection of collections) mayCopy(caller, collection, 'read');
+        },
+      },
+    ),
+  );
+}
+
+type Asked = Pick<Call<Endpoint>, 'caller' | 'services' | 'context'> & {
+  query: { user?: string | undefined; chat?: string | undefined };
+};
+
+/** Whoever could not read or write it elsewhere may not here. */
+function mayCopy(caller: Caller, collection: Collection, access: 'read' | 'write'): void {
+  authorize(caller, { scope: syncEndpoints[access === 'read' ? 'pull' : 'push'].scope, user: true });
+  const { [access]: scope, read } = scopesOfCollection[collection];
+  authorize(caller, { scope: scope ?? read, user: true });
 }
 
 function onlyLive(): Refusal {
@@ -66,16 +88,10 @@ async function whoseCopy(
     services,
     params,
     query,
-  }: Pick<Call<Endpoint>, 'caller' | 'services'> & {
-    params: { collection: Collection };
-    query: { user?: string | undefined };
-  },
-  endpoint: Endpoint,
+  }: Pick<Asked, 'caller' | 'services' | 'query'> & { params: { collection: Collection } },
   access: 'read' | 'write' = 'read',
 ): Promise<Caller> {
-  const scope: Scope =
-    scopesOfCollection[params.collection][access] ?? scopesOfCollection[params.collection].read;
-  authorize(caller, { scope, ...(endpoint.user ? { user: true } : {}) });
+  mayCopy(caller, params.collection, access);
   const { user } = query;
   if (user === undefined) return caller;
   if (caller.entityId !== null) {

@@ -51,7 +51,7 @@ create index sub_agents_xid on troupe.sub_agents (xid);
 
 -- ---- What is gone
 -- `entity_id`: whose it was; of a membership, who left. Null in a space: those who were in it. `place_id`: the thread or space that it was in.
--- `was`: its xid before: who left a space earlier than that never had it.
+-- `was`: its xid before, `born_at`: since when there was one. Who left a space before both never had it.
 create table troupe.tombstones (
   collection text not null,
   id text not null,
@@ -60,6 +60,7 @@ create table troupe.tombstones (
   place_id uuid,
   chat_id uuid,
   was bigint not null,
+  born_at timestamptz,
   gone_at timestamptz not null default clock_timestamp(),
   xid bigint not null default pg_current_xact_id()::text::bigint,
   primary key (collection, id, xid)
@@ -68,6 +69,13 @@ create index tombstones_entity on troupe.tombstones (entity_id, collection, xid)
 create index tombstones_place on troupe.tombstones (place_id, collection, xid) where place_id is not null;
 create index tombstones_project on troupe.tombstones (project_id, collection, xid);
 create index tombstones_xid on troupe.tombstones (xid);
+create index tombstones_gone_at on troupe.tombstones using brin (gone_at) with (pages_per_range = 16, autosummarize = on);
+
+-- Tombstones are removed some day. Up to which transaction they were, of each project: who knows less than that begins at the beginning.
+create table troupe.purged_tombstones (
+  project_id uuid primary key,
+  xid bigint not null
+);
 
 -- ---- Where a thread stands
 -- collection: that its messages belong to; null in a thread whose messages are nobody's documents (that of a run).
@@ -147,9 +155,10 @@ create function troupe.run_document(r troupe.runs) returns jsonb language sql st
     'canceledAt', troupe.milliseconds(r.canceled_at))) || troupe.field('outcome', r.outcome)
 $$;
 
--- Whose a message of a space is: who said it; of an agent, the person whose message began the chain, else the agent.
+-- Whose a message of a space is: who said it; of an agent, the person whose message began the chain, else the agent. What began it elsewhere is
+-- of those who were there.
 create function troupe.user_of_message(m troupe.messages) returns uuid language sql stable as $$
-  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id where r.id = m.run_id), m.sender_id,
+  select coalesce((select o.sender_id from troupe.runs r join troupe.messages o on o.id = r.origin_id and o.thread_id = m.thread_id where r.id = m.run_id), m.sender_id,
     (select r.entity_id from troupe.runs r where r.id = m.run_id))
 $$;
 
@@ -254,8 +263,8 @@ begin
       insert into troupe.tombstones (collection, id, project_id, place_id, chat_id, was) values ('spaces', old.id, old.project_id, old.id, old.id, old.xid) on conflict do nothing;
     when 'memberships' then
       -- The space may go with it.
-      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid
+      insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+        select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id, old.space_id, old.xid, old.joined_at
         from troupe.threads t where t.id = old.space_id on conflict do nothing;
     when 'tasks' then
       insert into troupe.tombstones (collection, id, project_id, entity_id, chat_id, was) values ('tasks', old.id, old.project_id, old.user_id, old.chat_id, old.xid) on conflict do nothing;
@@ -273,8 +282,8 @@ create trigger sub_agents_bury after delete on troupe.sub_agents for each row ex
 
 create function troupe.bury_messages() returns trigger language plpgsql as $$
 begin
-  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+    select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid, g.created_at
     from (select distinct x.thread_id from gone x) t cross join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
       join gone g on g.thread_id = t.thread_id
     where (p.place).collection is not null on conflict do nothing;
@@ -284,8 +293,8 @@ create trigger messages_bury after delete on troupe.messages referencing old tab
 
 create function troupe.bury_runs() returns trigger language plpgsql as $$
 begin
-  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
-    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid
+  insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
+    select 'runs', g.id, g.project_id, case when (p.place).collection = 'messages' then (p.place).user_id end, g.space_id, (p.place).chat_id, g.xid, g.created_at
     from gone g cross join lateral (select troupe.place_of_thread(g.thread_id) as place offset 0) p on conflict do nothing;
   return null;
 end $$;

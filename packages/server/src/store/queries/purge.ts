@@ -46,3 +46,31 @@ export async function purgeBudgetLeases(db: Database, graceSeconds = 60): Promis
   );
   return rows.filter((row) => row.reaped !== null).length;
 }
+
+/**
+ * What says that something is gone, after so many days; and in the same statement up to where, so that whoever has not heard of it by then
+ * begins at the beginning instead of never hearing of it.
+ */
+export async function purgeTombstones(db: Database, days: number): Promise<number> {
+  let purged = 0;
+  for (let some = MOST_TOMBSTONES; some === MOST_TOMBSTONES; purged += some) some = await purgeSome(db, days);
+  return purged;
+}
+
+const MOST_TOMBSTONES = 20_000;
+
+async function purgeSome(db: Database, days: number): Promise<number> {
+  const rows = await db.run<{ purged: number }>(
+    {
+      name: 'purge_tombstones',
+      text: `with gone as (delete from troupe.tombstones x where (x.collection, x.id, x.xid) in (select o.collection, o.id, o.xid from troupe.tombstones o
+            where o.gone_at < now() - make_interval(days => $1) limit $2 for update skip locked) returning x.project_id, x.xid),
+          noted as (insert into troupe.purged_tombstones as p (project_id, xid) select g.project_id, max(g.xid) from gone g group by g.project_id order by g.project_id
+            on conflict (project_id) do update set xid = greatest(p.xid, excluded.xid))
+        select count(*)::int as purged from gone`,
+      values: [days, MOST_TOMBSTONES],
+    },
+    db.pool,
+  );
+  return rows[0]!.purged;
+}

@@ -2,7 +2,8 @@ import type { Collection } from '@troupe/protocol';
 
 // Where the documents of a collection are found: those that are there, and those that are gone. Each source gives (xid, id, k1, k2, gone); k1 and
 // k2 lead back to the row. $1 project, $2 person, $3 the transaction to begin at, $6 chat. In a space, what was there before somebody joined became theirs with that:
-// its place in the order is the later of the two. What was there when somebody left is gone for them from then on.
+// its place in the order is the later of the two. What was there when somebody left is gone for them from then on. Who left before somebody came is
+// told to them only where they were there before that, too.
 
 type Whose = 'project' | 'person';
 type Sources = Record<Whose, string>;
@@ -106,9 +107,9 @@ const gone = (collection: string): Sources => ({
     where x.entity_id = $2 and x.project_id = $1 and x.collection = '${collection}' and x.xid >= $3 and ${chat('x.chat_id')}`,
 });
 
-// Deleted while somebody was there, or after that: they may still have it.
+// Deleted while somebody was there, or after that: they may still have it, however often it was changed in between.
 const goneInLeft = (collection: string) => `select greatest(x.xid, d.xid), x.id, null::uuid, null::text, true
-  from departed d join troupe.tombstones x on x.place_id = d.space_id and x.collection = '${collection}' and x.was <= d.xid and x.project_id = $1
+  from departed d join troupe.tombstones x on x.place_id = d.space_id and x.collection = '${collection}' and (x.was <= d.xid or x.born_at <= d.gone_at) and x.project_id = $1
     and (x.xid >= $3 or d.xid >= $3)`;
 
 export const GONE: Record<Collection, Sources> = {
@@ -120,7 +121,7 @@ export const GONE: Record<Collection, Sources> = {
   messages: {
     project: gone('messages').project,
     person: `${gone('messages').person}
-      union all select d.xid, m.id::text, null, null, true from departed d join troupe.messages m on m.thread_id = d.space_id and m.created_at <= d.gone_at where d.xid >= $3
+      union all select d.xid, m.id::text, null, null, true from departed d join troupe.messages m on m.thread_id = d.space_id and (m.xid <= d.xid or m.created_at <= d.gone_at) where d.xid >= $3
       union all ${goneInLeft('messages')}`,
   },
   spaces: {
@@ -132,13 +133,15 @@ export const GONE: Record<Collection, Sources> = {
     person: `select greatest(x.xid, i.joined_xid) as xid, x.id, null::uuid as k1, null::text as k2, true as gone
         from mine i join troupe.tombstones x on x.place_id = i.space_id and x.collection = 'memberships'
         where not exists (select from troupe.memberships m where m.space_id = x.place_id and m.entity_id = x.entity_id)
-      union all select d.xid, m.space_id || ':' || m.entity_id, null, null, true from departed d join troupe.memberships m on m.space_id = d.space_id and m.joined_at <= d.gone_at
+          and (x.xid >= i.joined_xid or exists (select from troupe.tombstones o where o.place_id = i.space_id and o.collection = 'memberships' and o.entity_id = $2
+            and (x.was <= o.xid or x.born_at <= o.gone_at)))
+      union all select d.xid, m.space_id || ':' || m.entity_id, null, null, true from departed d join troupe.memberships m on m.space_id = d.space_id and m.joined_xid <= d.xid
       union all ${goneInLeft('memberships')}`,
   },
   runs: {
     project: gone('runs').project,
     person: `${gone('runs').person}
-      union all select d.xid, r.id::text, null, null, true from departed d join troupe.runs r on r.space_id = d.space_id and r.created_at <= d.gone_at where d.xid >= $3
+      union all select d.xid, r.id::text, null, null, true from departed d join troupe.runs r on r.space_id = d.space_id and (r.xid <= d.xid or r.created_at <= d.gone_at) where d.xid >= $3
       union all ${goneInLeft('runs')}`,
   },
 };

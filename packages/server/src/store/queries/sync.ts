@@ -1,4 +1,4 @@
-import type { Collection } from '@troupe/protocol';
+import type { BusyPolicy, Collection } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { GONE, LIVE } from './sync-sources.ts';
 
@@ -32,6 +32,8 @@ export interface Changes {
   /** All transactions before this one had ended when it was read. */
   below: number;
   generation: string;
+  /** Of what was deleted up to here, nothing is known any more; -1: everything is. */
+  purged: number;
 }
 
 /** Where a person is now; and where they were, as of when they left. */
@@ -42,7 +44,8 @@ const MEMBER = `mine as materialized (select m.space_id, m.joined_xid from troup
       and not exists (select from troupe.memberships m where m.space_id = x.place_id and m.entity_id = $2)
     order by x.place_id, x.xid desc),`;
 
-const HORIZON = `horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation)`;
+const HORIZON = `horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation,
+    coalesce((select x.xid from troupe.purged_tombstones x where x.project_id = $1), -1) as purged)`;
 // What is the same in both: every parameter is of a known type, also where a source has no use for it.
 const TYPED = `($1::uuid, $2::uuid, $3::bigint, $6::uuid) is not null or true`;
 
@@ -81,19 +84,22 @@ export async function changesAfter(
     document: Changed['document'];
     below: number;
     generation: string;
+    purged: number;
   }>(
     {
       name: `${scans ? 'scan' : 'changes'}_${collection}_${whose}`,
       text: `with ${whose === 'person' ? MEMBER : ''} ${HORIZON}, ${floor}
         page as materialized (${pageOf(collection, whose, scans)})
-        select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation
+        select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation, h.purged
         from horizon h left join page p on true order by ${order}`,
+      // How far back it goes decides whether the end of the table is read or what the person has: 5 ms against 150 with 200 sessions.
+      plannedAnew: true,
       values: [project, entityId, scans ? -1 : xid, id, limit, chat, ...(scans ? [xid] : [])],
     },
     db.pool,
   );
-  const { below, generation } = rows[0]!;
-  return { below, generation, rows: rows.filter((row) => row.id !== null) };
+  const { below, generation, purged } = rows[0]!;
+  return { below, generation, purged, rows: rows.filter((row) => row.id !== null) };
 }
 
 export interface Looked {
@@ -124,6 +130,8 @@ export async function lookForChanges(db: Database, since: number, projects: stri
   }>(
     {
       name: 'look_for_changes',
+      // Nothing or next to it is new, which one plan for all values does not know.
+      plannedAnew: true,
       text: `with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next, troupe.sync_generation() as generation),
         said as materialized (select distinct m.thread_id from troupe.messages m where m.xid >= $1 and m.xid < (select below from horizon)),
         touched as (
@@ -159,7 +167,8 @@ export async function lookForChanges(db: Database, since: number, projects: stri
 }
 
 export interface LongTransaction {
-  pid: number;
+  /** Null: it was prepared, and no process has it. */
+  pid: number | null;
   application: string;
   database: string | null;
   seconds: number;
@@ -170,8 +179,11 @@ export async function longestTransaction(db: Database): Promise<LongTransaction 
   const rows = await db.run<LongTransaction & { [column: string]: unknown }>(
     {
       name: 'longest_transaction',
-      text: `select a.pid, a.application_name as application, a.datname as database, extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds
-        from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid() order by age(a.backend_xid) desc limit 1`,
+      text: `select x.pid, x.application, x.database, extract(epoch from clock_timestamp() - x.since)::float8 as seconds from (
+          select a.pid, a.application_name as application, a.datname as database, a.xact_start as since, a.backend_xid as xid
+            from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid()
+          union all select null, 'prepared transaction ' || p.gid, p.database, p.prepared, p.transaction from pg_prepared_xacts p) x
+        order by age(x.xid) desc limit 1`,
       values: [],
     },
     db.pool,
@@ -209,19 +221,22 @@ export async function findDocument(
   return rows[0] ?? null;
 }
 
-/** Where a message is to go; null where there is no such chat for this person. */
+/** Where a message is to go. Gone: there was such a chat for this person; null: none that they know of. */
 export async function findChatFor(
   db: Database,
   { project, entityId }: Pick<SyncScope, 'project' | 'entityId'>,
   chat: string,
-): Promise<{ kind: 'session'; agentId: string } | { kind: 'space' } | null> {
-  const rows = await db.run<{ kind: 'session' | 'space'; agentId: string }>(
+): Promise<{ kind: 'session'; agentId: string; policy: BusyPolicy } | { kind: 'space' | 'gone' } | null> {
+  const rows = await db.run<{ kind: 'session'; agentId: string; policy: BusyPolicy }>(
     {
       name: 'find_chat',
-      text: `select 'session' as kind, s.agent_id as "agentId" from troupe.sessions s where s.id = $3 and s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)
-        union all select 'space', null from troupe.spaces s where s.id = $3 and s.project_id = $1
-          and ($2::uuid is null or exists (select from troupe.memberships m where m.space_id = s.id and m.entity_id = $2))`,
-      values: [project, entityId, chat],
+      text: `select 'session' as kind, s.agent_id as "agentId", s.policy from troupe.sessions s where s.id = $3::uuid and s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)
+        union all select 'space', null, null from troupe.spaces s where s.id = $3::uuid and s.project_id = $1
+          and ($2::uuid is null or exists (select from troupe.memberships m where m.space_id = s.id and m.entity_id = $2))
+        union all select 'gone', null, null from troupe.tombstones x where x.project_id = $1 and (x.collection = 'sessions' and x.id = $3::text and ($2::uuid is null or x.entity_id = $2)
+          or x.collection = 'memberships' and x.id = $3::text || ':' || $2::text or x.collection = 'spaces' and x.id = $3::text and $2::uuid is null)
+        order by 1 desc limit 1`,
+      values: [project, entityId, chat.toLowerCase()],
     },
     db.pool,
   );
