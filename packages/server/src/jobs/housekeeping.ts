@@ -1,4 +1,5 @@
 import {
+  eraseLateDeliveries,
   purgeBudgetLeases,
   purgeDeliveries,
   purgeEndedRuns,
@@ -7,6 +8,7 @@ import {
   rearmBatches,
   rearmPlans,
   releaseJobsOfTheGone,
+  restCaptures,
 } from '../store/index.ts';
 import type { CronEntry, Task } from './task.ts';
 
@@ -23,6 +25,8 @@ const purge: Task = async (_payload, { db, logger }) => {
   const answers = await purgeIdempotencyKeys(db);
   const ends = await purgeEndedRuns(db);
   const deliveries = await purgeDeliveries(db);
+  await eraseLateDeliveries(db);
+  await restCaptures(db);
   if (workers + leases + answers + ends + deliveries > 0)
     logger.info({ workers, leases, answers, ends, deliveries }, 'purged');
 };

@@ -19,7 +19,7 @@ export type Verdict = { holds: boolean; error?: undefined } | { holds: false; er
 export type Condition = (happened: Happened) => Verdict;
 
 const env = celEnv();
-/** Only what loops can take long. */
+/** Only what loops, or looks through texts, can take long. */
 const LONGEST_MS = 50;
 
 export class ConditionInvalid extends Error {}
@@ -38,8 +38,9 @@ export function conditionOf(text: string | null, collections: readonly string[])
   }
   const evaluate = plan(env, parsed);
   return (happened) => {
-    const given = { event: eventOf(happened) } as Record<string, CelInput>;
     try {
+      // Within: a document may be nested deeper than anything that goes through it can follow.
+      const given = { event: eventOf(happened) } as Record<string, CelInput>;
       const came = loops ? inTime(LONGEST_MS, () => evaluate(given)) : evaluate(given);
       if (isCelError(came)) return { holds: false, error: came.message };
       if (typeof came !== 'boolean') return { holds: false, error: 'it came to neither true nor false' };

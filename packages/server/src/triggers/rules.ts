@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
@@ -6,8 +7,12 @@ import * as store from '../store/index.ts';
 import { checkRule } from './check.ts';
 import { type Issue, readRule } from './source.ts';
 
-/** How long whoever writes a table is waited for; the last one is longer than Postgres takes to send away whoever only tidies up. */
-const PATIENCE_MS = [50, 100, 200, 500, 1_500];
+/** How long whoever writes a table is waited for: so long at most does everybody else who writes it wait too. */
+const PATIENCE_MS = [50, 100, 100, 100, 100, 100, 100];
+/** Between two tries nobody waits. */
+const PAUSE_MS = 150;
+/** Longer than Postgres takes to send away whoever only tidies up. */
+const VACUUM_MS = 1_500;
 
 /** Where a run or a message begins, nothing else would bound a circle that nobody sees. */
 const RATE = 60;
@@ -141,12 +146,15 @@ async function change<Result>(
   db: store.Database,
   act: (transaction: store.Transaction) => Promise<Result>,
 ): Promise<Result> {
-  for (const patience of PATIENCE_MS) {
+  for (const [at, patience] of PATIENCE_MS.entries()) {
+    if (at > 0) await delay(PAUSE_MS * (0.5 + Math.random()));
+    const isLast = at === PATIENCE_MS.length - 1;
     try {
       return await store.inTransaction(db, async (transaction) => {
         await store.lockTriggers(transaction);
         const result = await act(transaction);
-        await store.armCaptures(transaction, patience);
+        const vacuum = isLast && (await store.isTidied(transaction));
+        await store.armCaptures(transaction, vacuum ? VACUUM_MS : patience);
         return result;
       });
     } catch (error) {

@@ -94,6 +94,20 @@ test('what takes long is broken off, whatever it loops over', () => {
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
+test('a document nested deeper than anybody can follow, and a text that is long to look through, do not hold and do no harm', () => {
+  let deep: JsonObject = {};
+  for (let at = 0; at < 20_000; at++) deep = { deep };
+  const condition = conditionOf(`event.document.name == 'x'`, ['tasks']);
+  expect(condition(task({ name: 'x', args: deep }))).toMatchObject({
+    holds: false,
+    error: expect.any(String),
+  });
+  const began = performance.now();
+  const slow = conditionOf(`event.document.result.matches('(x+x+)+y')`, ['tasks']);
+  expect(slow(task({ result: 'x'.repeat(3_000_000) })).holds).toBe(false);
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
 test('an update fires where it makes the condition true; a rule can ask for every one', () => {
   const condition = conditionOf(`event.document.status == 'success'`, ['tasks']);
   const edge = { edge: true, conditional: true };
