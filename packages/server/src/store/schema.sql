@@ -1705,6 +1705,9 @@ declare
   r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not troupe.is_thread_captured(r.thread_id, '{messages,sub_agent_messages}') then
+    return null;
+  end if;
   place := troupe.place_of_thread(r.thread_id);
   if place.collection is null or not troupe.is_captured(place.project_id, place.collection) then
     return null;
@@ -1808,6 +1811,10 @@ declare
   r troupe.tool_calls; place troupe.place;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not exists (select from troupe.runs x join troupe.triggers t on t.project_id = x.project_id
+      where x.id = r.run_id and x.task_id is not null and t.enabled and 'sub_agent_tool_calls' = any (t.collections)) then
+    return null;
+  end if;
   select p.* into place from troupe.runs x cross join lateral troupe.place_of_thread(x.thread_id) p where x.id = r.run_id and x.task_id is not null;
   if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
     return null;
@@ -2782,11 +2789,23 @@ $function$;
 
 CREATE OR REPLACE FUNCTION troupe.is_captured(p_project uuid, p_collection text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-  select exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections))
-$function$;
+begin
+  return exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.is_thread_captured(p_thread uuid, p_collections text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  -- A thread that this transaction deletes is looked at all the same.
+  return exists (select from troupe.threads h join troupe.triggers t on t.project_id = h.project_id where h.id = p_thread and t.enabled and t.collections && p_collections)
+    or not exists (select from troupe.threads h where h.id = p_thread);
+end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.is_tidied()
  RETURNS boolean

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
@@ -54,7 +54,10 @@ export async function updateTrigger(
   return change(db, async (transaction) => {
     const row = await found(transaction, author.project, ref);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const write = writeOf({ ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput);
+    const input = { ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput;
+    // What is as it was stays the version that it is.
+    if (isDeepStrictEqual(asJson(input), asJson(inputOf(row)))) return present(row);
+    const write = writeOf(input);
     await update(transaction, author, row, write);
     return present(await found(transaction, author.project, row.id));
   });
@@ -91,14 +94,17 @@ export async function applyTriggers(
   { triggers, prune }: { triggers: JsonObject[]; prune: boolean },
 ): Promise<Applied[]> {
   const issues: Issue[] = [];
-  const writes = triggers.flatMap((given, at) => {
+  const writes: store.TriggerWrite[] = [];
+  for (const [at, given] of triggers.entries()) {
     const read = readRule(given);
     const wrong = read.issues ?? checkRule(read.input).issues;
     issues.push(
       ...wrong.map(({ path, message }) => ({ path: `triggers.${at}${path && '.'}${path}`, message })),
     );
-    return wrong.length > 0 || read.input === null ? [] : [writeOf(read.input)];
-  });
+    if (wrong.length === 0 && read.input) writes.push(writeOf(read.input));
+    // Others have their turn between two conditions.
+    await setImmediate();
+  }
   const names = writes.map(({ name }) => name.toLowerCase());
   for (const [at, name] of names.entries())
     if (names.indexOf(name) < at) issues.push({ path: `triggers.${at}.name`, message: 'is there twice' });
@@ -134,10 +140,11 @@ export async function applyTriggers(
 }
 
 function isSame(row: store.TriggerRow, { name, definition, enabled }: store.TriggerWrite): boolean {
-  const wanted = JSON.parse(JSON.stringify(definition)) as unknown;
   const isOff = !row.enabled && row.disabledReason === null;
-  return row.name === name && isDeepStrictEqual(row.definition, wanted) && isOff === !enabled;
+  return row.name === name && isDeepStrictEqual(row.definition, asJson(definition)) && isOff === !enabled;
 }
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 // ---- what these are made of
 

@@ -77,6 +77,7 @@ test('what can never be right is refused when it is saved, with the place', () =
     `event.before == null || event.before.title != event.document.title`,
   ])
     expect([fine, wrong(fine, ['sessions'])]).toEqual([fine, null]);
+  expect(wrong('('.repeat(1_900))).toContain('nested too deep');
   const loops = `event.document.args.all(a, event.document.args.all(b, event.document.args.all(c, a == b)))`;
   expect(wrong(loops)).toContain('loops within loops');
 });
@@ -104,6 +105,7 @@ test('a document nested deeper than anybody can follow, and a text that is long 
   });
   const began = performance.now();
   const slow = conditionOf(`event.document.result.matches('(x+x+)+y')`, ['tasks']);
+  wrong(`event.document.args${'.a'.repeat(1_950)} == 1`);
   expect(slow(task({ result: 'x'.repeat(3_000_000) })).holds).toBe(false);
   expect(performance.now() - began).toBeLessThan(1_000);
 });

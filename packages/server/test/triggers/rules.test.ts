@@ -39,6 +39,7 @@ test('rules are made, changed, listed and deleted; each change is a version; cap
     condition: null,
   });
   expect(changed).toMatchObject({ id: made.id, version: 2, condition: null });
+  expect(await office.done('PATCH', '/v1/triggers/one', { condition: null })).toEqual(changed);
   expect(await captured()).toEqual(['messages', 'sub_agents', 'tasks']);
   expect((await office.ask('POST', '/v1/triggers', { ...definition, name: 'One' })).body).toMatchObject({
     code: 'name_taken',
