@@ -3,6 +3,7 @@ import { Engine, newId, openOutgoing, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { claimDeliveries, eraseLateDeliveries } from '../../src/store/index.ts';
 import { Web } from '../outgoing/web.ts';
 import type { Person } from '../sync/scene.ts';
 import { Office } from './office.ts';
@@ -238,10 +239,64 @@ test('what was deleted is told, and then forgotten: no delivery keeps what it sa
     const { status, body } = await office.ask('POST', `/v1/deliveries/${one.id}/redeliver`);
     expect([status, body.code]).toEqual([409, 'delivery_erased']);
   }
+  // Of a person likewise.
+  const eve = await office.scene.person('eve');
+  const space = await office.scene.space(ada, eve);
+  const left = { collection: 'spaces/*/memberships', events: ['delete'] };
+  await office.rule('left', { ...left, condition: `event.document.name == 'eve'` });
+  await office.done('DELETE', `/v1/spaces/${space}/members/${eve.id}`);
+  expect(await office.ended('left', 'delivered')).toMatchObject({ erased: false, before: { name: 'eve' } });
+  await office.done('DELETE', `/v1/entities/${eve.id}`);
+  expect(await office.ended('left', 'delivered')).toMatchObject({ erased: true, before: null });
+
+  // As if it had been judged while the session was being deleted.
+  await office.pool.query(
+    `update troupe.trigger_deliveries set erased = false, before = '"whisper"' where chat_id = $1`,
+    [session],
+  );
+  expect(await eraseLateDeliveries(office.scene.server.db)).toBe(3);
   const { rows } = await office.pool.query(
     `select from troupe.trigger_deliveries d where d::text ~ 'whisper' union all select from troupe.trigger_attempts a where a::text ~ 'whisper'`,
   );
   expect(rows).toEqual([]);
+});
+
+test('a rate holds for all processes together; what fails in a way that nobody thought of is given up in the end', async () => {
+  const idle = await Office.open({ triggers: false });
+  const { db, kernel } = idle.scene.server;
+  const limited = await idle.rule('limited', { ratePerMinute: 2 });
+  const odd = await idle.rule('odd', {
+    action: { type: 'webhook', url: idle.hook('/odd'), secrets: ['ODD'] },
+    retry: { maxAttempts: 2, initialBackoffMs: 10, maxBackoffMs: 10 },
+  });
+  const lost = await idle.rule('lost');
+  await idle.pool.query(
+    `insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, after, depth, own, changed_at, next_attempt_at, attempts)
+      select gen_random_uuid(), t.project_id, t.id, 1, 1, n, 'create', 'sessions/' || n, n::text, '{}', 0, false, now(), now(), case when t.id = $3 then 8 else 0 end
+      from troupe.triggers t, generate_series(1, 20) n where t.id = $1 or t.id in ($2, $3) and n = 1`,
+    [limited.id, odd.id, lost.id],
+  );
+  const claim = () => claimDeliveries(db, { limit: 8, own: true, others: true, busy: [odd.id, lost.id] });
+  const claimed = await Promise.all(Array.from({ length: 10 }, claim));
+  expect(claimed.flat()).toHaveLength(2);
+
+  const engine = new Engine({
+    db,
+    outgoing: openOutgoing(() => db),
+    secrets: { reveal: () => Promise.reject(new Error('odd')) },
+    ownKeys: () => [],
+    origin: () => null,
+    acts: { db, kernel },
+    logger: silentLogger,
+    pollMs: 20,
+  });
+  engine.start();
+  expect(await idle.ended('odd', 'dead')).toMatchObject({ attempts: 2, error: { code: 'internal_error' } });
+  // Eight processes died with it, though three attempts are allowed.
+  expect(await idle.ended('lost', 'dead')).toMatchObject({ error: { code: 'attempts_lost' } });
+  expect(idle.web.heard).toEqual([]);
+  await engine.close();
+  await idle.close();
 });
 
 test('changes of one document are told in order, whatever fails; those of others do not wait', async () => {

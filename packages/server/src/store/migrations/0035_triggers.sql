@@ -119,21 +119,19 @@ create table troupe.trigger_attempts (
 -- Takes deliveries that are due and no other process has: those of one rule and one document one after the other, none before a change of
 -- the document that has yet to be judged, and none of a rule that is not enabled. An attempt counts from here on: a process that dies
 -- leaves a lease that runs out, and the next attempt has the same id. A rule with a rate has no more within a minute; the rest wait as they are.
--- Who takes of those takes alone: two who count at once would both have room. `p_busy`: rules that have enough under way.
+-- Two who count at once choose the same ones, and one of them gets them. `p_busy`: rules that have enough under way.
 create function troupe.claim_deliveries(p_limit int, p_own boolean, p_others boolean, p_busy uuid[]) returns setof troupe.trigger_deliveries
 language plpgsql as $$
-declare
-  counts boolean := pg_try_advisory_xact_lock(35, 1);
 begin
   return query
   with limited as materialized (
     select t.id, (t.definition->>'ratePerMinute')::int - (select count(*) from troupe.trigger_deliveries x
         where x.trigger_id = t.id and (x.status = 'sending' and x.lease_until > now() or x.status = 'delivered' and x.ended_at > now() - interval '1 minute')) as room
-    from troupe.triggers t where counts and t.enabled and t.definition->>'ratePerMinute' is not null),
+    from troupe.triggers t where t.enabled and t.definition->>'ratePerMinute' is not null),
   due as materialized (
     select d.id, row_number() over (partition by d.trigger_id order by coalesce(d.next_attempt_at, d.lease_until), d.id) as place, l.room
     from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id and t.enabled left join limited l on l.id = d.trigger_id
-    where (t.definition->>'ratePerMinute' is null or l.room > 0) and (d.status = 'pending' and d.next_attempt_at <= now() or d.status = 'sending' and d.lease_until <= now())
+    where coalesce(l.room, 1) > 0 and (d.status = 'pending' and d.next_attempt_at <= now() or d.status = 'sending' and d.lease_until <= now())
       and (d.own and p_own or not d.own and p_others) and d.trigger_id <> all (p_busy)
       and not exists (select from troupe.trigger_deliveries x where x.trigger_id = d.trigger_id and x.path = d.path and x.change_id < d.change_id
         and x.status in ('pending', 'sending'))

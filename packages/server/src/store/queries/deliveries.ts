@@ -312,9 +312,12 @@ export async function eraseLateDeliveries(db: Database): Promise<number> {
   const rows = await db.run<{ id: string }>(
     {
       name: 'erase_late_deliveries',
-      text: `update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
-        from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and d.chat_id = x.id::uuid and not d.erased
-        returning d.id`,
+      text: `with erased as (
+          update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
+          from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and d.chat_id = x.id::uuid and not d.erased
+          returning d.id),
+        silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body')
+        select id from erased`,
       values: [],
     },
     db.pool,
