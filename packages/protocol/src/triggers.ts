@@ -207,6 +207,11 @@ export const delivery = z.object({
   depth: z.int().describe('How many triggers led to the change; 0: none.'),
   status: deliveryStatus.describe('`dead`: given up; it can be made again by hand.'),
   attempts: z.int(),
+  erased: z
+    .boolean()
+    .describe(
+      'The session, the space or the person that it is of was deleted: the documents are not kept, and it is not delivered again.',
+    ),
   nextAttemptAt: timestamp.nullable(),
   error: failure.nullable().describe('Of the last attempt that failed.'),
   result: z
@@ -425,7 +430,7 @@ export const triggerEndpoints = {
     params: deliveryParams,
     status: 200,
     response: delivery,
-    problems: ['delivery_open'],
+    problems: ['delivery_open', 'delivery_erased'],
   }),
   redeliverMany: endpoint({
     method: 'POST',

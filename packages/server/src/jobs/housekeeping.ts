@@ -1,4 +1,5 @@
 import {
+  eraseLateDeliveries,
   purgeBudgetLeases,
   purgeDeliveries,
   purgeEndedRuns,
@@ -8,6 +9,7 @@ import {
   rearmBatches,
   rearmPlans,
   releaseJobsOfTheGone,
+  restCaptures,
 } from '../store/index.ts';
 import type { CronEntry, Task, TaskContext } from './task.ts';
 
@@ -30,6 +32,8 @@ async function purge({ tombstoneDays }: HouseRules, { db, logger }: TaskContext)
   const ends = await purgeEndedRuns(db);
   const deliveries = await purgeDeliveries(db);
   const tombstones = await purgeTombstones(db, tombstoneDays);
+  await eraseLateDeliveries(db);
+  await restCaptures(db);
   if (workers + leases + answers + ends + deliveries + tombstones > 0)
     logger.info({ workers, leases, answers, ends, deliveries, tombstones }, 'purged');
 }

@@ -64,6 +64,7 @@ export class Kernel {
   #worker: Worker | null = null;
   #signals: Signals | null = null;
   #onlooker: Onlooker | null = null;
+  readonly #writtenListeners = new Set<() => void>();
 
   constructor(options: KernelOptions) {
     this.#db = options.db;
@@ -75,17 +76,17 @@ export class Kernel {
       onSettled: ({ thread, queued, how }) => {
         toolCalls.add(1, how);
         if (queued) this.#hintQueued();
-        this.#onlooker?.onTouched(thread);
+        this.#touched(thread);
       },
       onCanceled: (run, thread) => {
         this.hint({ runs: [run] });
         this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
-        this.#onlooker?.onTouched(thread);
+        this.#touched(thread);
       },
       onTold: (thread, queued) => {
         if (queued) runsStarted.add(1);
         if (queued) this.#hintQueued();
-        this.#onlooker?.onTouched(thread);
+        this.#touched(thread);
       },
     });
   }
@@ -94,7 +95,7 @@ export class Kernel {
   async listen(): Promise<void> {
     if (this.#signals || this.#worker) return;
     this.#signals = new Signals(this.#db, { logger: this.#logger, lockFor: null });
-    this.#signals.listen((hints) => this.#onlooker?.onHints(hints));
+    this.#signals.listen((hints) => this.#hear(hints));
     await this.#signals.connect();
   }
 
@@ -113,8 +114,8 @@ export class Kernel {
       onSaid: (run, calls) => this.#onlooker?.onSaid(run, calls),
       onTouched: (run, threads) => {
         this.#onlooker?.onSilent(run);
-        this.#onlooker?.onTouched(run.threadId);
-        for (const thread of threads) this.#onlooker?.onTouched(thread);
+        this.#touched(run.threadId);
+        for (const thread of threads) this.#touched(thread);
       },
       onEnded: (run, ended) => {
         this.#tellEnd(run.id, ended);
@@ -127,7 +128,7 @@ export class Kernel {
       },
       onJoins: () => this.#joins.soon(),
     });
-    worker.signals.listen((hints) => this.#onlooker?.onHints(hints));
+    worker.signals.listen((hints) => this.#hear(hints));
     await worker.start();
     this.#worker = worker;
     return worker;
@@ -145,7 +146,24 @@ export class Kernel {
 
   /** Something is new in the thread that this process wrote outside of a run's own commits. */
   touched(thread: string): void {
+    this.#touched(thread);
+  }
+
+  /** Called when something may have been written, by this process or another. Often, and not always. */
+  onWritten(listener: () => void): () => void {
+    this.#writtenListeners.add(listener);
+    return () => this.#writtenListeners.delete(listener);
+  }
+
+  #touched(thread: string): void {
     this.#onlooker?.onTouched(thread);
+    for (const listener of this.#writtenListeners) listener();
+  }
+
+  #hear(hints: Hints): void {
+    this.#onlooker?.onHints(hints);
+    if (!hints.queued && !hints.runs && !hints.threads) return;
+    for (const listener of this.#writtenListeners) listener();
   }
 
   /** Runs were started, queued, or taken from their workers, by a statement that is not one of the actions below. */
@@ -193,7 +211,7 @@ export class Kernel {
       else this.hint({ queued: true });
     }
     if (started.ok && run && !started.duplicate) runsStarted.add(1);
-    if (started.ok) this.#onlooker?.onTouched(started.thread);
+    if (started.ok) this.#touched(started.thread);
     return started;
   }
 
@@ -203,7 +221,7 @@ export class Kernel {
     if (!begun.ok) return begun;
     if (!begun.duplicate) runsStarted.add(1);
     this.#hintQueued();
-    for (const thread of [begun.parentThread, begun.thread]) this.#onlooker?.onTouched(thread);
+    for (const thread of [begun.parentThread, begun.thread]) this.#touched(thread);
     return begun;
   }
 
@@ -217,7 +235,7 @@ export class Kernel {
     if (told.length > 0) this.hint({ runs: told });
     if (posted.ok && posted.canceled) this.#joins.soon();
     if (posted.ok && (posted.outcome === 'started' || posted.outcome === 'interrupted')) runsStarted.add(1);
-    if (posted.ok) this.#onlooker?.onTouched(posted.thread);
+    if (posted.ok) this.#touched(posted.thread);
     return posted;
   }
 
@@ -233,7 +251,7 @@ export class Kernel {
     if (this.#probe) await this.#probe('settle', 'after', [run]);
     if (settled.ok && outcome.status !== 'proceed') toolCalls.add(1, outcome.status);
     if (settled.ok && settled.queued) this.#hintQueued();
-    if (settled.ok) this.#onlooker?.onTouched(settled.thread);
+    if (settled.ok) this.#touched(settled.thread);
     return settled;
   }
 
@@ -251,7 +269,7 @@ export class Kernel {
       for (const { outcome } of settlements)
         if (outcome.status !== 'proceed') toolCalls.add(1, outcome.status);
     if (settled.ok && settled.queued) this.#hintQueued();
-    if (settled.ok) this.#onlooker?.onTouched(settled.thread);
+    if (settled.ok) this.#touched(settled.thread);
     return settled;
   }
 
@@ -266,7 +284,7 @@ export class Kernel {
       this.hint({ runs: [run], queued: true });
       this.#tellEnd(run, { status: 'canceled', outcome: null, error: null });
     }
-    if (canceled.ok) this.#onlooker?.onTouched(canceled.thread);
+    if (canceled.ok) this.#touched(canceled.thread);
     return canceled;
   }
 
@@ -275,7 +293,7 @@ export class Kernel {
     const absorbed = await patiently(() => store.absorb(this.#db, target, by));
     if (absorbed.ok) this.hint({ runs: [target], queued: true });
     if (absorbed.ok) this.#joins.soon();
-    if (absorbed.ok) this.#onlooker?.onTouched(absorbed.thread);
+    if (absorbed.ok) this.#touched(absorbed.thread);
     return absorbed;
   }
 
@@ -283,7 +301,7 @@ export class Kernel {
   async retry(run: string, current: store.RetryWith | null = null): Promise<store.Retried> {
     const retried = await patiently(() => store.retry(this.#db, run, current));
     if (retried.ok && retried.ready) this.#hintQueued();
-    if (retried.ok) this.#onlooker?.onTouched(retried.thread);
+    if (retried.ok) this.#touched(retried.thread);
     return retried;
   }
 
@@ -302,7 +320,7 @@ export class Kernel {
       }),
     );
     if (forked.ok) this.#hintQueued();
-    if (forked.ok) this.#onlooker?.onTouched(forked.thread);
+    if (forked.ok) this.#touched(forked.thread);
     return forked;
   }
 

@@ -22,6 +22,7 @@ export function engineParts(
     ownKeys: (project) => webhookKeys(encryption, project),
     origin: () => origins()[0] ?? null,
     acts: kernel && { db, kernel },
+    ...(kernel ? { onWritten: (listener: () => void) => kernel.onWritten(listener) } : {}),
   };
 }
 

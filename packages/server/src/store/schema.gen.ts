@@ -105,6 +105,7 @@ export interface Changes {
   path: string;
   document_id: string;
   user_id: string | null;
+  chat_id: string | null;
   event: string;
   before: JsonColumn<null | undefined>;
   after: JsonColumn<null | undefined>;
@@ -769,6 +770,8 @@ export interface TriggerDeliveries {
   path: string;
   document_id: string;
   user_id: string | null;
+  chat_id: string | null;
+  erased: Generated<boolean>;
   before: JsonColumn<null | undefined>;
   after: JsonColumn<null | undefined>;
   depth: number;

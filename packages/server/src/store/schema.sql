@@ -142,6 +142,7 @@ create table troupe.changes (
   path text not null,
   document_id text not null,
   user_id uuid,
+  chat_id uuid,
   event text not null,
   before jsonb,
   after jsonb,
@@ -934,6 +935,8 @@ create table troupe.trigger_deliveries (
   path text not null,
   document_id text not null,
   user_id uuid,
+  chat_id uuid,
+  erased boolean not null default false,
   before jsonb,
   after jsonb,
   depth integer not null,
@@ -1371,21 +1374,23 @@ begin
   return message_base;
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.arm_captures()
+CREATE OR REPLACE FUNCTION troupe.arm_captures(p_patience integer)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
-  c record; wanted boolean;
+  c record; deadline timestamptz := clock_timestamp() + make_interval(secs => p_patience / 1000.0);
 begin
-  for c in select x.trigger_name, x.table_name, x.collections, g.tgenabled <> 'D' as is_on
-      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass order by x.table_name, x.trigger_name loop
-    wanted := exists (select from troupe.triggers t where t.enabled and t.collections && c.collections);
-    if wanted and not c.is_on then
+  for c in select x.trigger_name, x.table_name, w.wanted
+      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass
+        cross join lateral (select exists (select from troupe.triggers t where t.enabled and t.collections && x.collections) as wanted) w
+      where w.wanted <> (g.tgenabled <> 'D') order by w.wanted desc, x.table_name loop
+    if c.wanted then
+      perform set_config('lock_timeout', greatest(1, ceil(extract(epoch from deadline - clock_timestamp()) * 1000)) || 'ms', true);
       execute format('alter table troupe.%I enable trigger %I', c.table_name, c.trigger_name);
-    elsif c.is_on and not wanted then
+    else
       begin
-        perform set_config('lock_timeout', '50ms', true);
+        perform set_config('lock_timeout', '10ms', true);
         execute format('alter table troupe.%I disable trigger %I', c.table_name, c.trigger_name);
       exception when lock_not_available or deadlock_detected then
         null;
@@ -1664,7 +1669,7 @@ begin
   return jsonb_build_object('ok', true, 'status', 'canceled', 'worker', r.worker_id, 'thread', r.thread_id);
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.capture(p_collection text, p_project uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth integer)
+CREATE OR REPLACE FUNCTION troupe.capture(p_collection text, p_project uuid, p_chat uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth integer)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -1677,8 +1682,8 @@ begin
   select jsonb_agg(jsonb_build_object('id', t.id, 'version', t.version)) into wanted from troupe.triggers t
     where t.project_id = p_project and t.enabled and p_collection = any (t.collections) and what = any (t.events) and p_path ~ t.pattern;
   if wanted is not null then
-    insert into troupe.changes (project_id, collection, path, document_id, user_id, event, before, after, depth, rules)
-      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, what, p_before, p_after, p_depth, wanted);
+    insert into troupe.changes (project_id, collection, path, document_id, user_id, chat_id, event, before, after, depth, rules)
+      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, p_chat, what, p_before, p_after, p_depth, wanted);
   end if;
 end $function$;
 
@@ -1692,7 +1697,7 @@ begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   select t.project_id into project from troupe.threads t where t.id = r.space_id;
   if troupe.is_captured(project, 'memberships') then
-    perform troupe.capture('memberships', project, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
+    perform troupe.capture('memberships', project, r.space_id, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
       case when tg_op <> 'INSERT' then troupe.membership_document(old) end, case when tg_op <> 'DELETE' then troupe.membership_document(new) end,
       coalesce((select troupe.trigger_depth(x.id) from troupe.runs x where x.entity_id = r.entity_id and x.door = 'space' order by x.id desc limit 1), 0));
   end if;
@@ -1707,6 +1712,9 @@ declare
   r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not troupe.is_thread_captured(r.thread_id, '{messages,sub_agent_messages}') then
+    return null;
+  end if;
   place := troupe.place_of_thread(r.thread_id);
   if place.collection is null or not troupe.is_captured(place.project_id, place.collection) then
     return null;
@@ -1720,7 +1728,7 @@ begin
     after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;
     whose := place.user_id; at := 'sub-agents/' || place.sub_agent_id || '/messages';
   end if;
-  perform troupe.capture(place.collection, place.project_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
+  perform troupe.capture(place.collection, place.project_id, place.chat_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
     coalesce(troupe.noted_depth(r.metadata), troupe.trigger_depth(r.run_id)));
   return null;
 end $function$;
@@ -1735,7 +1743,7 @@ begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'runs') then
     place := troupe.place_of_thread(r.thread_id);
-    perform troupe.capture('runs', r.project_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
+    perform troupe.capture('runs', r.project_id, place.chat_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
       case when tg_op <> 'DELETE' then troupe.run_document(new) end, troupe.trigger_depth(r.id));
   end if;
   return null;
@@ -1750,7 +1758,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'sessions') then
-    perform troupe.capture('sessions', r.project_id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
+    perform troupe.capture('sessions', r.project_id, r.id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
       case when tg_op <> 'DELETE' then troupe.session_document(new) end, 0);
   end if;
   return null;
@@ -1765,7 +1773,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'spaces') then
-    perform troupe.capture('spaces', r.project_id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
+    perform troupe.capture('spaces', r.project_id, r.id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
       case when tg_op <> 'DELETE' then troupe.space_document(new) end, 0);
   end if;
   return null;
@@ -1780,7 +1788,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'sub_agents') then
-    perform troupe.capture('sub_agents', r.project_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
+    perform troupe.capture('sub_agents', r.project_id, r.chat_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
       case when tg_op <> 'DELETE' then troupe.sub_agent_document(new) end,
       troupe.trigger_depth((select t.parent_run_id from troupe.tasks t where t.id = r.task_id)));
   end if;
@@ -1796,7 +1804,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'tasks') then
-    perform troupe.capture('tasks', r.project_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
+    perform troupe.capture('tasks', r.project_id, r.chat_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
       case when tg_op <> 'DELETE' then troupe.task_document(new) end, troupe.trigger_depth(r.parent_run_id));
   end if;
   return null;
@@ -1810,11 +1818,15 @@ declare
   r troupe.tool_calls; place troupe.place;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not exists (select from troupe.runs x join troupe.triggers t on t.project_id = x.project_id
+      where x.id = r.run_id and x.task_id is not null and t.enabled and 'sub_agent_tool_calls' = any (t.collections)) then
+    return null;
+  end if;
   select p.* into place from troupe.runs x cross join lateral troupe.place_of_thread(x.thread_id) p where x.id = r.run_id and x.task_id is not null;
   if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
     return null;
   end if;
-  perform troupe.capture('sub_agent_tool_calls', place.project_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
+  perform troupe.capture('sub_agent_tool_calls', place.project_id, place.chat_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
     case when tg_op <> 'INSERT' then troupe.tool_call_document(old, place) end, case when tg_op <> 'DELETE' then troupe.tool_call_document(new, place) end,
     troupe.trigger_depth(r.run_id));
   return null;
@@ -2262,16 +2274,22 @@ begin
   -- Rules before deliveries, as whoever deletes a rule locks them.
   select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y where y.id = p_delivery) for no key update;
   select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
-  if d.id is null or d.attempts <> p_attempt or d.status <> 'sending' then
+  if d.id is null then
     return '{"ok": false}';
   end if;
-  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request', response = p_outcome->'response',
-    error = p_outcome->'error' where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request',
+    response = case when d.erased and p_outcome->'response' ? 'body' then (p_outcome->'response') - 'body' else p_outcome->'response' end, error = p_outcome->'error'
+    where a.delivery_id = p_delivery and a.attempt = p_attempt and a.duration_ms is null;
+  if (d.attempts <> p_attempt or d.status <> 'sending')
+      and not (v_status = 'delivered' and d.status in ('pending', 'sending') and p_attempt > d.attempts_before and p_attempt <= d.attempts) then
+    return '{"ok": false}';
+  end if;
   update troupe.trigger_deliveries x set status = v_status, lease_until = null,
     -- What is only put off was no attempt.
     attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
     next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs => (p_outcome->>'delayMs')::float8 / 1000) end,
     ended_at = case when v_status <> 'pending' then now() end,
+    before = case when v_status = 'pending' or not x.erased then x.before end, after = case when v_status = 'pending' or not x.erased then x.after end,
     error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end, result = coalesce(p_outcome->'result', x.result)
     where x.id = p_delivery;
   if (p_outcome->>'putOff')::boolean then
@@ -2406,6 +2424,18 @@ begin
   return jsonb_build_object('ok', true, 'spaceId', p_space, 'spaceName', place.name, 'history', history, 'total', last_seq, 'left', r.active_space_id,
     'members', (select jsonb_agg(jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id), 'type', e.type) order by m.joined_at, e.id)
       from troupe.memberships m join troupe.entities e on e.id = m.entity_id where m.space_id = p_space));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.erase_deliveries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with erased as (
+    update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
+      where tg_table_name = 'entities' and d.user_id = old.id or tg_table_name <> 'entities' and d.chat_id = old.id returning d.id)
+  update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body';
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.expire(p_limit integer)
@@ -2764,10 +2794,33 @@ $function$;
 
 CREATE OR REPLACE FUNCTION troupe.is_captured(p_project uuid, p_collection text)
  RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.is_thread_captured(p_thread uuid, p_collections text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  -- A thread that this transaction deletes is looked at all the same.
+  return exists (select from troupe.threads h join troupe.triggers t on t.project_id = h.project_id where h.id = p_thread and t.enabled and t.collections && p_collections)
+    or not exists (select from troupe.threads h where h.id = p_thread);
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.is_tidied()
+ RETURNS boolean
  LANGUAGE sql
  STABLE
 AS $function$
-  select exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections))
+  select exists (select from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass
+      join pg_locks l on l.locktype = 'relation' and l.relation = g.tgrelid and l.granted and l.mode = 'ShareUpdateExclusiveLock'
+        and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    where g.tgenabled = 'D' and exists (select from troupe.triggers t where t.enabled and t.collections && x.collections))
 $function$;
 
 CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
@@ -5316,6 +5369,8 @@ CREATE INDEX tool_calls_xid ON troupe.tool_calls USING brin (xid) WITH (pages_pe
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
 CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_chat ON troupe.trigger_deliveries USING btree (chat_id) WHERE (chat_id IS NOT NULL);
+CREATE INDEX trigger_deliveries_dead ON troupe.trigger_deliveries USING btree (trigger_id) WHERE (status = 'dead'::text);
 CREATE INDEX trigger_deliveries_document ON troupe.trigger_deliveries USING btree (project_id, document_id, id DESC);
 CREATE INDEX trigger_deliveries_due ON troupe.trigger_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
 CREATE INDEX trigger_deliveries_ended ON troupe.trigger_deliveries USING btree (ended_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
@@ -5326,6 +5381,7 @@ CREATE INDEX trigger_deliveries_of ON troupe.trigger_deliveries USING btree (tri
 CREATE INDEX trigger_deliveries_order ON troupe.trigger_deliveries USING btree (trigger_id, path, change_id) WHERE (status = ANY (ARRAY['pending'::text, 'sending'::text]));
 CREATE INDEX trigger_deliveries_path ON troupe.trigger_deliveries USING btree (project_id, path, id DESC);
 CREATE INDEX trigger_deliveries_sending ON troupe.trigger_deliveries USING btree (trigger_id) WHERE (status = 'sending'::text);
+CREATE INDEX trigger_deliveries_user ON troupe.trigger_deliveries USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE UNIQUE INDEX triggers_name ON troupe.triggers USING btree (project_id, lower(name));
 
 CREATE TRIGGER agents_keep BEFORE DELETE ON troupe.agents FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('agent_id');
@@ -5337,6 +5393,8 @@ CREATE TRIGGER audit_log_kept BEFORE TRUNCATE ON troupe.audit_log FOR EACH STATE
 CREATE TRIGGER compiled_snapshots_code_tools BEFORE INSERT ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.find_code_tools();
 
 CREATE TRIGGER compiled_snapshots_keep BEFORE DELETE ON troupe.compiled_snapshots FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('snapshot_id');
+
+CREATE TRIGGER entities_erase AFTER DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
 
 CREATE TRIGGER entities_keep BEFORE DELETE ON troupe.entities FOR EACH ROW EXECUTE FUNCTION troupe.keep_used('entity_id');
 
@@ -5386,6 +5444,8 @@ CREATE TRIGGER sessions_bury AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUT
 
 CREATE TRIGGER sessions_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.capture_sessions();
 
+CREATE TRIGGER sessions_erase AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
+
 CREATE TRIGGER sessions_stamp BEFORE UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 
 CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.bury();
@@ -5393,6 +5453,8 @@ CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FU
 CREATE TRIGGER spaces_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.capture_spaces();
 
 CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks();
+
+CREATE TRIGGER spaces_erase AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
 
 CREATE TRIGGER spaces_stamp BEFORE UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 

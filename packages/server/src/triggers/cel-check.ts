@@ -70,7 +70,7 @@ const SAMPLES: Partial<Record<Plain, unknown>> = {
 /** Loops within loops cost what a document is long, to the power of how deep they are. */
 const MOST_LOOPS = 2;
 
-/** All that is wrong with a condition over documents with these fields; and whether it loops, so that it is watched. */
+/** All that is wrong with a condition over documents with these fields; and whether it can take long, so that it is watched. */
 export function checkExpression(
   expression: Expression,
   fields: Record<string, FieldType>,
@@ -187,6 +187,8 @@ class Checker {
       if (!canBeEqual(one, two)) this.problem(expression, `${told(one)} and ${told(two)} are never equal`);
       return 'bool';
     }
+    // In proportion to the text, however long that is.
+    if (name === 'matches') this.loops = true;
     const group = env.funcs.find(name);
     if (!group) return this.problem(expression, `there is no function "${name}"`);
     const given = [...(on === undefined ? [] : [on]), ...kinds];

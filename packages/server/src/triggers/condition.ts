@@ -19,16 +19,16 @@ export type Verdict = { holds: boolean; error?: undefined } | { holds: false; er
 export type Condition = (happened: Happened) => Verdict;
 
 const env = celEnv();
-/** Only what loops can take long. */
+/** Only what loops, or looks through texts, can take long. */
 const LONGEST_MS = 50;
+const LONGEST_COMPILING_MS = 200;
 
 export class ConditionInvalid extends Error {}
 
 /** Compiled and checked; throws `ConditionInvalid` with all that is wrong and where. */
 export function conditionOf(text: string | null, collections: readonly string[]): Condition {
   if (text === null) return () => ({ holds: true });
-  const parsed = parsedOf(text);
-  const { problems, loops } = checkExpression(parsed.expr, fieldsOf(collections));
+  const { parsed, problems, loops, evaluate } = compiled(text, collections);
   if (problems.length > 0) {
     const positions = parsed.sourceInfo?.positions ?? {};
     const told = problems.map(
@@ -36,10 +36,10 @@ export function conditionOf(text: string | null, collections: readonly string[])
     );
     throw new ConditionInvalid([...new Set(told)].join('; '));
   }
-  const evaluate = plan(env, parsed);
   return (happened) => {
-    const given = { event: eventOf(happened) } as Record<string, CelInput>;
     try {
+      // Within: a document may be nested deeper than anything that goes through it can follow.
+      const given = { event: eventOf(happened) } as Record<string, CelInput>;
       const came = loops ? inTime(LONGEST_MS, () => evaluate(given)) : evaluate(given);
       if (isCelError(came)) return { holds: false, error: came.message };
       if (typeof came !== 'boolean') return { holds: false, error: 'it came to neither true nor false' };
@@ -50,10 +50,20 @@ export function conditionOf(text: string | null, collections: readonly string[])
   };
 }
 
-function parsedOf(text: string): ReturnType<typeof parse> {
+/** A text of a few thousand letters can be made to take half a second: everybody else in the process would wait. */
+function compiled(text: string, collections: readonly string[]) {
   try {
-    return parse(text);
+    return inTime(LONGEST_COMPILING_MS, () => {
+      const parsed = parse(text);
+      return {
+        parsed,
+        ...checkExpression(parsed.expr, fieldsOf(collections)),
+        evaluate: plan(env, parsed),
+      };
+    });
   } catch (error) {
+    if (error instanceof RangeError) throw new ConditionInvalid('it is nested too deep to be read');
+    if (error instanceof OutOfTime) throw new ConditionInvalid('it takes too long to be read');
     const at = /<input>:(\d+):(\d+): ([\s\S]*)/.exec(messageOf(error));
     throw new ConditionInvalid(
       at ? `line ${at[1]}, column ${at[2]}: ${at[3]}` : `it cannot be read: ${messageOf(error)}`,

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, messageOf } from '../base/index.ts';
+import { Counter, type Logger, messageOf } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { type ActParts, act } from './acts.ts';
 import { judge, keyOf, Rules } from './judge.ts';
-import { failed, outcomeOf, type Tried } from './outcome.ts';
+import { failed, outcomeOf, type Tried, thrown } from './outcome.ts';
 import { sendWebhook, type WebhookParts } from './webhook.ts';
 
 export interface EngineOptions extends WebhookParts {
@@ -13,18 +13,31 @@ export interface EngineOptions extends WebhookParts {
   acts: ActParts | null;
   /** How often it looks without being told. */
   pollMs?: number;
+  /** Calls back when something may have been written, for as long as it is not told to stop. Whatever it misses waits for the next look. */
+  onWritten?: (listener: () => void) => () => void;
   /** For tests: called at what could be the last moment of a process. */
   probe?: (moment: Moment) => Promise<void>;
 }
 
+const attempts = new Counter(
+  'troupe_trigger_attempts_total',
+  'Attempts to make a delivery of a trigger: delivered, to be made again, or dead.',
+  ['outcome'],
+);
+
 export type Moment = 'judging' | 'judged' | 'claimed' | 'sent';
 
 const POLL_MS = 250;
+/** Where much is written, it looks so often and not more. */
+const LOOK_MS = 10;
 /** Under way at once, in this process; of one rule, so that a slow receiver does not keep the others waiting. */
 const MOST_AT_ONCE = 32;
 const MOST_OF_ONE = 8;
 /** So many given up in a row turn a rule off. */
 const MOST_DEAD = 20;
+/** As many attempts beyond those of the rule may have been lost with their processes; then it is the delivery that takes them along. */
+const MOST_LOST = 5;
+const LOST = failed('attempts_lost', 'No process that attempted it came to an end with it.', false);
 /** A database that is away is asked so often to take what came of an attempt; then the lease runs out. */
 const TRIES = 5;
 
@@ -41,23 +54,44 @@ export class Engine {
   #looking: Promise<void> | null = null;
   #again = false;
   #timer: NodeJS.Timeout | undefined;
+  #hinted: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+  /** Whether there was a rule, or anything left to do, when it last looked. */
+  #awake = false;
+  readonly #deaf: () => void;
   #closed = false;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#rules = new Rules(options.db);
+    this.#deaf = options.onWritten?.(() => this.#hint()) ?? (() => {});
   }
 
   start(): void {
+    this.soon();
     const { pollMs = POLL_MS } = this.#options;
     this.#timer = setTimeout(
       () => {
-        this.soon();
         if (!this.#closed) this.start();
       },
       pollMs * (0.8 + Math.random() * 0.4),
     );
     this.#timer.unref();
+  }
+
+  /** At once, but not more often than it should. Where there is no rule, nobody looks for what is written. */
+  #hint(): void {
+    if (this.#closed || !this.#awake || this.#hinted) return;
+    const wait = this.#lookedAt + LOOK_MS - performance.now();
+    if (wait <= 0) {
+      this.soon();
+      return;
+    }
+    this.#hinted = setTimeout(() => {
+      this.#hinted = undefined;
+      this.soon();
+    }, wait);
+    this.#hinted.unref();
   }
 
   /** There may be something to do. */
@@ -71,7 +105,9 @@ export class Engine {
     try {
       while (this.#again && !this.#closed) {
         this.#again = false;
-        const { changes, due } = await store.triggerWork(db);
+        this.#lookedAt = performance.now();
+        const { rules, changes, due } = await store.triggerWork(db);
+        this.#awake = rules || changes || due;
         if (changes && acts) {
           if (probe) await probe('judging');
           if (await judge(db, this.#rules, async () => probe?.('judged'))) this.#again = true;
@@ -122,15 +158,35 @@ export class Engine {
       const rule = (await this.#rules.get([one])).get(keyOf(one));
       // Deleted, and its deliveries with it.
       if (!rule) return;
-      const tried = await this.#try(delivery, rule.name, rule.definition);
+      const attempt = delivery.attempts - delivery.attempts_before;
+      const { retry } = rule.definition;
+      const lost = attempt > retry.maxAttempts + MOST_LOST;
+      const tried = lost ? LOST : await this.#attempted(delivery, rule.name, rule.definition);
       if (probe) await probe('sent');
       const durationMs = performance.now() - began;
-      const attempt = delivery.attempts - delivery.attempts_before;
-      await this.#end(delivery, outcomeOf(tried, { attempt, retry: rule.definition.retry, durationMs }));
+      await this.#end(delivery, outcomeOf(tried, { attempt, retry, durationMs }));
     } catch (error) {
       if (this.#closed) return await this.#handBack(delivery);
       // The lease runs out, and then it is tried again.
       logger.error({ ...about, error: messageOf(error) }, 'a delivery was not attempted');
+    }
+  }
+
+  /** What fails in a way that nobody thought of counts as an attempt too: it would be tried for ever. */
+  async #attempted(
+    delivery: store.ClaimedDelivery,
+    trigger: string,
+    definition: store.TriggerDefinition,
+  ): Promise<Tried> {
+    try {
+      return await this.#try(delivery, trigger, definition);
+    } catch (error) {
+      if (this.#closed || store.isConnectionError(error)) throw error;
+      this.#options.logger.error(
+        { delivery: delivery.id, trigger: delivery.trigger_id, error: messageOf(error) },
+        'a delivery could not be attempted',
+      );
+      return thrown(error);
     }
   }
 
@@ -150,7 +206,8 @@ export class Engine {
     const { db, logger } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
-        const { disabled } = await store.endAttempt(db, delivery, outcome, MOST_DEAD);
+        const { ok, disabled } = await store.endAttempt(db, delivery, outcome, MOST_DEAD);
+        if (ok) attempts.add(1, outcome.status === 'pending' ? 'again' : outcome.status);
         if (disabled)
           logger.warn({ trigger: delivery.trigger_id, reason: disabled }, 'a trigger was turned off');
         return;
@@ -171,6 +228,8 @@ export class Engine {
   async close(withinMs = 2_000): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#hinted);
+    this.#deaf();
     await this.#looking;
     const all = () => Promise.allSettled([...this.#underWay.values()].map(({ done }) => done));
     await Promise.race([all(), delay(withinMs, undefined, { ref: false })]);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { TriggerAction } from '@troupe/protocol';
 import { idFrom } from '../base/index.ts';
 import * as store from '../store/index.ts';
@@ -8,6 +9,7 @@ import { globOf } from './glob.ts';
 export const MOST_DEPTH = 5;
 const MOST_CHANGES = 100;
 const MOST_KNOWN = 1_000;
+const LONGEST_TURN_MS = 10;
 
 /** A version of a rule, which never changes. */
 export interface Rule {
@@ -74,10 +76,16 @@ export async function judge(
   const known = await rules.get(changes.flatMap((change) => change.rules));
   const deliveries: store.NewDelivery[] = [];
   const errors: store.Judged['errors'] = [];
+  let since = performance.now();
   for (const change of changes) {
     for (const one of change.rules) {
       const rule = known.get(keyOf(one));
       if (!rule) continue;
+      // Conditions are evaluated without a pause; everything else in this process waits meanwhile.
+      if (performance.now() - since > LONGEST_TURN_MS) {
+        await setImmediate();
+        since = performance.now();
+      }
       const { definition } = rule;
       const document = change.after ?? change.before!;
       const happened = {

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryDetails } from '@troupe/protocol';
+import type { Delivery, DeliveryDetails, JsonObject } from '@troupe/protocol';
 import { z } from 'zod';
 import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
 import * as store from '../store/index.ts';
@@ -27,10 +27,16 @@ export async function getDelivery(db: store.Database, project: string, id: strin
   return { ...present(row), before, document, log: attempts };
 }
 
-export async function redeliverOne(db: store.Database, project: string, id: string): Promise<Delivery> {
-  await whole(db, project, id);
-  const again = await store.redeliver(db.rows, project, { id }, 1);
+export async function redeliverOne(db: store.Database, author: store.Author, id: string): Promise<Delivery> {
+  const { project } = author;
+  const { trigger } = await whole(db, project, id);
+  const again = await redeliver(db, author, { id }, { limit: 1, target: id, data: { trigger } });
   const { before: _, document: __, log: ___, ...row } = await whole(db, project, id);
+  if (again.length === 0 && row.erased) {
+    throw new Refusal('conflict', 'delivery_erased', 'What the delivery tells of was deleted.', {
+      hint: 'Only what is still known can be delivered again.',
+    });
+  }
   if (again.length === 0) {
     throw new Refusal(
       'conflict',
@@ -46,11 +52,30 @@ export async function redeliverOne(db: store.Database, project: string, id: stri
 
 export async function redeliverMany(
   db: store.Database,
-  project: string,
+  author: store.Author,
   { limit, ...asked }: DeliveriesAsked & { limit: number },
 ): Promise<number> {
-  const filter = await filterOf(db, project, asked);
-  return (await store.redeliver(db.rows, project, filter, limit)).length;
+  const filter = await filterOf(db, author.project, asked);
+  const told = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const how = { limit, target: filter.trigger ?? 'deliveries', data: Object.fromEntries(told) as JsonObject };
+  return (await redeliver(db, author, filter, how)).length;
+}
+
+/** With a note of who asked for it, where there was anything to deliver. */
+function redeliver(
+  db: store.Database,
+  author: store.Author,
+  filter: DeliveriesAsked & { id?: string },
+  { limit, target, data }: { limit: number; target: string; data: JsonObject },
+): Promise<string[]> {
+  return store.inTransaction(db, async (transaction) => {
+    const again = await store.redeliver(transaction, author.project, filter, limit);
+    if (again.length > 0) {
+      const noted = { ...data, count: again.length };
+      await store.noteChange(transaction, author, { action: 'delivery.redelivered', target, data: noted });
+    }
+    return again;
+  });
 }
 
 async function filterOf(

@@ -1,3 +1,4 @@
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
@@ -6,8 +7,12 @@ import * as store from '../store/index.ts';
 import { checkRule } from './check.ts';
 import { type Issue, readRule } from './source.ts';
 
-/** How long whoever writes a table is waited for; the last one is longer than Postgres takes to send away whoever only tidies up. */
-const PATIENCE_MS = [50, 100, 200, 500, 1_500];
+/** How long whoever writes a table is waited for: so long at most does everybody else who writes it wait too. */
+const PATIENCE_MS = [50, 100, 100, 100, 100, 100, 100];
+/** Between two tries nobody waits. */
+const PAUSE_MS = 150;
+/** Longer than Postgres takes to send away whoever only tidies up. */
+const VACUUM_MS = 1_500;
 
 /** Where a run or a message begins, nothing else would bound a circle that nobody sees. */
 const RATE = 60;
@@ -49,7 +54,10 @@ export async function updateTrigger(
   return change(db, async (transaction) => {
     const row = await found(transaction, author.project, ref);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const write = writeOf({ ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput);
+    const input = { ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput;
+    // What is as it was stays the version that it is.
+    if (isDeepStrictEqual(asJson(input), asJson(inputOf(row)))) return present(row);
+    const write = writeOf(input);
     await update(transaction, author, row, write);
     return present(await found(transaction, author.project, row.id));
   });
@@ -86,14 +94,17 @@ export async function applyTriggers(
   { triggers, prune }: { triggers: JsonObject[]; prune: boolean },
 ): Promise<Applied[]> {
   const issues: Issue[] = [];
-  const writes = triggers.flatMap((given, at) => {
+  const writes: store.TriggerWrite[] = [];
+  for (const [at, given] of triggers.entries()) {
     const read = readRule(given);
     const wrong = read.issues ?? checkRule(read.input).issues;
     issues.push(
       ...wrong.map(({ path, message }) => ({ path: `triggers.${at}${path && '.'}${path}`, message })),
     );
-    return wrong.length > 0 || read.input === null ? [] : [writeOf(read.input)];
-  });
+    if (wrong.length === 0 && read.input) writes.push(writeOf(read.input));
+    // Others have their turn between two conditions.
+    await setImmediate();
+  }
   const names = writes.map(({ name }) => name.toLowerCase());
   for (const [at, name] of names.entries())
     if (names.indexOf(name) < at) issues.push({ path: `triggers.${at}.name`, message: 'is there twice' });
@@ -129,10 +140,11 @@ export async function applyTriggers(
 }
 
 function isSame(row: store.TriggerRow, { name, definition, enabled }: store.TriggerWrite): boolean {
-  const wanted = JSON.parse(JSON.stringify(definition)) as unknown;
   const isOff = !row.enabled && row.disabledReason === null;
-  return row.name === name && isDeepStrictEqual(row.definition, wanted) && isOff === !enabled;
+  return row.name === name && isDeepStrictEqual(row.definition, asJson(definition)) && isOff === !enabled;
 }
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 // ---- what these are made of
 
@@ -141,12 +153,15 @@ async function change<Result>(
   db: store.Database,
   act: (transaction: store.Transaction) => Promise<Result>,
 ): Promise<Result> {
-  for (const patience of PATIENCE_MS) {
+  for (const [at, patience] of PATIENCE_MS.entries()) {
+    if (at > 0) await delay(PAUSE_MS * (0.5 + Math.random()));
+    const isLast = at === PATIENCE_MS.length - 1;
     try {
       return await store.inTransaction(db, async (transaction) => {
         await store.lockTriggers(transaction);
         const result = await act(transaction);
-        await store.armCaptures(transaction, patience);
+        const vacuum = isLast && (await store.isTidied(transaction));
+        await store.armCaptures(transaction, vacuum ? VACUUM_MS : patience);
         return result;
       });
     } catch (error) {

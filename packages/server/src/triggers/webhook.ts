@@ -1,6 +1,6 @@
 import type { JsonObject, TriggerAction } from '@troupe/protocol';
 import { messageOf, TroupeError } from '../base/index.ts';
-import type { Outgoing, OutgoingResponse } from '../outgoing/index.ts';
+import { type Hidden, hiddenOf, type Outgoing, type OutgoingResponse } from '../outgoing/index.ts';
 import type { ClaimedDelivery } from '../store/index.ts';
 import { failed, type Tried } from './outcome.ts';
 import { headersFor, keyOf } from './sign.ts';
@@ -23,7 +23,6 @@ const KEPT_BYTES = 4_096;
 const WORTH_TRYING = new Set([408, 409, 425, 429]);
 const HOPELESS = new Set(['address_forbidden', 'address_invalid', 'header_invalid']);
 const SECRET = /\{\{\s*secrets\.([A-Za-z0-9_.-]+)\s*\}\}/g;
-const HIDDEN = '•••';
 const SHOWN_HEADERS = ['content-type', 'retry-after', 'location', 'server'];
 
 /** What a receiver is told. The names of the source stand beside those of Standard Webhooks. */
@@ -59,7 +58,7 @@ export async function sendWebhook(
 ): Promise<Tried> {
   const { project_id: project } = delivery;
   const body = bodyOf(delivery, trigger);
-  const hidden = new Set<string>();
+  const revealed = new Map<string, string>();
   let url = action.url;
   const signed = { id: delivery.id, timestamp: Math.floor(Date.now() / 1_000), body };
   const request: JsonObject = {
@@ -77,10 +76,10 @@ export async function sendWebhook(
       url = `${origin}${url}`;
       keys.push(...parts.ownKeys(project));
     }
-    for (const name of action.secrets) keys.push(keyOf(await reveal(parts, project, name, hidden)));
+    for (const name of action.secrets) keys.push(keyOf(await reveal(parts, project, name, revealed)));
     headers = {
       'content-type': 'application/json',
-      ...(await withSecrets(parts, project, action.headers, hidden)),
+      ...(await withSecrets(parts, project, action.headers, revealed)),
       ...headersFor(keys, signed),
     };
   } catch (error) {
@@ -92,6 +91,7 @@ export async function sendWebhook(
     'webhook-id': signed.id,
     'webhook-timestamp': String(signed.timestamp),
   };
+  const hidden = hiddenOf(revealed);
   try {
     const response = await parts.outgoing.request({
       project,
@@ -113,7 +113,7 @@ export async function sendWebhook(
         ...failed('redirected', 'The receiver redirects, and no redirect is followed.', false),
         request,
       };
-    return { ...failed(error.code, without(messageOf(error), hidden), !HOPELESS.has(error.code)), request };
+    return { ...failed(error.code, hidden.text(messageOf(error)), !HOPELESS.has(error.code)), request };
   }
 }
 
@@ -131,7 +131,7 @@ function judged({ status, headers }: OutgoingResponse): Tried {
 /** Seconds, or a date. */
 function waitIn(header: string | null): number | undefined {
   if (header === null) return undefined;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1_000;
   const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
@@ -140,17 +140,18 @@ async function withSecrets(
   parts: WebhookParts,
   project: string,
   headers: Record<string, string>,
-  hidden: Set<string>,
+  revealed: Map<string, string>,
 ): Promise<Record<string, string>> {
   const filled: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     // What says who sent it is ours to say.
     if (lower.startsWith('webhook-') || lower === 'content-type') continue;
-    let text = value;
-    for (const [whole, secret] of value.matchAll(SECRET))
-      text = text.replaceAll(whole, await reveal(parts, project, secret!, hidden));
-    filled[lower] = text;
+    const values = new Map<string, string>();
+    for (const [, secret] of value.matchAll(SECRET))
+      values.set(secret!, await reveal(parts, project, secret!, revealed));
+    // In one go: what a secret holds is neither read as a template nor as a pattern of what replaces it.
+    filled[lower] = value.replaceAll(SECRET, (_, secret: string) => values.get(secret)!);
   }
   return filled;
 }
@@ -159,26 +160,21 @@ async function reveal(
   { secrets }: WebhookParts,
   project: string,
   name: string,
-  hidden: Set<string>,
+  revealed: Map<string, string>,
 ): Promise<string> {
   const value = await secrets.reveal(project, name);
   if (value === null) throw new TroupeError('secret_missing', `The project has no secret "${name}".`);
-  hidden.add(value);
+  revealed.set(name, value);
   return value;
 }
 
 /** What people see of an answer. A receiver may say back what it was sent. */
-function shownOf({ status, headers, body, cut }: OutgoingResponse, hidden: Set<string>): JsonObject {
+function shownOf({ status, headers, body, cut }: OutgoingResponse, hidden: Hidden): JsonObject {
   const text = Buffer.from(body).toString().toWellFormed().replaceAll('\u0000', '\ufffd');
   const shown = SHOWN_HEADERS.flatMap((name) => {
     const value = headers.get(name);
-    return value === null ? [] : [[name, without(value.slice(0, 500), hidden)]];
+    return value === null ? [] : [[name, hidden.text(value).slice(0, 500)]];
   });
-  return { status, headers: Object.fromEntries(shown) as JsonObject, body: without(text, hidden), cut };
-}
-
-function without(text: string, hidden: Set<string>): string {
-  let shown = text;
-  for (const value of hidden) if (value.length >= 3) shown = shown.replaceAll(value, HIDDEN);
-  return shown;
+  const said = cut ? hidden.cut(text) : hidden.text(text);
+  return { status, headers: Object.fromEntries(shown) as JsonObject, body: said, cut };
 }

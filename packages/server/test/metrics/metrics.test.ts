@@ -145,6 +145,23 @@ test('what waits in the queue is told with its age, and what waits for others by
   await pool.query(`delete from troupe.runs where door = 'nobody'`);
 });
 
+test('what triggers have yet to do is told, how late it is, and what was given up', async () => {
+  const { pool } = server.db;
+  await pool.query(`with rule as (insert into troupe.triggers (id, project_id, name, definition, collections, pattern, events, enabled)
+      select gen_random_uuid(), p.id, 'x' || n, '{}', '{}', '', '{}', n = 1 from (select id from troupe.projects limit 1) p, generate_series(1, 2) n returning id, project_id, enabled)
+    insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, depth, own, changed_at, status, next_attempt_at, ended_at)
+      select gen_random_uuid(), r.project_id, r.id, 1, 1, n, 'create', 'x', 'x', 0, false, now(), case n when 1 then 'dead' else 'pending' end,
+        case when n > 1 then now() - case when r.enabled then interval '5 minutes' else interval '1 day' end end, case n when 1 then now() end
+      from rule r, generate_series(1, 2) n`);
+  const { value } = await scrape();
+  const names = ['changes', 'deliveries_open', 'deliveries_dead'];
+  expect(names.map((name) => value(`troupe_trigger_${name}`))).toEqual([0, 2, 2]);
+  // What waits for a rule that is off is not late.
+  expect(value('troupe_trigger_deliveries_late_seconds')).toBeGreaterThanOrEqual(300);
+  expect(value('troupe_trigger_deliveries_late_seconds')).toBeLessThan(3_600);
+  await pool.query('delete from troupe.triggers');
+});
+
 test('labels with many values do not grow without end', () => {
   const counter = new Counter('test_total', 'A "test"\nof \\ what is escaped.', ['label']);
   for (let i = 0; i < 5_000; i++) counter.add(1, `value "${i}"\n\\`);

@@ -2,7 +2,7 @@ import { type Json, type SnapshotTool, snapshotTool } from '@troupe/protocol';
 import { createOutgoing, createTools, newId, TroupeError } from '@troupe/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ToolContext } from '../../src/kernel/index.ts';
-import { hiddenOf } from '../../src/tools/http/hidden.ts';
+import { hiddenOf } from '../../src/outgoing/hidden.ts';
 import { openUnruly } from './unruly.ts';
 
 // The executor over the real guarded client, against a server on loopback that misbehaves.

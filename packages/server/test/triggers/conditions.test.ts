@@ -77,6 +77,7 @@ test('what can never be right is refused when it is saved, with the place', () =
     `event.before == null || event.before.title != event.document.title`,
   ])
     expect([fine, wrong(fine, ['sessions'])]).toEqual([fine, null]);
+  expect(wrong('('.repeat(1_900))).toContain('nested too deep');
   const loops = `event.document.args.all(a, event.document.args.all(b, event.document.args.all(c, a == b)))`;
   expect(wrong(loops)).toContain('loops within loops');
 });
@@ -92,6 +93,21 @@ test('what takes long is broken off, whatever it loops over', () => {
     error: expect.stringContaining('longer than'),
   });
   expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+test('a document nested deeper than anybody can follow, and a text that is long to look through, do not hold and do no harm', () => {
+  let deep: JsonObject = {};
+  for (let at = 0; at < 20_000; at++) deep = { deep };
+  const condition = conditionOf(`event.document.name == 'x'`, ['tasks']);
+  expect(condition(task({ name: 'x', args: deep }))).toMatchObject({
+    holds: false,
+    error: expect.any(String),
+  });
+  const began = performance.now();
+  const slow = conditionOf(`event.document.result.matches('(x+x+)+y')`, ['tasks']);
+  wrong(`event.document.args${'.a'.repeat(1_950)} == 1`);
+  expect(slow(task({ result: 'x'.repeat(3_000_000) })).holds).toBe(false);
+  expect(performance.now() - began).toBeLessThan(1_000);
 });
 
 test('an update fires where it makes the condition true; a rule can ask for every one', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Engine, openOutgoing, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect, test } from 'vitest';
+import { idFrom } from '../../src/base/index.ts';
 import { Office } from './office.ts';
 
 const MOMENTS = ['judging', 'judged', 'claimed', 'sent'] as const;
@@ -22,7 +23,7 @@ test('killed anywhere between a change and the note that it was delivered: anoth
       const died = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
       await new Promise((resolve) => child.once('message', resolve));
       // One commit: the session and its change. Whoever looks at it dies.
-      await office.scene.session(ada, moment);
+      const session = await office.scene.session(ada, moment);
       expect(await died).toBe('SIGKILL');
       const left = {
         changes: await office.count('changes'),
@@ -58,6 +59,16 @@ test('killed anywhere between a change and the note that it was delivered: anoth
       expect(new Set(heard.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([made.id]));
       expect(await office.deliveries(moment)).toHaveLength(1);
       expect(await office.count('changes')).toBe(0);
+      // Derived from the rule, its version and the change, so that whoever judges comes to the same.
+      const { rows } = await office.pool.query(
+        'select change_id, changed_at from troupe.trigger_deliveries where id = $1',
+        [made.id],
+      );
+      const { id: trigger } = await office.done<{ id: string }>('GET', `/v1/triggers/${moment}`);
+      expect([made.id, made.documentId]).toEqual([
+        idFrom(`${trigger}:1:${rows[0].change_id}`, rows[0].changed_at),
+        session,
+      ]);
       // What the dead one began shows as begun.
       if (moment === 'sent')
         expect(made.log).toMatchObject([{ durationMs: null }, { response: { status: 200 } }]);

@@ -4,6 +4,7 @@ import type { Delivery, Problem, Trigger, TriggerTest } from '@troupe/protocol';
 import { Engine, newId, silentLogger } from '@troupe/server';
 import { openServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { restCaptures } from '../../src/store/index.ts';
 import type { Person } from '../sync/scene.ts';
 import { Office } from './office.ts';
 
@@ -38,6 +39,7 @@ test('rules are made, changed, listed and deleted; each change is a version; cap
     condition: null,
   });
   expect(changed).toMatchObject({ id: made.id, version: 2, condition: null });
+  expect(await office.done('PATCH', '/v1/triggers/one', { condition: null })).toEqual(changed);
   expect(await captured()).toEqual(['messages', 'sub_agents', 'tasks']);
   expect((await office.ask('POST', '/v1/triggers', { ...definition, name: 'One' })).body).toMatchObject({
     code: 'name_taken',
@@ -190,6 +192,29 @@ test('a file makes rules what it says: unchanged ones keep their version, others
   expect((await apply([], true)).data).toEqual([{ name: 'two', outcome: 'deleted', version: null }]);
 });
 
+test('rules that are saved and deleted at once leave on what is wanted and nothing else', async () => {
+  const collections = ['sessions', 'spaces', 'spaces/*/memberships', 'runs', 'sessions'];
+  const make = (collection: string, at: number) =>
+    office.rule(`at-once-${at}`, { collection, condition: null });
+  await Promise.all(collections.map(make));
+  expect(await captured()).toEqual(['memberships', 'runs', 'sessions', 'spaces']);
+  await Promise.all([
+    ...[0, 1, 2].map((at) => office.done('DELETE', `/v1/triggers/at-once-${at}`)),
+    make('users/*/orch-chats/*/tasks', 5),
+  ]);
+  // What cannot be turned off at once is turned off later.
+  await until('off', async () => {
+    await restCaptures(office.scene.server.db);
+    return (await captured()).length === 3;
+  });
+  expect(await captured()).toEqual(['runs', 'sessions', 'tasks']);
+  await office.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
+  await until('all off', async () => {
+    await restCaptures(office.scene.server.db);
+    return (await captured()).length === 0;
+  });
+});
+
 test('a test says for each of the newest documents whether it matches, and why not; of every collection', async () => {
   const [one, two] = [await office.scene.session(ada, 'tried'), await office.scene.session(ada, 'other')];
   await office.scene.say(ada, one, 'hello');
@@ -289,6 +314,23 @@ test('what no rule is about writes no change; what was changed before a rule was
   });
   expect(idle.web.heard.map(({ url }) => url)).toEqual(['/versions', '/second']);
   await engine.close();
+
+  // Nobody polls: whoever writes says so.
+  const { kernel } = idle.scene.server;
+  await idle.rule('heard', {
+    collection: 'users/*/orch-chats/*/messages',
+    condition: `event.document.role == 'assistant'`,
+  });
+  const hearing = new Engine({
+    ...engineOf(idle),
+    logger: silentLogger,
+    pollMs: 600_000,
+    onWritten: (listener) => kernel.onWritten(listener),
+  });
+  hearing.start();
+  await idle.scene.say(person, session, 'hello');
+  await idle.ended('heard', 'delivered');
+  await hearing.close();
   await idle.close();
 });
 

@@ -75,5 +75,17 @@ function gaugesOfAll(load: Load | null): Family[] {
     gauge('troupe_workers_capacity', 'Runs that all workers would work on at once.', load.capacity),
     gauge('troupe_jobs_due', 'Jobs that could begin now.', load.dueJobs),
     gauge('troupe_jobs_dead', 'Jobs that have failed for good.', load.deadJobs),
+    gauge('troupe_trigger_changes', 'Changes that triggers have yet to judge.', load.changes),
+    gauge('troupe_trigger_deliveries_open', 'Deliveries that have yet to be made.', load.openDeliveries),
+    gauge(
+      'troupe_trigger_deliveries_late_seconds',
+      'How long the oldest delivery that could be made now has waited.',
+      load.lateDeliveryMs / 1_000,
+    ),
+    gauge(
+      'troupe_trigger_deliveries_dead',
+      'Deliveries that were given up and are kept.',
+      load.deadDeliveries,
+    ),
   ];
 }

@@ -51,12 +51,12 @@ export function triggerRoutes(endpoints: Endpoints): void {
     listDeliveries(services.db, caller.project, query),
   );
   endpoints.serve(triggerEndpoints.redeliverMany, async ({ services, caller, body }) => ({
-    redelivered: await redeliverMany(services.db, caller.project, body),
+    redelivered: await redeliverMany(services.db, authorOf(caller), body),
   }));
   endpoints.serve(triggerEndpoints.delivery, ({ services, caller, params }) =>
     getDelivery(services.db, caller.project, params.deliveryId),
   );
   endpoints.serve(triggerEndpoints.redeliver, ({ services, caller, params }) =>
-    redeliverOne(services.db, caller.project, params.deliveryId),
+    redeliverOne(services.db, authorOf(caller), params.deliveryId),
   );
 }

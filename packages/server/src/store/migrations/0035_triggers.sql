@@ -42,6 +42,8 @@ create table troupe.changes (
   path text not null,
   document_id text not null,
   user_id uuid,
+  -- The session or space that it is of.
+  chat_id uuid,
   event text not null,
   before jsonb,
   after jsonb,
@@ -64,6 +66,9 @@ create table troupe.trigger_deliveries (
   path text not null,
   document_id text not null,
   user_id uuid,
+  chat_id uuid,
+  -- What it is of was deleted: the images are gone, or go as soon as it has ended.
+  erased boolean not null default false,
   before jsonb,
   after jsonb,
   depth int not null,
@@ -90,10 +95,13 @@ create index trigger_deliveries_leased on troupe.trigger_deliveries (lease_until
 create index trigger_deliveries_order on troupe.trigger_deliveries (trigger_id, path, change_id) where status in ('pending', 'sending');
 create index trigger_deliveries_made on troupe.trigger_deliveries (trigger_id, ended_at) where status = 'delivered';
 create index trigger_deliveries_sending on troupe.trigger_deliveries (trigger_id) where status = 'sending';
+create index trigger_deliveries_dead on troupe.trigger_deliveries (trigger_id) where status = 'dead';
 create index trigger_deliveries_newest on troupe.trigger_deliveries (project_id, id desc);
 create index trigger_deliveries_of on troupe.trigger_deliveries (trigger_id, id desc);
 create index trigger_deliveries_path on troupe.trigger_deliveries (project_id, path, id desc);
 create index trigger_deliveries_document on troupe.trigger_deliveries (project_id, document_id, id desc);
+create index trigger_deliveries_chat on troupe.trigger_deliveries (chat_id) where chat_id is not null;
+create index trigger_deliveries_user on troupe.trigger_deliveries (user_id) where user_id is not null;
 create index trigger_deliveries_ended on troupe.trigger_deliveries (ended_at) where status in ('delivered', 'dead');
 
 create table troupe.trigger_attempts (
@@ -111,7 +119,7 @@ create table troupe.trigger_attempts (
 -- Takes deliveries that are due and no other process has: those of one rule and one document one after the other, none before a change of
 -- the document that has yet to be judged, and none of a rule that is not enabled. An attempt counts from here on: a process that dies
 -- leaves a lease that runs out, and the next attempt has the same id. A rule with a rate has no more within a minute; the rest wait as they are.
--- `p_busy`: rules that have enough under way.
+-- Two who count at once choose the same ones, and one of them gets them. `p_busy`: rules that have enough under way.
 create function troupe.claim_deliveries(p_limit int, p_own boolean, p_others boolean, p_busy uuid[]) returns setof troupe.trigger_deliveries
 language plpgsql as $$
 begin
@@ -144,8 +152,8 @@ begin
   select * from taken;
 end $$;
 
--- What became of an attempt, told by whoever made it and nobody later. Counts those that were given up, and turns the rule off after
--- `p_most` in a row, or at once where the receiver asks for it.
+-- What became of an attempt, told by whoever made it. Counts those that were given up, and turns the rule off after `p_most` in a row, or at
+-- once where the receiver asks for it. Whoever is so late that its lease ran out decides no more, but that it was delivered.
 create function troupe.end_attempt(p_delivery uuid, p_attempt int, p_outcome jsonb, p_most int) returns jsonb language plpgsql as $$
 declare
   d troupe.trigger_deliveries; t troupe.triggers; v_status text := p_outcome->>'status'; reason text;
@@ -153,16 +161,22 @@ begin
   -- Rules before deliveries, as whoever deletes a rule locks them.
   select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y where y.id = p_delivery) for no key update;
   select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
-  if d.id is null or d.attempts <> p_attempt or d.status <> 'sending' then
+  if d.id is null then
     return '{"ok": false}';
   end if;
-  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request', response = p_outcome->'response',
-    error = p_outcome->'error' where a.delivery_id = p_delivery and a.attempt = p_attempt;
+  update troupe.trigger_attempts a set duration_ms = (p_outcome->>'durationMs')::int, request = p_outcome->'request',
+    response = case when d.erased and p_outcome->'response' ? 'body' then (p_outcome->'response') - 'body' else p_outcome->'response' end, error = p_outcome->'error'
+    where a.delivery_id = p_delivery and a.attempt = p_attempt and a.duration_ms is null;
+  if (d.attempts <> p_attempt or d.status <> 'sending')
+      and not (v_status = 'delivered' and d.status in ('pending', 'sending') and p_attempt > d.attempts_before and p_attempt <= d.attempts) then
+    return '{"ok": false}';
+  end if;
   update troupe.trigger_deliveries x set status = v_status, lease_until = null,
     -- What is only put off was no attempt.
     attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
     next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs => (p_outcome->>'delayMs')::float8 / 1000) end,
     ended_at = case when v_status <> 'pending' then now() end,
+    before = case when v_status = 'pending' or not x.erased then x.before end, after = case when v_status = 'pending' or not x.erased then x.after end,
     error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end, result = coalesce(p_outcome->'result', x.result)
     where x.id = p_delivery;
   if (p_outcome->>'putOff')::boolean then
@@ -184,25 +198,29 @@ begin
 end $$;
 
 -- Which collections have their changes written down: those that an enabled rule is about. A trigger that is off costs nothing. Turning one on
--- waits for those who write the table, so that every commit after this one is seen; turning one off can wait, since a change of which no rule
--- wants to know is not written. Called under the lock that all changes of rules take.
+-- waits for those who write the table, so that every commit after this one is seen, and keeps those who come later waiting behind it: for
+-- `p_patience` milliseconds over all tables, then it gives up (55P03). Only where Postgres tidies a table up is it worth more: a vacuum goes
+-- away after a second. Turning one off can wait, since a change of which no rule wants to know is not written. Called under the lock that
+-- all changes of rules take.
 create table troupe.captured (
   trigger_name text primary key,
   table_name text not null,
   collections text[] not null
 );
-create function troupe.arm_captures() returns void language plpgsql as $$
+create function troupe.arm_captures(p_patience int) returns void language plpgsql as $$
 declare
-  c record; wanted boolean;
+  c record; deadline timestamptz := clock_timestamp() + make_interval(secs => p_patience / 1000.0);
 begin
-  for c in select x.trigger_name, x.table_name, x.collections, g.tgenabled <> 'D' as is_on
-      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass order by x.table_name, x.trigger_name loop
-    wanted := exists (select from troupe.triggers t where t.enabled and t.collections && c.collections);
-    if wanted and not c.is_on then
+  for c in select x.trigger_name, x.table_name, w.wanted
+      from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass
+        cross join lateral (select exists (select from troupe.triggers t where t.enabled and t.collections && x.collections) as wanted) w
+      where w.wanted <> (g.tgenabled <> 'D') order by w.wanted desc, x.table_name loop
+    if c.wanted then
+      perform set_config('lock_timeout', greatest(1, ceil(extract(epoch from deadline - clock_timestamp()) * 1000)) || 'ms', true);
       execute format('alter table troupe.%I enable trigger %I', c.table_name, c.trigger_name);
-    elsif c.is_on and not wanted then
+    else
       begin
-        perform set_config('lock_timeout', '50ms', true);
+        perform set_config('lock_timeout', '10ms', true);
         execute format('alter table troupe.%I disable trigger %I', c.table_name, c.trigger_name);
       exception when lock_not_available or deadlock_detected then
         null;
@@ -210,9 +228,16 @@ begin
     end if;
   end loop;
 end $$;
+-- Whether a table that is to be captured, and is not yet, is being tidied up.
+create function troupe.is_tidied() returns boolean language sql stable as $$
+  select exists (select from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name and g.tgrelid = ('troupe.' || x.table_name)::regclass
+      join pg_locks l on l.locktype = 'relation' and l.relation = g.tgrelid and l.granted and l.mode = 'ShareUpdateExclusiveLock'
+        and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    where g.tgenabled = 'D' and exists (select from troupe.triggers t where t.enabled and t.collections && x.collections))
+$$;
 
 -- Writes a change down where a rule wants to know of it. `p_path`: of the collection.
-create function troupe.capture(p_collection text, p_project uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth int)
+create function troupe.capture(p_collection text, p_project uuid, p_chat uuid, p_path text, p_document text, p_user uuid, p_before jsonb, p_after jsonb, p_depth int)
 returns void language plpgsql as $$
 declare
   what text := case when p_before is null then 'create' when p_after is null then 'delete' else 'update' end; wanted jsonb;
@@ -223,15 +248,23 @@ begin
   select jsonb_agg(jsonb_build_object('id', t.id, 'version', t.version)) into wanted from troupe.triggers t
     where t.project_id = p_project and t.enabled and p_collection = any (t.collections) and what = any (t.events) and p_path ~ t.pattern;
   if wanted is not null then
-    insert into troupe.changes (project_id, collection, path, document_id, user_id, event, before, after, depth, rules)
-      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, what, p_before, p_after, p_depth, wanted);
+    insert into troupe.changes (project_id, collection, path, document_id, user_id, chat_id, event, before, after, depth, rules)
+      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, p_chat, what, p_before, p_after, p_depth, wanted);
   end if;
 end $$;
 
--- Whether any rule of the project wants to know of a collection at all: asked before documents are made.
-create function troupe.is_captured(p_project uuid, p_collection text) returns boolean language sql stable as $$
-  select exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections))
-$$;
+-- Whether any rule of the project wants to know of a collection at all: asked before documents are made. In PL/pgSQL, which keeps its plans:
+-- functions in SQL are planned anew in every transaction, and this is what commits of projects without rules pay.
+create function troupe.is_captured(p_project uuid, p_collection text) returns boolean language plpgsql stable as $$
+begin
+  return exists (select from troupe.triggers t where t.project_id = p_project and t.enabled and p_collection = any (t.collections));
+end $$;
+create function troupe.is_thread_captured(p_thread uuid, p_collections text[]) returns boolean language plpgsql stable as $$
+begin
+  -- A thread that this transaction deletes is looked at all the same.
+  return exists (select from troupe.threads h join troupe.triggers t on t.project_id = h.project_id where h.id = p_thread and t.enabled and t.collections && p_collections)
+    or not exists (select from troupe.threads h where h.id = p_thread);
+end $$;
 
 -- How many triggers led to what a run does: what started it says so, or what started that. Callers cannot write the note; what it is not is 0.
 create function troupe.noted_depth(p_metadata jsonb) returns int language sql immutable as $$
@@ -268,7 +301,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'tasks') then
-    perform troupe.capture('tasks', r.project_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
+    perform troupe.capture('tasks', r.project_id, r.chat_id, troupe.task_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.task_document(old) end,
       case when tg_op <> 'DELETE' then troupe.task_document(new) end, troupe.trigger_depth(r.parent_run_id));
   end if;
   return null;
@@ -280,7 +313,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'sub_agents') then
-    perform troupe.capture('sub_agents', r.project_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
+    perform troupe.capture('sub_agents', r.project_id, r.chat_id, troupe.sub_agent_path(r), r.id::text, r.user_id, case when tg_op <> 'INSERT' then troupe.sub_agent_document(old) end,
       case when tg_op <> 'DELETE' then troupe.sub_agent_document(new) end,
       troupe.trigger_depth((select t.parent_run_id from troupe.tasks t where t.id = r.task_id)));
   end if;
@@ -293,7 +326,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'sessions') then
-    perform troupe.capture('sessions', r.project_id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
+    perform troupe.capture('sessions', r.project_id, r.id, troupe.session_path(r), r.id::text, r.entity_id, case when tg_op <> 'INSERT' then troupe.session_document(old) end,
       case when tg_op <> 'DELETE' then troupe.session_document(new) end, 0);
   end if;
   return null;
@@ -305,7 +338,7 @@ declare
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'spaces') then
-    perform troupe.capture('spaces', r.project_id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
+    perform troupe.capture('spaces', r.project_id, r.id, troupe.space_path(r), r.id::text, null, case when tg_op <> 'INSERT' then troupe.space_document(old) end,
       case when tg_op <> 'DELETE' then troupe.space_document(new) end, 0);
   end if;
   return null;
@@ -319,7 +352,7 @@ begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   select t.project_id into project from troupe.threads t where t.id = r.space_id;
   if troupe.is_captured(project, 'memberships') then
-    perform troupe.capture('memberships', project, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
+    perform troupe.capture('memberships', project, r.space_id, troupe.membership_path(r), r.space_id || ':' || r.entity_id, r.entity_id,
       case when tg_op <> 'INSERT' then troupe.membership_document(old) end, case when tg_op <> 'DELETE' then troupe.membership_document(new) end,
       coalesce((select troupe.trigger_depth(x.id) from troupe.runs x where x.entity_id = r.entity_id and x.door = 'space' order by x.id desc limit 1), 0));
   end if;
@@ -333,7 +366,7 @@ begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
   if troupe.is_captured(r.project_id, 'runs') then
     place := troupe.place_of_thread(r.thread_id);
-    perform troupe.capture('runs', r.project_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
+    perform troupe.capture('runs', r.project_id, place.chat_id, troupe.run_path(r), r.id::text, place.user_id, case when tg_op <> 'INSERT' then troupe.run_document(old) end,
       case when tg_op <> 'DELETE' then troupe.run_document(new) end, troupe.trigger_depth(r.id));
   end if;
   return null;
@@ -345,6 +378,9 @@ declare
   r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not troupe.is_thread_captured(r.thread_id, '{messages,sub_agent_messages}') then
+    return null;
+  end if;
   place := troupe.place_of_thread(r.thread_id);
   if place.collection is null or not troupe.is_captured(place.project_id, place.collection) then
     return null;
@@ -358,7 +394,7 @@ begin
     after := case when tg_op <> 'DELETE' then troupe.sub_agent_message_document(new, place) end;
     whose := place.user_id; at := 'sub-agents/' || place.sub_agent_id || '/messages';
   end if;
-  perform troupe.capture(place.collection, place.project_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
+  perform troupe.capture(place.collection, place.project_id, place.chat_id, troupe.chat_path(whose, place.chat_id, at), r.id::text, whose, before, after,
     coalesce(troupe.noted_depth(r.metadata), troupe.trigger_depth(r.run_id)));
   return null;
 end $$;
@@ -368,11 +404,15 @@ declare
   r troupe.tool_calls; place troupe.place;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
+  if not exists (select from troupe.runs x join troupe.triggers t on t.project_id = x.project_id
+      where x.id = r.run_id and x.task_id is not null and t.enabled and 'sub_agent_tool_calls' = any (t.collections)) then
+    return null;
+  end if;
   select p.* into place from troupe.runs x cross join lateral troupe.place_of_thread(x.thread_id) p where x.id = r.run_id and x.task_id is not null;
   if place.sub_agent_id is null or not troupe.is_captured(place.project_id, 'sub_agent_tool_calls') then
     return null;
   end if;
-  perform troupe.capture('sub_agent_tool_calls', place.project_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
+  perform troupe.capture('sub_agent_tool_calls', place.project_id, place.chat_id, troupe.tool_call_path(r), troupe.call_document_id(r.run_id, r.call_id), place.user_id,
     case when tg_op <> 'INSERT' then troupe.tool_call_document(old, place) end, case when tg_op <> 'DELETE' then troupe.tool_call_document(new, place) end,
     troupe.trigger_depth(r.run_id));
   return null;
@@ -404,3 +444,17 @@ alter table troupe.memberships disable trigger memberships_capture;
 alter table troupe.runs disable trigger runs_capture;
 alter table troupe.tool_calls disable trigger tool_calls_capture;
 alter table troupe.messages disable trigger messages_capture;
+
+-- ---- What is deleted leaves no images behind
+-- Those that have yet to be delivered keep theirs until then: whoever is to be told is told. An answer may hold what was sent.
+create function troupe.erase_deliveries() returns trigger language plpgsql as $$
+begin
+  with erased as (
+    update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
+      where tg_table_name = 'entities' and d.user_id = old.id or tg_table_name <> 'entities' and d.chat_id = old.id returning d.id)
+  update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body';
+  return null;
+end $$;
+create trigger sessions_erase after delete on troupe.sessions for each row execute function troupe.erase_deliveries();
+create trigger spaces_erase after delete on troupe.spaces for each row execute function troupe.erase_deliveries();
+create trigger entities_erase after delete on troupe.entities for each row execute function troupe.erase_deliveries();

@@ -80,14 +80,16 @@ export async function judgeChanges(db: Database, { changes, deliveries, errors }
           update troupe.triggers t set condition_error = jsonb_build_object('message', e.message, 'path', e.path, 'at', to_jsonb(now()))
           from jsonb_to_recordset($3::jsonb) e (trigger uuid, version int, message text, path text)
           where t.id = e.trigger and t.version = e.version and t.condition_error->>'message' is distinct from e.message),
+        -- What was deleted since is told, and then forgotten.
+        known as (select g.*, exists (select from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.id = g.chat_id::text) as erased from gone g),
         made as (
-          insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, user_id, before, after,
-            depth, own, changed_at, status, next_attempt_at, error, ended_at)
-          select d.id, c.project_id, d.trigger, d.version, d.version, c.id, c.event, c.path, c.document_id, c.user_id, c.before, c.after,
-            c.depth, d.own, c.created_at, case when d.error is null then 'pending' else 'dead' end, case when d.error is null then now() end, d.error,
+          insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, user_id, chat_id, erased,
+            before, after, depth, own, changed_at, status, next_attempt_at, error, ended_at)
+          select d.id, c.project_id, d.trigger, d.version, d.version, c.id, c.event, c.path, c.document_id, c.user_id, c.chat_id, c.erased,
+            case when d.error is null or not c.erased then c.before end, case when d.error is null or not c.erased then c.after end, c.depth, d.own, c.created_at, case when d.error is null then 'pending' else 'dead' end, case when d.error is null then now() end, d.error,
             case when d.error is not null then now() end
           from jsonb_to_recordset($2::jsonb) d (id uuid, change bigint, trigger uuid, version int, own boolean, error jsonb)
-            join gone c on c.id = d.change join troupe.triggers t on t.id = d.trigger
+            join known c on c.id = d.change join troupe.triggers t on t.id = d.trigger
           on conflict do nothing returning 1)
         select count(*) as made from made`,
       values: [changes, toJsonText(deliveries), toJsonText(errors)],
@@ -164,12 +166,12 @@ export async function endAttempt(
   return row!.answer;
 }
 
-/** Whether there is anything to judge, or to deliver now. */
-export async function triggerWork(db: Database): Promise<{ changes: boolean; due: boolean }> {
-  const [row] = await db.run<{ changes: boolean; due: boolean }>(
+/** Whether there are rules at all, and anything to judge, or to deliver now. */
+export async function triggerWork(db: Database): Promise<{ rules: boolean; changes: boolean; due: boolean }> {
+  const [row] = await db.run<{ rules: boolean; changes: boolean; due: boolean }>(
     {
       name: 'trigger_work',
-      text: `select exists (select from troupe.changes) as changes, exists (select from troupe.trigger_deliveries d where d.status = 'pending' and d.next_attempt_at <= now())
+      text: `select exists (select from troupe.triggers t where t.enabled) as rules, exists (select from troupe.changes) as changes, exists (select from troupe.trigger_deliveries d where d.status = 'pending' and d.next_attempt_at <= now())
         or exists (select from troupe.trigger_deliveries d where d.status = 'sending' and d.lease_until <= now()) as due`,
       values: [],
     },
@@ -228,6 +230,7 @@ export interface DeliveryRow {
   depth: number;
   status: DeliveryStatus;
   attempts: number;
+  erased: boolean;
   nextAttemptAt: Date | null;
   error: { code: string; message: string } | null;
   result: JsonObject | null;
@@ -236,7 +239,7 @@ export interface DeliveryRow {
 }
 
 const SHOWN = sql`d.id, d.trigger_id as "triggerId", t.name as trigger, d.version, d.event, d.path, d.document_id as "documentId", d.user_id as "userId", d.depth,
-  d.status, d.attempts, d.next_attempt_at as "nextAttemptAt", d.error, d.result, d.created_at as "createdAt", d.ended_at as "endedAt"`;
+  d.status, d.attempts, d.erased, d.next_attempt_at as "nextAttemptAt", d.error, d.result, d.created_at as "createdAt", d.ended_at as "endedAt"`;
 
 export interface DeliveriesAsked {
   trigger?: string | undefined;
@@ -296,12 +299,30 @@ export async function redeliver(
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`with chosen as (
       select d.id, t.version, left(t.definition->'action'->>'url', 1) = '/' as own from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id
-      where d.project_id = ${project} and d.status in ('dead', 'delivered') ${asked(filter)} ${filter.id === undefined ? sql`` : sql`and d.id = ${filter.id}`}
+      where d.project_id = ${project} and d.status in ('dead', 'delivered') and not d.erased ${asked(filter)} ${filter.id === undefined ? sql`` : sql`and d.id = ${filter.id}`}
       order by d.change_id limit ${limit} for update of d skip locked)
     update troupe.trigger_deliveries d set status = 'pending', next_attempt_at = now(), ended_at = null, attempts_before = d.attempts,
       action_version = c.version, own = coalesce(c.own, false)
     from chosen c where d.id = c.id returning d.id`.execute(on);
   return rows.map(({ id }) => id);
+}
+
+/** Images of what was deleted while its change was judged, so that neither saw the other. */
+export async function eraseLateDeliveries(db: Database): Promise<number> {
+  const rows = await db.run<{ id: string }>(
+    {
+      name: 'erase_late_deliveries',
+      text: `with erased as (
+          update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
+          from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and d.chat_id = x.id::uuid and not d.erased
+          returning d.id),
+        silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body')
+        select id from erased`,
+      values: [],
+    },
+    db.pool,
+  );
+  return rows.length;
 }
 
 /** What nobody looks at any more. */
@@ -311,6 +332,8 @@ export async function purgeDeliveries(db: Database): Promise<number> {
       name: 'purge_deliveries',
       text: `delete from troupe.trigger_deliveries d where d.id in (select x.id from troupe.trigger_deliveries x
           where x.status = 'delivered' and x.ended_at < now() - interval '7 days' or x.status = 'dead' and x.ended_at < now() - interval '30 days'
+            -- Of a rule that was turned off and stayed so.
+            or x.status = 'pending' and x.next_attempt_at < now() - interval '30 days'
           limit 20000) returning d.id`,
       values: [],
     },

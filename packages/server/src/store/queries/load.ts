@@ -15,6 +15,12 @@ export interface Load {
   waitingForCode: number;
   dueJobs: number;
   deadJobs: number;
+  /** Changes that triggers have yet to judge. */
+  changes: number;
+  /** Deliveries that have yet to be made; how late the latest is, of those that are due and whose trigger is on; and those given up. */
+  openDeliveries: number;
+  lateDeliveryMs: number;
+  deadDeliveries: number;
 }
 
 /** Each part is answered from a partial index of runs that have not ended: what has ended costs nothing, however much it is. */
@@ -42,10 +48,14 @@ export async function readLoad(db: Database): Promise<Load> {
           from troupe.runs where status in ('waiting_tool', 'waiting_reply')),
         worker as (select count(*) as workers, coalesce(sum(capacity) filter (where not draining), 0) as capacity from troupe.workers),
         job as (select count(*) filter (where run_at <= now() and locked_at is null and attempts < max_attempts) as due,
-          count(*) filter (where attempts >= max_attempts and locked_at is null) as dead from graphile_worker.jobs)
+          count(*) filter (where attempts >= max_attempts and locked_at is null) as dead from graphile_worker.jobs),
+        delivery as (select count(*) as open, greatest(0, coalesce(extract(epoch from now() - min(d.next_attempt_at) filter (where t.enabled)), 0) * 1000)::float8 as late
+          from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id where d.status in ('pending', 'sending'))
         select q.queued, q.due, q."oldestDueMs", w.tool as waiting_tool, w.reply as waiting_reply, k.workers, k.capacity,
-          (select count(*) from troupe.runs where status = 'running') as running, (select coalesce(sum(due) filter (where not taken), 0)::int from code) as "waitingForCode", j.due as "dueJobs", j.dead as "deadJobs"
-        from queue q, waiting w, worker k, job j`,
+          (select count(*) from troupe.runs where status = 'running') as running, (select coalesce(sum(due) filter (where not taken), 0)::int from code) as "waitingForCode", j.due as "dueJobs", j.dead as "deadJobs",
+          (select count(*) from troupe.changes) as changes, d.open as "openDeliveries", d.late as "lateDeliveryMs",
+          (select count(*) from troupe.trigger_deliveries x where x.status = 'dead') as "deadDeliveries"
+        from queue q, waiting w, worker k, job j, delivery d`,
       values: [],
     },
     db.pool,

@@ -1,9 +1,9 @@
 import type { JsonObject, TriggerInput } from '@troupe/protocol';
 import { sql } from 'kysely';
 import type { Database, Rows } from '../database.ts';
-import { isTaken } from '../errors.ts';
+import { isContention, isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
-import type { Transaction } from '../transaction.ts';
+import { inTransaction, type Transaction } from '../transaction.ts';
 
 // Rules, and which tables tell of their changes: 0035_triggers.sql.
 
@@ -40,8 +40,25 @@ export async function lockTriggers(transaction: Transaction): Promise<void> {
  * for `patienceMs` at most. Throws what is contention then; nothing was changed.
  */
 export async function armCaptures(transaction: Transaction, patienceMs: number): Promise<void> {
-  await sql`select set_config('lock_timeout', ${`${patienceMs}ms`}, true)`.execute(transaction);
-  await sql`select troupe.arm_captures()`.execute(transaction);
+  await sql`select troupe.arm_captures(${patienceMs})`.execute(transaction);
+}
+
+/** Whether what keeps it from being turned on is a vacuum, which goes away after a second. */
+export async function isTidied(transaction: Transaction): Promise<boolean> {
+  const { rows } = await sql<{ tidied: boolean }>`select troupe.is_tidied() as tidied`.execute(transaction);
+  return rows[0]!.tidied;
+}
+
+/** Turns off what is captured for no rule any more, where that could not be done at once. */
+export async function restCaptures(db: Database): Promise<void> {
+  try {
+    await inTransaction(db, async (transaction) => {
+      await lockTriggers(transaction);
+      await armCaptures(transaction, 10);
+    });
+  } catch (error) {
+    if (!isContention(error)) throw error;
+  }
 }
 
 /** The smallest id decides between equal names; `after` is the last name of the page before. */

@@ -1,7 +1,6 @@
 import type { Json, ToolResponse } from '@troupe/protocol';
 import { TroupeError, valueAt } from '../../base/index.ts';
-import type { OutgoingResponse } from '../../outgoing/index.ts';
-import type { Hidden } from './hidden.ts';
+import type { Hidden, OutgoingResponse } from '../../outgoing/index.ts';
 import { isJson } from './request.ts';
 
 /** Of an answer that is an error, this much is told. */

@@ -1,6 +1,6 @@
 import { type SnapshotTool, toolRequest } from '@troupe/protocol';
+import { hiddenOf } from '../../outgoing/index.ts';
 import type { ToolParts } from '../ports.ts';
-import { hiddenOf } from './hidden.ts';
 import { failureOf, valuesOf } from './http.ts';
 import { secretsIn } from './request.ts';
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { type SnapshotTool, toolRequest, toolResponse } from '@troupe/protocol';
 import { messageOf, TroupeError } from '../../base/index.ts';
 import type { ToolContext, ToolExecute } from '../../kernel/ports.ts';
+import { type Hidden, hiddenOf } from '../../outgoing/index.ts';
 import type { SecretValues, ToolParts } from '../ports.ts';
 import { outcomeOf } from './answer.ts';
-import { type Hidden, hiddenOf } from './hidden.ts';
 import { type Rendered, render, secretsIn } from './request.ts';
 
 /** The worker's clock ends a call in time and says so; this one only makes sure. */
