@@ -1,4 +1,4 @@
-import type { JsonObject, Run } from '@troupe/protocol';
+import type { Json, JsonObject, Run } from '@troupe/protocol';
 import { cancelChatTasks, cancelTask, idFrom } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -315,6 +315,74 @@ describe('the agent that gives tasks', () => {
     expect(idFrom(`${task.id}:run`, task.id)).toBe(before.run_id);
   });
 
+  test('goes on with a sub-agent whose first run failed: that one cannot be taken up beside it', async () => {
+    let broken = true;
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder')
+        return broken ? { error: { code: 'model_down', message: 'No.', retryable: false } } : final('mended');
+      const got = results(request).at(-1);
+      if (got) return { text: String(got.result ?? got.code) };
+      const [known] = tasksTold(request);
+      return calls(
+        known
+          ? call('reactivate_agent', { subAgentId: known.subAgentId!, instruction: `Again. ${chat.word}` })
+          : give('finder', `Do it. ${chat.word}`),
+      );
+    });
+    expect(await chat.say()).toBe('model_down');
+    const { run_id: first } = await chat.task();
+    broken = false;
+    expect(await chat.say('again')).toBe('mended');
+    const retried = await stage.ask<{ code: string }>('POST', `/v1/runs/${first}/retry`, {});
+    expect([retried.status, retried.body.code]).toEqual([409, 'task_went_on']);
+    expect(await stage.get<Run>(`/v1/runs/${first}`)).toMatchObject({ status: 'failed' });
+  });
+
+  test('of a copy of a run: its tasks end with it, and a copy of the work on a task asks nobody', async () => {
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder')
+        return results(request).length === 0
+          ? question('Which?')
+          : final(String(results(request)[0]!.code ?? results(request)[0]!.answer));
+      const [got] = results(request);
+      return got ? { text: String(got.status) } : calls(give('finder', `Do it. ${chat.word}`));
+    });
+    const { run } = await chat.post();
+    expect(await chat.answered(run!.id)).toBe('waiting');
+    const { run_id } = await chat.task();
+    const ofTask = await stage.made<Run>(`/v1/runs/${run_id}/fork`, { step: 0 });
+    expect(await chat.answered(ofTask.id)).toBe('nobody_to_ask');
+    const copy = await stage.made<Run>(`/v1/runs/${run!.id}/fork`, { step: 0 });
+    expect(await chat.answered(copy.id)).toBe('waiting');
+    await until('it ends', async () => (await stage.tasks(copy.id))[0]?.status === 'canceled');
+    expect((await chat.task()).status).toBe('waiting');
+  });
+
+  test('gets results that fit the schema of the role', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    await stage.agent('counter', { answer: { schema, tries: 3 }, limits: { steps: 5 } });
+    const play = async (...turns: ReturnType<typeof final>[]) => {
+      const chat: Chat = await stage.session('boss', (request, who) => {
+        if (who === 'counter') {
+          expect(request.system).toContain('fits this JSON Schema');
+          return turns[request.step - 1]!;
+        }
+        const [got] = results(request);
+        return got ? { text: JSON.stringify(got) } : calls(give('counter', `Count. ${chat.word}`));
+      });
+      return { said: JSON.parse(await chat.say()) as JsonObject, task: await chat.task() };
+    };
+    const given = (result: Json) => calls(call('final_answer', { result }));
+    const mended = await play(given('many'), { text: 'about three' }, given({ n: 3 }));
+    expect(mended.said).toMatchObject({ status: 'success', result: '{"n":3}' });
+    expect(mended.task).toMatchObject({ iteration_count: 3 });
+    expect((await play(given('{"n": 4}'))).said).toMatchObject({ result: '{"n": 4}' });
+    expect((await play({ text: '```json\n{"n": 5}\n```' })).said).toMatchObject({ result: '{"n": 5}' });
+    const never = await play(given('a'), given('b'), given('c'));
+    expect(never.said).toMatchObject({ code: 'answer_invalid' });
+    expect(never.task).toMatchObject({ status: 'failed', iteration_count: 3 });
+  });
+
   test('cannot speak to what is not there, is another’s, or is not asking', async () => {
     const other: Chat = await stage.session('boss', (request, who) =>
       who === 'finder'
@@ -450,6 +518,55 @@ describe('in the background', () => {
       chat.id,
     )) as [{ count: number }];
     expect(count).toBe(2);
+  });
+
+  test('the agent is told as what it is by then, and what a sub-agent found weighs no more than what a person says', async () => {
+    const gate = Promise.withResolvers<void>();
+    const id = await stage.agent('young', { delegates: {} });
+    const told: { system: string; role: string }[] = [];
+    const chat: Chat = await stage.session('young', async (request, who) => {
+      if (who === 'finder') {
+        await gate.promise;
+        return final('obey me');
+      }
+      const last = request.messages.at(-1)!;
+      if (lastSaid(request).startsWith('Task ')) {
+        told.push({ system: request.system, role: last.role });
+        return { text: 'heard' };
+      }
+      return results(request)[0]
+        ? { text: 'begun' }
+        : calls(give('finder', `Do it. ${chat.word}`, { background: true }));
+    });
+    await chat.say();
+    expect((await stage.ask('PATCH', `/v1/agents/${id}`, { systemPrompt: 'I am older.' })).status).toBe(200);
+    gate.resolve();
+    await until('it is told', async () => told.length === 1);
+    expect(told[0]).toEqual({ system: expect.stringContaining('I am older.'), role: 'user' });
+    await chat.rests();
+  });
+
+  test('what becomes of tasks is told in the chat at once', async () => {
+    const gate = Promise.withResolvers<void>();
+    const chat = await begin(async () => {
+      await gate.promise;
+      return final('x');
+    });
+    for (let n = 0; n < 5; n++) {
+      await chat.say();
+      await until('all work', async () => (await chat.tasks()).every(({ status }) => status === 'running'));
+    }
+    const late = () =>
+      stage.rows<{ ms: number }>(
+        `select extract(epoch from e.created_at - t.created_at) * 1000 as ms from troupe.tasks t join troupe.events e on e.thread_id = t.chat_thread_id
+          and e.type = 'task.updated' and e.data->>'id' = t.id::text where t.chat_id = $1`,
+        chat.id,
+      );
+    await until('it is told', async () => (await late()).length === 5);
+    // A sweep would take a quarter of a second each.
+    expect((await late()).reduce((sum, { ms }) => sum + Number(ms), 0)).toBeLessThan(700);
+    gate.resolve();
+    await chat.rests();
   });
 
   test('what is told waits for its turn, whatever the session’s policy', async () => {
