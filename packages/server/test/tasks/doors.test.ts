@@ -113,6 +113,44 @@ describe('in a space', () => {
   });
 });
 
+test('an agent does not speak to the sub-agents of another one in the same space', async () => {
+  await stage.agent('rival', { delegates: {} });
+  let asking = '';
+  let got: JsonObject[] = [];
+  const word = stage.script((request, who) => {
+    if (who === 'finder') return question('Which?');
+    if (results(request).length > 0) {
+      if (who === 'rival') got = results(request);
+      return { text: '' };
+    }
+    if (who === 'boss') return asking === '' ? calls(give('finder', `ask ${word}`)) : { text: '' };
+    expect(tasksTold(request)).toEqual([]);
+    return asking === ''
+      ? { text: '' }
+      : calls(reply(asking, 'mine'), call('reactivate_agent', { subAgentId: asking, instruction: 'go' }));
+  });
+  const space = await stage.made<Space>('/v1/spaces', {
+    name: 'Court',
+    members: [
+      { user: `kim-${newId()}` },
+      { agentId: stage.agents.get('boss') },
+      { agentId: stage.agents.get('rival') },
+    ],
+  });
+  const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+  const senderId = data.find(({ type }) => type === 'human')!.entityId;
+  const say = () =>
+    stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Go. ${word}` }, senderId });
+  await say();
+  await until('it asks', async () => (await stage.tasks(space.id))[0]?.status === 'waiting');
+  await stage.joined();
+  asking = (await stage.tasks(space.id))[0]!.sub_agent_id!;
+  await say();
+  await until('it was tried', async () => got.length === 2);
+  expect(got.map(({ code }) => code)).toEqual(['sub_agent_not_found', 'sub_agent_not_found']);
+  expect((await stage.tasks(space.id)).map(({ status }) => status)).toEqual(['waiting']);
+});
+
 test('with a space goes all that was given in it, and nobody is told', async () => {
   const gate = Promise.withResolvers<void>();
   const word = stage.script(async (request, who) => {

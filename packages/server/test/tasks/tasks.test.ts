@@ -28,7 +28,10 @@ beforeAll(async () => {
   await stage.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
   await stage.made('/v1/tools', { name: 'press', kind: 'client', deadlineMs: 700 });
   await stage.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
-  await stage.agent('boss', { delegates: {}, tools: ['lookup', 'guarded'] });
+  await stage.agent('boss', {
+    capabilities: [{ id: 'delegation' }, { id: 'file_system' }],
+    tools: ['lookup', 'guarded'],
+  });
   await stage.agent('small', {
     delegates: { depth: 2, tasks: 2, waitMs: 1_000, questionMs: 900, questions: 2, repeats: 2 },
   });
@@ -722,9 +725,11 @@ describe('in the background', () => {
         call('create_task', { tool: 'lookup', args: { q: chat.word } }),
         call('create_task', { tool: 'lookup', args: {} }),
         call('create_task', { tool: 'create_agent', args: { type: 'x', instruction: 'y' } }),
+        // It would write into a conversation of its own.
+        call('create_task', { tool: 'write_file', args: { path: 'a.txt', content: 'a' } }),
       );
     });
-    expect(await chat.say()).toBe('pending,invalid_arguments,unknown_tool');
+    expect(await chat.say()).toBe('pending,invalid_arguments,unknown_tool,unknown_tool');
     expect(await chat.becomes('success')).toMatchObject({
       type: 'tool',
       name: 'tool:lookup',
