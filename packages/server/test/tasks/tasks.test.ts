@@ -18,6 +18,22 @@ import {
 } from './stage.ts';
 
 // Tasks in all the ways in which they end. One server; long because a server costs more than a test.
+//
+// What went wrong in the system that tasks are taken from, and which test shows that it does not here:
+//
+//  1 two results at the same time, nobody goes on    parallel.race: 'fifty calls of one turn of a sub-agent…'
+//  2 a lock outlives whoever died or failed          'fails, and is taken up again by hand…'; kill.crash: 'killed before and after…'
+//  3 a tool that is lost is waited for for ever      'has a tool that nobody answers…'
+//  4 nothing ends a loop                             'loops: its last step has no tools…', 'loops and does not even stop then…'
+//  5 plain text ends nothing                         'answers with plain text: that is the result'
+//  6 a late write of a reply overwrites the end      'reactivates a sub-agent, which remembers'; chaos.race; kill.crash
+//  7 a repeated delivery makes a second task         kill.crash: '…the same end, and nothing twice'
+//  8 told by its text: twice, or not at all          'ends twice with the same words…'
+//  9 told again by any later change                  'ends twice with the same words…'
+// 10 what a person says is dropped                   'what is told waits for its turn…'; parallel.race: 'what an assistant says starts nothing'
+// 11 a failure is never shown                        'fails with its model, and the failure is told'; 'a failure, and a cancel by somebody else'
+// 12 people write and read what is not theirs        access/every-endpoint: 'a person reads and cancels the tasks…'; sync/rights: 'what is not theirs cannot be written…'
+// 13 the rules do not fit what is stored             triggers/rules: 'the six rules of the source load as they stand…'; triggers/conditions: '…in both spellings…'
 
 let stage: TaskStage;
 let project: string;
@@ -547,6 +563,37 @@ describe('in the background', () => {
     await until('it is told', async () => told.length === 1);
     expect(told[0]).toEqual({ system: expect.stringContaining('I am older.'), role: 'user' });
     await chat.rests();
+  });
+
+  test('ends twice with the same words: each is told, once, whatever is written later', async () => {
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder') return final('nothing new');
+      if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
+      if (results(request)[0]) return { text: 'begun' };
+      const [known] = tasksTold(request);
+      const instruction = `Look. ${chat.word}`;
+      return calls(
+        known
+          ? call('reactivate_agent', { subAgentId: known.subAgentId!, instruction, background: true })
+          : give('finder', instruction, { background: true }),
+      );
+    });
+    await chat.say();
+    await until('it is told', async () => (await news(chat)).length === 1);
+    await chat.rests();
+    await chat.say('again');
+    await until('it is told again', async () => (await news(chat)).length === 2);
+    await chat.rests();
+    const { id, run_id } = await chat.task();
+    await stage.rows(
+      `update troupe.tasks set updated_at = now(), status = 'success', result = 'nothing new' where id = $1`,
+      id,
+    );
+    await stage.rows(`update troupe.runs set updated_at = now(), status = 'completed' where id = $1`, run_id);
+    await chat.rests();
+    const texts = (await news(chat)).map(text);
+    expect(texts).toHaveLength(2);
+    expect(texts[0]).toBe(texts[1]);
   });
 
   test('what becomes of tasks is told in the chat at once', async () => {
