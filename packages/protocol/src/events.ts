@@ -10,12 +10,11 @@ export const eventTypes = [
   ...['message.created', 'message.failed'],
   ...['tool.started', 'tool.completed', 'tool.failed', 'tool.waiting', 'tool.approved'],
   ...['run.queued', 'run.started', 'run.waiting_tool', 'run.waiting_reply', 'run.resumed'],
-  ...['task.created', 'task.updated'],
   ...['run.completed', 'run.failed', 'run.canceled', 'run.absorbed', 'run.refused'],
   ...['agent.active', 'agent.inactive'],
   ...['space.updated', 'space.member.joined', 'space.member.left', 'space.read'],
   ...['route.taken', 'decision.refused'],
-  ...['task.created', 'task.updated'],
+  ...['task.created', 'task.updated', 'task.waiting'],
   ...['budget.warning', 'budget.exhausted'],
 ] as const;
 

@@ -95,7 +95,7 @@ export const inboxEndpoints = {
     query: listQuery.extend({
       waitsFor: waitsFor.exclude(['reply', 'answer']).optional(),
       agentId: id.optional(),
-      sessionId: id.optional(),
+      sessionId: id.describe('Its own, and those of sub-agents at work for it.').optional(),
       runId: id.optional(),
     }),
     status: 200,

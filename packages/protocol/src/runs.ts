@@ -188,7 +188,7 @@ export const runEndpoints = {
     body: retry,
     status: 200,
     response: run,
-    problems: ['not_failed', 'model_not_found'],
+    problems: ['not_failed', 'model_not_found', 'task_went_on'],
   }),
   fork: endpoint({
     method: 'POST',

@@ -43,16 +43,20 @@ interface Place {
 }
 
 const TYPES = ['tool.waiting', 'tool.completed', 'tool.failed'];
+/** What a session is told of the calls of its sub-agents: that one waits, and that one may have ended. */
+const TASK_TYPES = ['task.waiting', 'task.updated'];
 const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_CODE = 100;
 
-/** Executes the calls of one session, or of one run, that wait for a client, each once, as long as it goes on. */
+/** Executes the calls of one session and its sub-agents, or of one run, that wait for a client, each once, as long as it goes on. */
 export class ToolServer {
   readonly #place: Place;
   readonly #handlers: Record<string, ToolHandler>;
   /** Calls that were begun here, with what stops them; null once they are answered. */
   readonly #begun = new Map<string, AbortController | null>();
+  /** Tasks of a run that are served beside it. */
+  readonly #tasks = new Set<string>();
   readonly #end = new AbortController();
   #looking = false;
   #lookAgain = false;
@@ -69,7 +73,7 @@ export class ToolServer {
     signal?.addEventListener('abort', end, { once: true });
     if (client.clientKey !== undefined) this.#register({ ...client, clientKey: client.clientKey });
     try {
-      const types = this.#place.run ? [...TYPES, ...ENDS] : TYPES;
+      const types = [...TYPES, ...(this.#place.run ? ENDS : TASK_TYPES)];
       for await (const item of this.#place.stream({ types, signal: this.#end.signal })) {
         this.#hear(item);
         if (await this.#isEnd(item)) return;
@@ -101,6 +105,16 @@ export class ToolServer {
     if (item.kind !== 'event') return;
     const { type, runId, data } = item.event;
     if (ENDS.includes(type)) return;
+    if (TASK_TYPES.includes(type)) {
+      const key = keyOf({ runId: String(data.runId), callId: String(data.callId) });
+      if (
+        type === 'task.waiting'
+          ? data.waitsFor === 'client' && !this.#begun.has(key)
+          : this.#works(data.runId)
+      )
+        void this.#look();
+      return;
+    }
     const key = keyOf({ runId: runId!, callId: String(data.id) });
     if (type !== 'tool.waiting') this.#begun.get(key)?.abort();
     else if (data.waitsFor === 'task' && typeof data.runId === 'string') this.#serveTask(data.runId);
@@ -114,10 +128,23 @@ export class ToolServer {
     return this.#insist(() => run.hasEnded(this.#end.signal));
   }
 
-  /** Beside the others, until it has ended: its calls stand with it, not with the run that gave it. */
+  /** Whether a call of this run is being executed here. */
+  #works(runId: unknown): boolean {
+    return [...this.#begun].some(([key, call]) => call !== null && key.startsWith(`${runId} `));
+  }
+
+  /**
+   * Beside the others, until it has ended: its calls stand with it, not with the run that gave it. A sub-agent that was answered is
+   * told of once more.
+   */
   #serveTask(runId: string): void {
-    const { signal } = this.#end;
-    this.#place.run?.serveTask(runId, signal).catch((error) => this.#end.abort(error));
+    const { run } = this.#place;
+    if (!run || this.#tasks.has(runId)) return;
+    this.#tasks.add(runId);
+    run.serveTask(runId, this.#end.signal).then(
+      () => this.#tasks.delete(runId),
+      (error) => this.#end.abort(error),
+    );
   }
 
   /** One look at a time; what happens meanwhile is seen by the next one. */

@@ -199,7 +199,7 @@ export class Session {
   }
 
   /**
-   * Executes the calls of client tools, those that wait already too, until `signal` is aborted: `session.serveTools({ pick_file: async
+   * Executes the calls of client tools, those of sub-agents and those that wait already too, until `signal` is aborted: `session.serveTools({ pick_file: async
    * (args) => … }, { signal })`. Calls of tools that are not named here are left to others. One program should serve a
    * tool of a session: two would both execute the call, and the first result is taken.
    */

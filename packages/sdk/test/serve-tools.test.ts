@@ -22,6 +22,7 @@ beforeAll(async () => {
     postgresUrl: inject('postgresUrl'),
     script: ({ messages }) => {
       const said = messages.findLastIndex(({ role }) => role === 'user');
+      if ((messages[said] as { text: string }).text.startsWith('Task ')) return { text: 'heard' };
       const steps = JSON.parse((messages[said] as { text: string }).text) as ScriptedCall[][];
       const done = messages.slice(said).filter(({ role }) => role === 'assistant').length;
       const told = messages.slice(said).flatMap((one) => (one.role === 'tool' ? [one.output] : []));
@@ -391,4 +392,30 @@ it('says that it is there, again and again, and registers again where it was for
   });
   end.abort();
   await expect(kept).rejects.toThrow();
+});
+
+it('calls of sub-agents that work for the session, also in the background, each once', async () => {
+  const body = { name: 'chief', capabilities: [{ id: 'delegation' }] };
+  const { id } = await troupe.agents.create({ body });
+  const session = await troupe.open(id);
+  const handled: string[] = [];
+  const locate: ToolHandler = (args) => {
+    handled.push(String((args as { n: number }).n));
+    return 'here';
+  };
+  const instruction = (n: number) => JSON.stringify([[call('locate', `sub-${n}`, { n })]]);
+  const give = (n: number, background: boolean) =>
+    call('create_agent', `give-${n}`, { type: 'first', instruction: instruction(n), background });
+  // One waits before anybody serves it.
+  await session.sendAndWait(JSON.stringify([[give(1, true)]]));
+  await waits(session, 'sub-1');
+  const stop = serve(session, { locate });
+  const turn = await session.sendAndWait(JSON.stringify([[give(2, false), give(3, true)]]));
+  expect(turn.text).toContain('here');
+  await until('all have ended', async () => {
+    const { data } = await session.tasks();
+    return data.length === 3 && data.every(({ status }) => status === 'success');
+  });
+  await stop();
+  expect(handled.sort()).toEqual(['1', '2', '3']);
 });

@@ -8,7 +8,7 @@ export * from './base/index.ts';
 export { createNetworksDoor } from './doors/networks/index.ts';
 export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
 export { createSpacesDoor, plansPart, planTools } from './doors/spaces/index.ts';
-export { cancelChatTasks, cancelTask, createTasksDoor } from './doors/tasks/index.ts';
+export { cancelChatTasks, cancelTask, createTasksDoor, currentOf } from './doors/tasks/index.ts';
 export { createApp, type HttpServer, listen } from './http/index.ts';
 export * from './jobs/index.ts';
 export * from './kernel/index.ts';

@@ -14,6 +14,7 @@ import {
   createSpacesDoor,
   createTasksDoor,
   createTools,
+  currentOf,
   Database,
   type Door,
   Encryption,
@@ -109,7 +110,7 @@ export async function openServer({
     ? { url: databaseUrl, drop: async () => {} }
     : await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
-  const kernel = new Kernel({ db, logger, ...(probe ? { probe } : {}) });
+  const kernel = new Kernel({ db, logger, current: currentOf(db), ...(probe ? { probe } : {}) });
   const scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);

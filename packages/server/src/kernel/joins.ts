@@ -1,13 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, messageOf } from '../base/index.ts';
-import { type Database, isContention, joinChild, openJoins } from '../store/index.ts';
+import {
+  type Database,
+  isContention,
+  joinChild,
+  openJoins,
+  type RetryWith,
+  type ToldAgent,
+  toldAgent,
+} from '../store/index.ts';
 
 const MOST = 100;
 /** A database that is away keeps nobody. */
 const CLOSING_MS = 500;
 
+/** What a message to an agent would run with now. */
+export type CurrentOf = (told: ToldAgent) => Promise<RetryWith>;
+
 export interface JoinsOptions {
   logger: Logger;
+  current: CurrentOf | undefined;
   /** The call of a run was settled by the end of its child. */
   onSettled(joined: { thread: string; queued: boolean; how: 'completed' | 'failed' }): void;
   /** A child that nobody waits for any more was canceled. */
@@ -63,17 +75,17 @@ export class Joins {
   async #all(): Promise<void> {
     for (let done = 1; done > 0; ) {
       done = 0;
-      for (const join of await openJoins(this.#db, MOST)) {
+      for (const { id, tells } of await openJoins(this.#db, MOST)) {
         if (this.#closed) return;
-        if (await this.#one(join)) done++;
+        if (await this.#one(id, tells)) done++;
       }
     }
   }
 
   /** One that fails, or whose run somebody holds, is left for the next sweep, and does not keep the others. */
-  async #one(join: string): Promise<boolean> {
+  async #one(join: string, tells: boolean): Promise<boolean> {
     try {
-      const joined = await joinChild(this.#db, join);
+      const joined = await joinChild(this.#db, join, tells ? await this.#currentFor(join) : null);
       if (joined?.settled) this.#options.onSettled(joined);
       if (joined?.canceled) this.#options.onCanceled(joined.canceled, joined.thread);
       if (joined && 'told' in joined && joined.told) this.#options.onTold(joined.told, joined.queued);
@@ -83,5 +95,16 @@ export class Joins {
       this.#options.logger[level]({ join, error: messageOf(error) }, 'a child was not joined');
       return false;
     }
+  }
+
+  /** Who cannot be told how things are now is told as they were when it gave the task. */
+  async #currentFor(join: string): Promise<RetryWith | null> {
+    const { current, logger } = this.#options;
+    const told = current ? await toldAgent(this.#db, join) : null;
+    if (!told) return null;
+    return current!(told).catch((error) => {
+      logger.warn({ join, error: messageOf(error) }, 'what an agent runs with now could not be found out');
+      return null;
+    });
   }
 }

@@ -3,7 +3,7 @@ import { type Logger, newId, TroupeError } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { type Commits, createCommits } from './commits.ts';
 import type { Door, LivePiece } from './door.ts';
-import { Joins } from './joins.ts';
+import { type CurrentOf, Joins } from './joins.ts';
 import type { Ended } from './loop.ts';
 import { runsStarted, toolCalls } from './meters.ts';
 import { patiently } from './patiently.ts';
@@ -19,6 +19,8 @@ export interface KernelOptions {
   probe?: Probe;
   mostItems?: number;
   mostInFlight?: number;
+  /** For runs that are started here to tell an agent of its tasks; absent: as when it gave them. */
+  current?: CurrentOf;
 }
 
 export interface WorkOptions {
@@ -73,6 +75,7 @@ export class Kernel {
     this.#commits = createCommits(options.db, options);
     this.#joins = new Joins(options.db, {
       logger: options.logger,
+      current: options.current,
       onSettled: ({ thread, queued, how }) => {
         toolCalls.add(1, how);
         if (queued) this.#hintQueued();
@@ -122,6 +125,10 @@ export class Kernel {
         // What ends well has nobody left that it waits for; only a child has somebody who waits for it.
         if (ended.status !== 'completed' || run.triggerType === TASK) this.#joins.soon();
       },
+      // That somebody works on a task is told in its chat.
+      onTaken: (run) => {
+        if (run.triggerType === TASK) this.#joins.soon();
+      },
       // A child may have something to say to whoever waits for it.
       onParked: (run) => {
         if (run.triggerType === TASK) this.#joins.soon();
@@ -166,19 +173,21 @@ export class Kernel {
     for (const listener of this.#writtenListeners) listener();
   }
 
-  /** Runs were started, queued, or taken from their workers, by a statement that is not one of the actions below. */
+  /** Runs were started, queued, or taken from their workers, by a statement that is not one of the actions below. `joins`: something is to be told. */
   changed({
     started = 0,
     queued = false,
     runs = [],
+    joins = runs.length > 0,
   }: {
     started?: number;
     queued?: boolean;
     runs?: string[];
+    joins?: boolean;
   }): void {
     if (started > 0) runsStarted.add(started);
     if (runs.length > 0) this.hint({ runs });
-    if (runs.length > 0) this.#joins.soon();
+    if (joins) this.#joins.soon();
     if (queued) this.#hintQueued();
   }
 
@@ -301,6 +310,7 @@ export class Kernel {
   async retry(run: string, current: store.RetryWith | null = null): Promise<store.Retried> {
     const retried = await patiently(() => store.retry(this.#db, run, current));
     if (retried.ok && retried.ready) this.#hintQueued();
+    if (retried.ok) this.#joins.soon();
     if (retried.ok) this.#touched(retried.thread);
     return retried;
   }

@@ -44,6 +44,7 @@ export interface WorkerOptions {
   onLive?: LoopDependencies['onLive'];
   onSaid?: LoopDependencies['onSaid'];
   telemetry?: Telemetry | undefined;
+  onTaken?: (run: ClaimedRun) => void;
   /** A run left this worker for good. */
   onEnded?: (run: ClaimedRun, ended: Ended) => void;
   /** It waits for somebody outside, and this worker has let go of it. */
@@ -327,6 +328,7 @@ export class Worker {
     this.#loops.get(run.id)?.dispatch({ type: 'lost' });
     this.#loops.set(run.id, loop);
     this.#options.onTouched?.(run, loop.threads);
+    this.#options.onTaken?.(run);
     loop.start();
     if (this.#draining) loop.dispatch({ type: 'drain' });
   }

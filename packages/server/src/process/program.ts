@@ -2,6 +2,7 @@ import type { Encryption } from '../access/index.ts';
 import type { McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
+import { currentOf } from '../doors/tasks/index.ts';
 import {
   createApp,
   createWorkerApp,
@@ -175,7 +176,7 @@ export async function migrateAll(
 /** For a process that starts runs and hears of them, but works on none. */
 export async function openKernel({ life, logger }: Program, db: Database): Promise<Kernel> {
   const opening = async () => {
-    const kernel = new Kernel({ db, logger });
+    const kernel = new Kernel({ db, logger, current: currentOf(db) });
     await kernel.listen();
     return kernel;
   };
@@ -225,7 +226,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const encryption = openEncryption(program.name, config);
   program.providers.open(db, encryption);
   const telemetry = await openTelemetry(program, db);
-  const working = new Kernel({ db, logger });
+  const working = new Kernel({ db, logger, current: currentOf(db) });
   const openingKernel = async () => {
     await working.work({
       doors: doors(db),

@@ -231,7 +231,7 @@ export interface Joins {
   id: Generated<number>;
   run_id: string | null;
   call_id: string | null;
-  what: 'event' | 'question' | 'end' | 'cancel' | null;
+  what: 'event' | 'question' | 'end' | 'cancel' | 'delete' | null;
   task_id: string | null;
   thread_id: string | null;
   told: number | null;

@@ -303,7 +303,7 @@ create table troupe.joins (
   told integer,
   data jsonb,
   constraint joins_pkey PRIMARY KEY (id),
-  constraint joins_what_check CHECK ((what = ANY (ARRAY['event'::text, 'question'::text, 'end'::text, 'cancel'::text])))
+  constraint joins_what_check CHECK ((what = ANY (ARRAY['event'::text, 'question'::text, 'end'::text, 'cancel'::text, 'delete'::text])))
 );
 
 create table troupe.llm_models (
@@ -2264,6 +2264,42 @@ begin
   return jsonb_build_object('ok', true);
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.delete_task(p_task uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  t troupe.tasks; v_runs uuid[]; v_threads uuid[]; answer jsonb;
+begin
+  perform 1 from troupe.runs x where x.task_id = p_task order by x.id for update;
+  select * into t from troupe.tasks x where x.id = p_task for update;
+  if not found then
+    return '{}';
+  end if;
+  answer := troupe.cancel(t.run_id, 'parent', null);
+  insert into troupe.joins (what, task_id) select 'delete', x.id from troupe.tasks x where x.parent_task_id = p_task;
+  if (answer->>'ok')::boolean or exists (select from troupe.runs x join troupe.tool_calls c on c.run_id = x.parent_run_id and c.call_id = x.parent_call_id
+      where x.id = t.run_id and c.waits_for = 'task') then
+    insert into troupe.joins (what, task_id) values ('delete', p_task);
+    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', t.run_id, 'thread', answer->'thread') end;
+  end if;
+  select array_agg(x.id), array_agg(distinct x.thread_id) into v_runs, v_threads from troupe.runs x where x.task_id = p_task;
+  perform 1 from troupe.threads x where x.id = any(v_threads) order by x.id for update;
+  delete from troupe.run_heads x where x.run_id = any(v_runs);
+  delete from troupe.run_steps x where x.run_id = any(v_runs);
+  delete from troupe.tool_calls x where x.run_id = any(v_runs);
+  delete from troupe.tasks x where x.id = p_task;
+  delete from troupe.runs x where x.id = any(v_runs);
+  delete from troupe.messages x where x.thread_id = any(v_threads);
+  delete from troupe.events x where x.thread_id = any(v_threads);
+  delete from troupe.files x where x.thread_id = any(v_threads);
+  delete from troupe.file_totals x where x.thread_id = any(v_threads);
+  delete from troupe.todo_lists x where x.thread_id = any(v_threads);
+  delete from troupe.findings x where x.thread_id = any(v_threads);
+  delete from troupe.threads x where x.id = any(v_threads);
+  return '{}';
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.end_attempt(p_delivery uuid, p_attempt integer, p_outcome jsonb, p_most integer)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2348,8 +2384,16 @@ CREATE OR REPLACE FUNCTION troupe.end_tasks()
  LANGUAGE plpgsql
 AS $function$
 begin
-  insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t
-    where t.chat_id = case tg_op when 'DELETE' then old.id else new.id end and t.status in ('pending', 'running', 'waiting');
+  insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t where t.chat_id = new.id and t.status in ('pending', 'running', 'waiting');
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.end_tasks_of_space()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.joins (what, task_id) select 'delete', t.id from troupe.tasks t where t.chat_id = old.id;
   return null;
 end $function$;
 
@@ -2823,7 +2867,7 @@ AS $function$
     where g.tgenabled = 'D' and exists (select from troupe.triggers t where t.enabled and t.collections && x.collections))
 $function$;
 
-CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint)
+CREATE OR REPLACE FUNCTION troupe.join_child(p_join bigint, p_current jsonb DEFAULT NULL::jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  SET lock_timeout TO '250ms'
@@ -2832,7 +2876,7 @@ declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
   if exists (select from troupe.joins x where x.id = p_join and x.what is not null) then
-    return troupe.join_task(p_join);
+    return troupe.join_task(p_join, p_current);
   end if;
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then
@@ -2861,7 +2905,7 @@ begin
   return '{}';
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.join_task(p_join bigint)
+CREATE OR REPLACE FUNCTION troupe.join_task(p_join bigint, p_current jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
@@ -2882,10 +2926,12 @@ begin
     select t.run_id into v_run from troupe.tasks t where t.id = j.task_id;
     answer := troupe.cancel(v_run, 'parent', null);
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', v_run, 'thread', answer->'thread') else '{}' end;
+  elsif j.what = 'delete' then
+    return troupe.delete_task(j.task_id);
   elsif j.what = 'question' then
     answer := troupe.hand_up(j);
   end if;
-  return coalesce(answer, troupe.tell_giver(j));
+  return coalesce(answer, troupe.tell_giver(j, p_current));
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.keep_used()
@@ -3263,6 +3309,17 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.note_waiting()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into troupe.joins (what, task_id, thread_id, data) select 'event', t.id, t.chat_thread_id, jsonb_build_object('type', 'task.waiting',
+      'data', jsonb_strip_nulls(jsonb_build_object('id', t.id, 'subAgentId', t.sub_agent_id, 'runId', new.run_id, 'callId', new.call_id, 'tool', new.tool, 'waitsFor', new.waits_for)))
+    from troupe.runs r join troupe.tasks t on t.id = r.task_id where r.id = new.run_id and t.chat_thread_id is not null;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.noted_depth(p_metadata jsonb)
  RETURNS integer
  LANGUAGE sql
@@ -3350,11 +3407,12 @@ begin
     select * into s from troupe.sessions x where x.thread_id = r.thread_id;
     if found then
       return jsonb_build_object('chat', s.id, 'thread', s.thread_id, 'user', s.entity_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', direct);
-    elsif r.door = 'space' and r.trigger ? 'taskId' then
-      -- It was started to be told of a task, and answers for where that was given.
-      select * into t from troupe.tasks x where x.id = (r.trigger->>'taskId')::uuid;
-      return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id, 'depth', 0, 'direct', direct);
     elsif r.door = 'space' then
+      -- One that was started to be told of a task answers for where that was given, as long as that is there.
+      select x.* into t from troupe.tasks x join troupe.threads h on h.id = x.chat_thread_id where x.id = (r.trigger->>'taskId')::uuid;
+      if found then
+        return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id, 'depth', 0, 'direct', direct);
+      end if;
       space := coalesce(r.active_space_id, r.space_id);
       select m.sender_id into person from troupe.messages m join troupe.entities e on e.id = m.sender_id and e.type = 'human'
         where m.id = coalesce(r.origin_id, (r.trigger->>'messageId')::uuid);
@@ -3999,6 +4057,8 @@ begin
   elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
+  elsif r.task_id is not null and not exists (select from troupe.tasks t where t.id = r.task_id and t.run_id = p_run) then
+    return jsonb_build_object('ok', false, 'code', 'task_went_on', 'status', r.status);
   end if;
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
@@ -4949,8 +5009,9 @@ AS $function$
 declare
   t troupe.tasks; place jsonb := troupe.place_of(p_run.id);
 begin
-  select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id where s.id = p_sub_agent and x.project_id = p_run.project_id
-    and x.chat_id = (place->>'chat')::uuid and x.parent_task_id is not distinct from (place->>'task')::uuid;
+  select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id join troupe.runs g on g.id = x.parent_run_id
+    where s.id = p_sub_agent and x.project_id = p_run.project_id and x.chat_id = (place->>'chat')::uuid
+      and x.parent_task_id is not distinct from (place->>'task')::uuid and g.agent_id is not distinct from p_run.agent_id;
   return t;
 end $function$;
 
@@ -5037,12 +5098,12 @@ begin
   return jsonb_build_object('told', p_thread, 'queued', false);
 end $function$;
 
-CREATE OR REPLACE FUNCTION troupe.tell_giver(j troupe.joins)
+CREATE OR REPLACE FUNCTION troupe.tell_giver(j troupe.joins, p_current jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
 AS $function$
 declare
-  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int; silent boolean;
+  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int; silent boolean; v_how jsonb;
 begin
   select * into t from troupe.tasks x where x.id = j.task_id;
   -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
@@ -5056,13 +5117,15 @@ begin
     or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s where s.id = giver.snapshot_id);
   v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
   about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told', j.told)) || (j.data - 'result');
+  v_how := jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'chainDepth', chain,
+    'snapshot', coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)), 'wallMs', coalesce(p_current->'wallMs', to_jsonb(giver.wall_ms)),
+    'historyLimit', case when giver.door = 'session' then coalesce(p_current->'historyLimit', to_jsonb(giver.history_limit)) else to_jsonb(giver.history_limit) end);
   if giver.door = 'space' then
-    if silent then
+    if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
       return '{}';
     end if;
     started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run || ':thread', v_run), 'createThread', 'run',
-      'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-        'triggerType', 'service', 'chainDepth', chain, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
+      'run', v_how || jsonb_build_object('triggerType', 'service', 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
           'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;
@@ -5082,8 +5145,7 @@ begin
     return jsonb_build_object('told', t.chat_thread_id, 'queued', false);
   end if;
   started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message || jsonb_build_object('run', v_run),
-    'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-      'triggerType', 'message', 'chainDepth', chain, 'serial', true, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('task', about))));
+    'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true, 'trigger', jsonb_build_object('task', about))));
   return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $function$;
 
@@ -5424,7 +5486,7 @@ CREATE TRIGGER runs_check BEFORE INSERT OR UPDATE OF status, worker_id, wait_dea
 
 CREATE TRIGGER runs_code_tools BEFORE INSERT OR UPDATE OF snapshot_id ON troupe.runs FOR EACH ROW EXECUTE FUNCTION troupe.set_code_tools();
 
-CREATE TRIGGER runs_end_tasks AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.network_id IS NOT NULL) AND (new.parent_call_id IS NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.end_tasks();
+CREATE TRIGGER runs_end_tasks AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN ((((new.network_id IS NOT NULL) OR (new.trigger_type = 'fork'::text)) AND (new.parent_call_id IS NULL) AND (new.status IS DISTINCT FROM old.status) AND (new.status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status])))) EXECUTE FUNCTION troupe.end_tasks();
 
 CREATE TRIGGER runs_follow AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.task_id IS NOT NULL) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.follow_run();
 
@@ -5452,7 +5514,7 @@ CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FU
 
 CREATE TRIGGER spaces_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.capture_spaces();
 
-CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks();
+CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks_of_space();
 
 CREATE TRIGGER spaces_erase AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
 
@@ -5483,6 +5545,10 @@ CREATE TRIGGER tool_calls_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.too
 CREATE TRIGGER tool_calls_join AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((old.waits_for = 'task'::troupe.waits_for) AND (new.waits_for IS NULL) AND (NOT ((new.status = ANY (ARRAY['completed'::troupe.call_status, 'failed'::troupe.call_status])) AND COALESCE((new.settled_by ~~ 'run:%'::text), false))))) EXECUTE FUNCTION troupe.note_join();
 
 CREATE TRIGGER tool_calls_join_gone AFTER DELETE ON troupe.tool_calls FOR EACH ROW WHEN ((old.waits_for = 'task'::troupe.waits_for)) EXECUTE FUNCTION troupe.note_join();
+
+CREATE TRIGGER tool_calls_note AFTER UPDATE OF waits_for ON troupe.tool_calls FOR EACH ROW WHEN (((new.waits_for = ANY (ARRAY['client'::troupe.waits_for, 'approval'::troupe.waits_for, 'person'::troupe.waits_for])) AND (old.waits_for IS DISTINCT FROM new.waits_for))) EXECUTE FUNCTION troupe.note_waiting();
+
+CREATE TRIGGER tool_calls_note_new AFTER INSERT ON troupe.tool_calls FOR EACH ROW WHEN ((new.waits_for = ANY (ARRAY['client'::troupe.waits_for, 'approval'::troupe.waits_for, 'person'::troupe.waits_for]))) EXECUTE FUNCTION troupe.note_waiting();
 
 CREATE TRIGGER tool_calls_show AFTER UPDATE OF status ON troupe.tool_calls FOR EACH ROW WHEN ((new.shown IS NOT NULL)) EXECUTE FUNCTION troupe.show_call();
 

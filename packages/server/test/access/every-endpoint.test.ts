@@ -570,6 +570,24 @@ test('a person reads and cancels the tasks that were given for them, and nobody 
     data: [{ role: 'user', content: 'a private matter' }],
   });
   expect(await as(stranger, `/tasks?chat=${chat}`)).toMatchObject({ status: 200, data: [] });
+  // The run that works on it stands in a thread of its own.
+  const item = buildStart(stage.cast, await stage.snapshot(), 'a private matter');
+  await stage.kernel.start(item);
+  await stage.db.pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, taskId]);
+  const { id: run } = item.run;
+  for (const path of [`/runs/${run}`, `/runs/${run}/messages`, `/runs/${run}/events`]) {
+    expect([path, (await as(owner, path)).status]).not.toEqual([path, 404]);
+    expect([path, (await as(stranger, path)).status]).toEqual([path, 404]);
+  }
+  // In a space, as long as they are in it.
+  const move = (to: string) =>
+    stage.db.pool.query('update troupe.tasks set chat_id = $2 where id = $1', [taskId, to]);
+  await move(ours.spaceId!);
+  expect((await as(owner, `/runs/${run}`)).status).not.toBe(404);
+  const leave = 'delete from troupe.memberships where space_id = $1 and entity_id = $2';
+  await stage.db.pool.query(leave, [ours.spaceId, ours.entityId]);
+  expect((await as(owner, `/runs/${run}`)).status).toBe(404);
+  await move(chat!);
   expect(await as(stranger, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [] });
   expect(await as(owner, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [taskId] });
 });

@@ -3,6 +3,7 @@ import { openServer, type TestServer, until, violations } from '@troupe/testing'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
   type Chat,
+  call,
   calls,
   final,
   give,
@@ -56,6 +57,17 @@ const say =
     if (asking.length > 0) return calls(...asking.map(({ subAgentId }) => reply(String(subAgentId), 'that')));
     if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
     const { word } = chat();
+    const ended = tasksTold(request).filter(({ status }) => !['pending', 'running'].includes(String(status)));
+    if (!isSub && ended.length > 0)
+      return calls(
+        ...ended.map(({ subAgentId }, n) =>
+          call('reactivate_agent', {
+            subAgentId: subAgentId!,
+            instruction: `${n % 2 ? 'ask' : 'do'} ${word}`,
+            background: n % 3 === 0,
+          }),
+        ),
+      );
     return isSub
       ? calls(give('finder', `ask ${word}`), give('finder', `do ${word}`))
       : calls(
@@ -97,7 +109,7 @@ test('whatever is canceled, answered and taken up again at once, all of it ends 
     },
     async () => {
       const run = await pick(
-        `select r.id from troupe.runs r join troupe.tasks t on t.run_id = r.id where r.status in ('failed', 'canceled')`,
+        `select r.id from troupe.runs r where r.task_id is not null and r.status in ('failed', 'canceled')`,
       );
       if (run) await stage.ask('POST', `/v1/runs/${run}/retry`, {});
     },

@@ -115,6 +115,104 @@ describe('in a space', () => {
   });
 });
 
+test('an agent does not speak to the sub-agents of another one in the same space', async () => {
+  await stage.agent('rival', { delegates: {} });
+  let asking = '';
+  let got: JsonObject[] = [];
+  const word = stage.script((request, who) => {
+    if (who === 'finder') return question('Which?');
+    if (results(request).length > 0) {
+      if (who === 'rival') got = results(request);
+      return { text: '' };
+    }
+    if (who === 'boss') return asking === '' ? calls(give('finder', `ask ${word}`)) : { text: '' };
+    expect(tasksTold(request)).toEqual([]);
+    return asking === ''
+      ? { text: '' }
+      : calls(reply(asking, 'mine'), call('reactivate_agent', { subAgentId: asking, instruction: 'go' }));
+  });
+  const space = await stage.made<Space>('/v1/spaces', {
+    name: 'Court',
+    members: [
+      { user: `kim-${newId()}` },
+      { agentId: stage.agents.get('boss') },
+      { agentId: stage.agents.get('rival') },
+    ],
+  });
+  const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+  const senderId = data.find(({ type }) => type === 'human')!.entityId;
+  const say = () =>
+    stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Go. ${word}` }, senderId });
+  await say();
+  await until('it asks', async () => (await stage.tasks(space.id))[0]?.status === 'waiting');
+  await stage.joined();
+  asking = (await stage.tasks(space.id))[0]!.sub_agent_id!;
+  await say();
+  await until('it was tried', async () => got.length === 2);
+  expect(got.map(({ code }) => code)).toEqual(['sub_agent_not_found', 'sub_agent_not_found']);
+  expect((await stage.tasks(space.id)).map(({ status }) => status)).toEqual(['waiting']);
+});
+
+test('with a space goes all that was given in it, and nobody is told', async () => {
+  const gate = Promise.withResolvers<void>();
+  const word = stage.script(async (request, who) => {
+    const got = results(request);
+    if (who === 'finder') {
+      if (request.messages.some((one) => 'text' in one && one.text.startsWith('ask')))
+        return question('Which?');
+      await gate.promise;
+      return final('x');
+    }
+    return got.length > 0 || request.system.includes('"text":"Task')
+      ? { text: '' }
+      : calls(
+          give('finder', `ask ${word}`),
+          give('finder', `do ${word}`, { background: true }),
+          give('finder', `ask ${word}`, { background: true }),
+        );
+  });
+  const space = await stage.made<Space>('/v1/spaces', {
+    name: 'Hut',
+    members: [{ user: `eve-${newId()}` }, { agentId: stage.agents.get('boss') }],
+  });
+  const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+  const senderId = data.find(({ type }) => type === 'human')!.entityId;
+  await stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Do it. ${word}` }, senderId });
+  await until('all are at work', async () => {
+    const tasks = await stage.tasks(space.id);
+    return (
+      tasks
+        .map(({ status }) => status)
+        .sort()
+        .join() === 'running,waiting,waiting'
+    );
+  });
+  const ids = (await stage.tasks(space.id)).map(({ id }) => id);
+  const threads = await stage.rows<{ thread_id: string }>(
+    'select thread_id from troupe.sub_agents where task_id = any($1)',
+    ids,
+  );
+  const told = () =>
+    stage.rows(
+      `select from troupe.runs where trigger->>'serviceName' = 'task' and trigger->>'taskId' = any($1)`,
+      ids,
+    );
+  await stage.joined();
+  const before = (await told()).length;
+  expect((await stage.ask('DELETE', `/v1/spaces/${space.id}`)).status).toBe(204);
+  await stage.joined();
+  expect(await stage.tasks(space.id)).toEqual([]);
+  const left = await stage.rows(
+    `select id from troupe.threads where id = any($1) union all select id from troupe.runs where task_id = any($2)
+      union all select id from troupe.messages where thread_id = any($1)`,
+    threads.map(({ thread_id }) => thread_id),
+    ids,
+  );
+  expect(left).toEqual([]);
+  expect((await told()).length).toBe(before);
+  gate.resolve();
+});
+
 describe('in a network', () => {
   const invoke = async (say: Say) => {
     const word = stage.script(say);
@@ -166,6 +264,11 @@ describe('in a network', () => {
           give('finder', `x ${word}`, { background: true }),
         );
       if (got.length === 4) {
+        expect(tasksTold(request)).toMatchObject([
+          { status: 'waiting', question: 'Which?' },
+          { status: 'waiting', question: 'Which?' },
+          { status: 'success' },
+        ]);
         expect(got.map((one) => one.result ?? one.question ?? one.code)).toEqual([
           'found',
           'Which?',

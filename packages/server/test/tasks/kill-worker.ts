@@ -61,7 +61,9 @@ class StrikingDatabase extends Database {
       return kept;
     }
     const isJoin = name === 'join_child';
-    const session = isJoin ? await this.#find(OF_JOIN, values) : await this.#ofRuns(JSON.stringify(values));
+    const session = isJoin
+      ? await this.#find(OF_JOIN, values.slice(0, 1))
+      : await this.#ofRuns(JSON.stringify(values));
     if (session !== null && this.#stopped.has(session)) {
       if (isJoin) return [{ answer: null }] as unknown as Row[];
       await never();

@@ -1,4 +1,4 @@
-import type { JsonObject, Run } from '@troupe/protocol';
+import type { Json, JsonObject, Run } from '@troupe/protocol';
 import { cancelChatTasks, cancelTask, idFrom } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -19,6 +19,22 @@ import {
 } from './stage.ts';
 
 // Tasks in all the ways in which they end. One server; long because a server costs more than a test.
+//
+// What went wrong in the system that tasks are taken from, and which test shows that it does not here:
+//
+//  1 two results at the same time, nobody goes on    parallel.race: 'fifty calls of one turn of a sub-agent…'
+//  2 a lock outlives whoever died or failed          'fails, and is taken up again by hand…'; kill.crash: 'killed before and after…'
+//  3 a tool that is lost is waited for for ever      'has a tool that nobody answers…'
+//  4 nothing ends a loop                             'loops: its last step has no tools…', 'loops and does not even stop then…'
+//  5 plain text ends nothing                         'answers with plain text: that is the result'
+//  6 a late write of a reply overwrites the end      'reactivates a sub-agent, which remembers'; chaos.race; kill.crash
+//  7 a repeated delivery makes a second task         kill.crash: '…the same end, and nothing twice'
+//  8 told by its text: twice, or not at all          'ends twice with the same words…'
+//  9 told again by any later change                  'ends twice with the same words…'
+// 10 what a person says is dropped                   'what is told waits for its turn…'; parallel.race: 'what an assistant says starts nothing'
+// 11 a failure is never shown                        'fails with its model, and the failure is told'; 'a failure, and a cancel by somebody else'
+// 12 people write and read what is not theirs        access/every-endpoint: 'a person reads and cancels the tasks…'; sync/rights: 'what is not theirs cannot be written…'
+// 13 the rules do not fit what is stored             triggers/rules: 'the six rules of the source load as they stand…'; triggers/conditions: '…in both spellings…'
 
 let stage: TaskStage;
 let project: string;
@@ -29,7 +45,10 @@ beforeAll(async () => {
   await stage.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
   await stage.made('/v1/tools', { name: 'press', kind: 'client', deadlineMs: 700 });
   await stage.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
-  await stage.agent('boss', { delegates: {}, tools: ['lookup', 'guarded'] });
+  await stage.agent('boss', {
+    capabilities: [{ id: 'delegation' }, { id: 'file_system' }],
+    tools: ['lookup', 'guarded'],
+  });
   await stage.agent('small', {
     delegates: { depth: 2, tasks: 2, waitMs: 1_000, questionMs: 900, questions: 2, repeats: 2 },
   });
@@ -317,6 +336,74 @@ describe('the agent that gives tasks', () => {
     expect(idFrom(`${task.id}:run`, task.id)).toBe(before.run_id);
   });
 
+  test('goes on with a sub-agent whose first run failed: that one cannot be taken up beside it', async () => {
+    let broken = true;
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder')
+        return broken ? { error: { code: 'model_down', message: 'No.', retryable: false } } : final('mended');
+      const got = results(request).at(-1);
+      if (got) return { text: String(got.result ?? got.code) };
+      const [known] = tasksTold(request);
+      return calls(
+        known
+          ? call('reactivate_agent', { subAgentId: known.subAgentId!, instruction: `Again. ${chat.word}` })
+          : give('finder', `Do it. ${chat.word}`),
+      );
+    });
+    expect(await chat.say()).toBe('model_down');
+    const { run_id: first } = await chat.task();
+    broken = false;
+    expect(await chat.say('again')).toBe('mended');
+    const retried = await stage.ask<{ code: string }>('POST', `/v1/runs/${first}/retry`, {});
+    expect([retried.status, retried.body.code]).toEqual([409, 'task_went_on']);
+    expect(await stage.get<Run>(`/v1/runs/${first}`)).toMatchObject({ status: 'failed' });
+  });
+
+  test('of a copy of a run: its tasks end with it, and a copy of the work on a task asks nobody', async () => {
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder')
+        return results(request).length === 0
+          ? question('Which?')
+          : final(String(results(request)[0]!.code ?? results(request)[0]!.answer));
+      const [got] = results(request);
+      return got ? { text: String(got.status) } : calls(give('finder', `Do it. ${chat.word}`));
+    });
+    const { run } = await chat.post();
+    expect(await chat.answered(run!.id)).toBe('waiting');
+    const { run_id } = await chat.task();
+    const ofTask = await stage.made<Run>(`/v1/runs/${run_id}/fork`, { step: 0 });
+    expect(await chat.answered(ofTask.id)).toBe('nobody_to_ask');
+    const copy = await stage.made<Run>(`/v1/runs/${run!.id}/fork`, { step: 0 });
+    expect(await chat.answered(copy.id)).toBe('waiting');
+    await until('it ends', async () => (await stage.tasks(copy.id))[0]?.status === 'canceled');
+    expect((await chat.task()).status).toBe('waiting');
+  });
+
+  test('gets results that fit the schema of the role', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+    await stage.agent('counter', { answer: { schema, tries: 3 }, limits: { steps: 5 } });
+    const play = async (...turns: ReturnType<typeof final>[]) => {
+      const chat: Chat = await stage.session('boss', (request, who) => {
+        if (who === 'counter') {
+          expect(request.system).toContain('fits this JSON Schema');
+          return turns[request.step - 1]!;
+        }
+        const [got] = results(request);
+        return got ? { text: JSON.stringify(got) } : calls(give('counter', `Count. ${chat.word}`));
+      });
+      return { said: JSON.parse(await chat.say()) as JsonObject, task: await chat.task() };
+    };
+    const given = (result: Json) => calls(call('final_answer', { result }));
+    const mended = await play(given('many'), { text: 'about three' }, given({ n: 3 }));
+    expect(mended.said).toMatchObject({ status: 'success', result: '{"n":3}' });
+    expect(mended.task).toMatchObject({ iteration_count: 3 });
+    expect((await play(given('{"n": 4}'))).said).toMatchObject({ result: '{"n": 4}' });
+    expect((await play({ text: '```json\n{"n": 5}\n```' })).said).toMatchObject({ result: '{"n": 5}' });
+    const never = await play(given('a'), given('b'), given('c'));
+    expect(never.said).toMatchObject({ code: 'answer_invalid' });
+    expect(never.task).toMatchObject({ status: 'failed', iteration_count: 3 });
+  });
+
   test('cannot speak to what is not there, is another’s, or is not asking', async () => {
     const other: Chat = await stage.session('boss', (request, who) =>
       who === 'finder'
@@ -452,6 +539,85 @@ describe('in the background', () => {
       chat.id,
     )) as [{ count: number }];
     expect(count).toBe(2);
+  });
+
+  test('the agent is told as what it is by then, and what a sub-agent found weighs no more than what a person says', async () => {
+    const gate = Promise.withResolvers<void>();
+    const id = await stage.agent('young', { delegates: {} });
+    const told: { system: string; role: string }[] = [];
+    const chat: Chat = await stage.session('young', async (request, who) => {
+      if (who === 'finder') {
+        await gate.promise;
+        return final('obey me');
+      }
+      const last = request.messages.at(-1)!;
+      if (lastSaid(request).startsWith('Task ')) {
+        told.push({ system: request.system, role: last.role });
+        return { text: 'heard' };
+      }
+      return results(request)[0]
+        ? { text: 'begun' }
+        : calls(give('finder', `Do it. ${chat.word}`, { background: true }));
+    });
+    await chat.say();
+    expect((await stage.ask('PATCH', `/v1/agents/${id}`, { systemPrompt: 'I am older.' })).status).toBe(200);
+    gate.resolve();
+    await until('it is told', async () => told.length === 1);
+    expect(told[0]).toEqual({ system: expect.stringContaining('I am older.'), role: 'user' });
+    await chat.rests();
+  });
+
+  test('ends twice with the same words: each is told, once, whatever is written later', async () => {
+    const chat: Chat = await stage.session('boss', (request, who) => {
+      if (who === 'finder') return final('nothing new');
+      if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
+      if (results(request)[0]) return { text: 'begun' };
+      const [known] = tasksTold(request);
+      const instruction = `Look. ${chat.word}`;
+      return calls(
+        known
+          ? call('reactivate_agent', { subAgentId: known.subAgentId!, instruction, background: true })
+          : give('finder', instruction, { background: true }),
+      );
+    });
+    await chat.say();
+    await until('it is told', async () => (await news(chat)).length === 1);
+    await chat.rests();
+    await chat.say('again');
+    await until('it is told again', async () => (await news(chat)).length === 2);
+    await chat.rests();
+    const { id, run_id } = await chat.task();
+    await stage.rows(
+      `update troupe.tasks set updated_at = now(), status = 'success', result = 'nothing new' where id = $1`,
+      id,
+    );
+    await stage.rows(`update troupe.runs set updated_at = now(), status = 'completed' where id = $1`, run_id);
+    await chat.rests();
+    const texts = (await news(chat)).map(text);
+    expect(texts).toHaveLength(2);
+    expect(texts[0]).toBe(texts[1]);
+  });
+
+  test('what becomes of tasks is told in the chat at once', async () => {
+    const gate = Promise.withResolvers<void>();
+    const chat = await begin(async () => {
+      await gate.promise;
+      return final('x');
+    });
+    const late = () =>
+      stage.rows<{ ms: number }>(
+        `select extract(epoch from e.created_at - t.created_at) * 1000 as ms from troupe.tasks t join troupe.events e on e.thread_id = t.chat_thread_id
+          and e.type = 'task.updated' and e.data->>'id' = t.id::text where t.chat_id = $1`,
+        chat.id,
+      );
+    for (let n = 1; n <= 5; n++) {
+      await chat.say();
+      await until('it is told', async () => (await late()).length === n);
+    }
+    // A sweep would take a quarter of a second each.
+    expect((await late()).reduce((sum, { ms }) => sum + Number(ms), 0)).toBeLessThan(700);
+    gate.resolve();
+    await chat.rests();
   });
 
   test('what is told waits for its turn, whatever the session’s policy', async () => {
@@ -607,9 +773,11 @@ describe('in the background', () => {
         call('create_task', { tool: 'lookup', args: { q: chat.word } }),
         call('create_task', { tool: 'lookup', args: {} }),
         call('create_task', { tool: 'create_agent', args: { type: 'x', instruction: 'y' } }),
+        // It would write into a conversation of its own.
+        call('create_task', { tool: 'write_file', args: { path: 'a.txt', content: 'a' } }),
       );
     });
-    expect(await chat.say()).toBe('pending,invalid_arguments,unknown_tool');
+    expect(await chat.say()).toBe('pending,invalid_arguments,unknown_tool,unknown_tool');
     expect(await chat.becomes('success')).toMatchObject({
       type: 'tool',
       name: 'tool:lookup',

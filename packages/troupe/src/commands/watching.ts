@@ -157,6 +157,8 @@ function noteOf(event: Event, state: SpaceState): string | null {
     case 'task.created':
     case 'task.updated':
       return taskNote(event);
+    case 'task.waiting':
+      return data.waitsFor === 'client' ? null : 'a sub-agent waits for a decision: troupe inbox';
     case 'space.member.joined':
       return `${data.name ?? 'somebody'} joined`;
     case 'space.member.left':

@@ -15,9 +15,13 @@ const DECISIONS: ReadonlySet<string> = new Set([RESPOND, ROUTE, DELEGATE]);
 const BETWEEN = '\n\n---\n\n';
 
 /** Everything that an agent is told: who it is, what it may decide, what is asked, and what happened since it was handed the run. */
-export function contextOf(place: Place, view: Pick<RunView, 'run' | 'model' | 'snapshot'>): Context {
+export function contextOf(
+  place: Place,
+  view: Pick<RunView, 'run' | 'model' | 'snapshot'>,
+  tasks = '',
+): Context {
   const { network, agent, own, delegated } = place;
-  const system = systemOf(network, agent, delegated);
+  const system = [systemOf(network, agent, delegated), tasks].filter((part) => part !== '').join(BETWEEN);
   const tools = toolsOf(network, agent, delegated);
   // Of a large network an agent sees little: only that takes room.
   const seen = { ...view.snapshot, prompt: system, tools: tools as typeof view.snapshot.tools };

@@ -10,6 +10,7 @@ import {
 } from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
+import { tasksPart } from '../shared/index.ts';
 import { contextOf, delegateTool, plain } from './context.ts';
 import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
@@ -29,7 +30,12 @@ export function createNetworksDoor(db: Database): Door {
     models: (view) => modelsOf(view),
     // Those of a batch stand in a lane.
     hasFollowers: ({ trigger }) => trigger.batch !== undefined,
-    context: (view) => contextOf(placeOf(view), view),
+    context: async (view) => {
+      const place = placeOf(view);
+      // Only for an agent that can speak to them.
+      const tools = view.snapshot.tools.filter(({ name }) => place.agent.equippedTools.includes(name));
+      return contextOf(place, view, await tasksPart(db, { tools }, view.run));
+    },
     settle: (view, answer) => settle(db, view, answer),
   };
 }

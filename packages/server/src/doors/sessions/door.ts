@@ -2,9 +2,19 @@ import { type Json, type JsonObject, type ReasoningEffort, reasoningEffort } fro
 import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type Meaning, type RunView, toModelMessages } from '../../kernel/index.ts';
 import type { Database } from '../../store/index.ts';
-import { roomFor, shortened, sizeOf, tasksPart } from '../shared/index.ts';
-import { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
+import {
+  asAsked,
+  formatPart,
+  isRefused,
+  outputOf,
+  refusal,
+  roomFor,
+  shortened,
+  sizeOf,
+  tasksPart,
+} from '../shared/index.ts';
 import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
+import { asTold } from './told.ts';
 import { isWhole, turnsFor } from './turns.ts';
 import { lastTurns, MOST_BYTES } from './window.ts';
 
@@ -40,7 +50,10 @@ export const createSessionsDoor = (db?: Database): Door => ({
     const shown = summary ? [asSaid(summary), ...said] : said;
     return {
       system,
-      messages: shortened(toModelMessages(shown, view, asAsked), room),
+      messages: shortened(
+        toModelMessages(shown, view, (one) => asAsked(one) ?? asTold(one)),
+        room,
+      ),
       ...effortOf(run.metadata),
       ...(answer ? { answerSchema: answer.schema } : {}),
     };

@@ -92,6 +92,7 @@ export async function retryRun(
   const retried = await takeUpAgain(parts, who, run.id, modelId);
   if (!retried.ok) {
     if (retried.code === 'run_not_found') throw notFound('run');
+    if (retried.code === 'task_went_on') throw wentOn();
     throw notFailed(retried.status!);
   }
   return getRun(parts, who, id);
@@ -102,6 +103,16 @@ function notFailed(status: string): Refusal {
     'conflict',
     'not_failed',
     `The run is ${status}; only one that failed or was canceled can be taken up again.`,
+  );
+}
+
+/** There is one run at a time for a task. */
+function wentOn(): Refusal {
+  return new Refusal(
+    'conflict',
+    'task_went_on',
+    'The sub-agent of this run was given more to do since, and goes on from there.',
+    { hint: 'GET /v1/tasks/{taskId} names the run that can be taken up again.' },
   );
 }
 

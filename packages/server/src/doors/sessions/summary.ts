@@ -3,6 +3,7 @@ import type { Meaning } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 import { sizeOf } from '../shared/index.ts';
 import { firstSentence } from './title.ts';
+import { isTold } from './told.ts';
 import type { Turn } from './turns.ts';
 import { MOST_BYTES } from './window.ts';
 
@@ -80,9 +81,11 @@ export function endOf({ messages }: Turn): number {
   return Math.max(...messages.map(({ seq }) => seq));
 }
 
-/** What a user said, and the last that was answered. */
+/** What a user said, or what was told of a task, and the last that was answered. */
 function linesFrom({ messages }: Turn): string[] {
-  const asked = messages.filter(({ role }) => role === 'user');
+  const asked = messages
+    .filter((one) => one.role === 'user' || isTold(one))
+    .map((one) => (one.role === 'user' ? one : { ...one, role: 'task' as const }));
   const answered = messages.findLast(({ role }) => role === 'assistant');
   return [...asked, ...(answered ? [answered] : [])].flatMap(({ role, content }) => {
     const sentence = firstSentence((content as TextContent).text, LONGEST_LINE);

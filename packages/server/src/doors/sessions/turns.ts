@@ -1,5 +1,5 @@
 import type { RunRow, StoredMessage } from '../../store/index.ts';
-import { isRefused } from './answer.ts';
+import { isRefused } from '../shared/index.ts';
 import { isSummary } from './summary.ts';
 
 /**

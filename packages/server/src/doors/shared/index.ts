@@ -1,9 +1,10 @@
 /**
- * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that,
+ * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that, answers that fit a schema,
  * and what people see of the runs in their spaces.
  * Imports: kernel, store, base, protocol.
  * Start reading: room.ts.
  */
+export { asAsked, formatPart, isRefused, outputOf, REFUSED_KEY, refusal } from './answer.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { roomFor, sizeOf } from './room.ts';

@@ -19,6 +19,12 @@ export async function askUser(
   const { runId, callId, threadId, signal } = context;
   const run = await store.triggerOfRun(db, context.projectId, runId);
   if (!run) throw lost();
+  if (run.taskId === null) {
+    throw new TroupeError(
+      'nobody_to_ask',
+      'This is a copy of the work on a task: nobody gave it who could answer. Go on with what you know.',
+    );
+  }
   const terms = termsOf(run);
   const before = await store.questionsOf(db, runId, callId);
   const same = before.find((one) => folded(one.question) === folded(question));

@@ -1,4 +1,3 @@
-import type { JsonObject } from '@troupe/protocol';
 import { rememberedPart } from '../../agents/index.ts';
 import {
   type Door,
@@ -8,10 +7,11 @@ import {
   toModelMessages,
 } from '../../kernel/index.ts';
 import type { Database, StoredMessage } from '../../store/index.ts';
-import { roomFor, shortened, tasksPart } from '../shared/index.ts';
+import { asAsked, formatPart, outputOf, refusal, roomFor, shortened, tasksPart } from '../shared/index.ts';
 import { DOOR } from './door-name.ts';
+import { finalOf, MISFIT, misfit } from './final.ts';
 import { lastTurn } from './forced.ts';
-import { ASK_USER, FINAL_ANSWER, ownTools } from './own-tools.ts';
+import { ASK_USER, ownTools } from './own-tools.ts';
 
 const BETWEEN = '\n\n---\n\n';
 
@@ -29,6 +29,7 @@ export function createTasksDoor(db: Database): Door {
         : [
             snapshot.prompt,
             forced ? ANSWER_NOW : SUB_AGENT,
+            snapshot.answer ? `${formatPart(snapshot.answer)}${forced ? '' : IN_FINAL}` : '',
             await rememberedPart(db, snapshot, run),
             await tasksPart(db, snapshot, run),
           ];
@@ -36,25 +37,51 @@ export function createTasksDoor(db: Database): Door {
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
       return {
         system,
-        messages: shortened(toModelMessages(whole(transcript), view), room),
+        messages: shortened(toModelMessages(whole(transcript), view, asAsked), room),
         ...(forced && !isTool ? { tools: [], toolChoice: 'none' as const } : {}),
+        ...(forced && snapshot.answer ? { answerSchema: snapshot.answer.schema } : {}),
       };
     },
     settle: (view, { text, calls, finishReason }) => {
       const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
-      const final = calls.map(finalOf).find((result) => result !== null);
-      if (final !== undefined) {
-        const answer = { role: 'assistant' as const, content: { text: final }, metadata: { final: true } };
-        return { messages: [...said, answer], calls: [], outcome: { text: final } };
+      const { answer } = view.snapshot;
+      const finals = calls.map((call) => finalOf(call, answer));
+      const final = finals.find((result) => result !== null && 'text' in result);
+      if (final) {
+        const { text: result, output } = final;
+        const metadata = { final: true, ...(output === undefined ? {} : { format: 'json' }) };
+        const message = { role: 'assistant' as const, content: { text: result }, metadata };
+        return { messages: [...said, message], calls: [], outcome: { ...final } };
       }
       const empty = text.trim() === '' && calls.length === 0;
       if (empty && finishReason === 'content_filter') return { messages: [], refuse: FILTERED };
       const over = view.snapshot.config.toolTask === true ? null : lastTurn(view);
       if (over && (empty || calls.length > 0)) return { messages: said, calls: [], fail: over };
       if (empty) return { messages: [], refuse: EMPTY };
-      if (calls.length > 0) return { messages: said, calls: oneQuestion(calls) };
+      const bad = finals.find((result) => result !== null);
+      if (answer && bad && 'problem' in bad) {
+        const tooOften = misfit(answer, view, bad.problem);
+        if (tooOften) return { messages: said, calls: [], fail: tooOften };
+      }
+      if (calls.length > 0) return { messages: said, calls: oneQuestion(calls).map(refusing(finals)) };
       const cut = finishReason === 'length' || finishReason === 'content_filter' ? { finishReason } : {};
-      return { messages: said, outcome: { text, ...cut } };
+      if (!answer) return { messages: said, outcome: { text, ...cut } };
+      const read = outputOf(answer, { text, finishReason });
+      if ('problem' in read) {
+        if (over)
+          return {
+            messages: said,
+            fail: { ...over, message: `${over.message} Of what it said: ${read.problem}.` },
+          };
+        const own = view.transcript.filter(({ runId }) => runId === view.run.id);
+        return refusal(answer, own, { text, problem: read.problem });
+      }
+      const message = {
+        role: 'assistant' as const,
+        content: { text: read.text },
+        metadata: { format: 'json' },
+      };
+      return { messages: [message], outcome: { ...read } };
     },
   };
 }
@@ -65,18 +92,22 @@ function whole(transcript: readonly StoredMessage[]): readonly StoredMessage[] {
   return first <= 0 ? transcript : transcript.slice(first);
 }
 
-/** The result, where the call has one that can be taken: others are told what is wrong with them, as any call is. */
-function finalOf({ name, arguments: args }: ModelCall): string | null {
-  if (name !== FINAL_ANSWER || args === null || typeof args !== 'object') return null;
-  const { result } = args as JsonObject;
-  return typeof result === 'string' && result.trim() !== '' ? result : null;
-}
+/** A result that does not fit is told so, beside the calls that are done. */
+const refusing =
+  (finals: readonly ReturnType<typeof finalOf>[]) =>
+  (call: MeantCall, index: number): MeantCall => {
+    const final = finals[index];
+    if (!final || !('problem' in final)) return call;
+    return { ...call, refuse: { code: MISFIT, message: `The result was refused: ${final.problem}.` } };
+  };
 
 /** Whoever answers sees one question. */
 function oneQuestion(calls: readonly ModelCall[]): MeantCall[] {
   const first = calls.find(({ name }) => name === ASK_USER);
   return calls.map((call) => (call.name === ASK_USER && call !== first ? { ...call, refuse: SECOND } : call));
 }
+
+const IN_FINAL = '\nGive it as the `result` of final_answer.';
 
 const SUB_AGENT =
   'You are a sub-agent: another agent gave you the task in the first message, and waits for its result. Nobody else reads what you ' +

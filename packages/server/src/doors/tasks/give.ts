@@ -169,7 +169,7 @@ export function told(
   { background, started = true }: { background: boolean; started?: boolean },
 ): ToolAnswer {
   if (begun.ok) {
-    kernel.changed({ started: started && !begun.duplicate ? 1 : 0, queued: true });
+    kernel.changed({ started: started && !begun.duplicate ? 1 : 0, queued: true, joins: true });
     for (const thread of [begun.parentThread, begun.thread]) kernel.touched(thread);
     if (!background) return HANDED_OVER;
     const { task: taskId, subAgent } = begun;

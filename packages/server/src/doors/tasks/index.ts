@@ -7,6 +7,7 @@
  */
 export { delegationActs } from './acts.ts';
 export { cancelChatTasks, cancelTask } from './cancel.ts';
+export { currentOf } from './current.ts';
 export { createTasksDoor } from './door.ts';
 export {
   getSubAgent,

@@ -38,7 +38,15 @@ const TOOLS = [
   }),
 ];
 
-/** A task of a tool has that tool and nothing else: nobody thinks in it. */
-export function ownTools({ config }: AgentSnapshot): SnapshotTool[] {
-  return config.toolTask === true ? [] : TOOLS;
+/** A task of a tool has that tool and nothing else: nobody thinks in it. Where the role's answers fit a schema, so does the result. */
+export function ownTools({ config, answer }: AgentSnapshot): SnapshotTool[] {
+  if (config.toolTask === true) return [];
+  if (!answer) return TOOLS;
+  // References are to the root of a schema, where this one no longer is; the door looks at what comes in any case.
+  const result = JSON.stringify(answer.schema).includes('"$ref"') ? {} : answer.schema;
+  return TOOLS.map((tool) =>
+    tool.name === FINAL_ANSWER
+      ? { ...tool, inputSchema: { ...tool.inputSchema, properties: { result } } }
+      : tool,
+  );
 }

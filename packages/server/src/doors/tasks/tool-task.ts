@@ -1,4 +1,5 @@
 import { agentSnapshot, type JsonObject, type SnapshotTool } from '@troupe/protocol';
+import { findCapability } from '../../agents/index.ts';
 import { argumentProblem, idFrom, TroupeError } from '../../base/index.ts';
 import { persistently, type ToolAnswer, type ToolContext } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
@@ -8,6 +9,14 @@ import { byOf, taskIdOf, termsIn, told } from './give.ts';
 
 /** The model of such a run makes the one call and answers with its result: no provider is asked (models/one-call.ts). */
 const MODEL = { provider: 'one_call', maxOutputTokens: 1 };
+
+/** What these write stands in the conversation that they are called in: a task has one of its own, and nobody would find it there. */
+const BOUND = ['file_system', 'todo_list', 'research'];
+const boundTools = new Set(BOUND.flatMap((id) => findCapability(id)?.tools.map(({ name }) => name) ?? []));
+
+function isOfConversation({ provider, name }: SnapshotTool): boolean {
+  return provider === 'delegation' || (provider === 'builtin' && boundTools.has(name));
+}
 
 /**
  * A tool in the background: a run of its own whose snapshot has that tool and nothing else, so that the ledger, approvals, effects and
@@ -22,7 +31,7 @@ export async function createTask(
   const { db } = parts;
   const { projectId: project, agentId, entityId } = context;
   const snapshot = await store.snapshotOfRun(db, project, context.runId);
-  const others = snapshot?.tools.filter(({ provider }) => provider !== 'delegation') ?? [];
+  const others = snapshot?.tools.filter((one) => !isOfConversation(one)) ?? [];
   const tool = others.find((one) => one.name === name.replace(/^tool:/, ''));
   if (!snapshot || !tool) {
     const names = others.map((one) => `\`${one.name}\``).join(', ') || 'none';

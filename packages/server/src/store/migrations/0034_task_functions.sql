@@ -10,11 +10,11 @@ alter table troupe.tasks
   add column quiet boolean not null default false;
 
 -- Beside children that have ended: `event` is for the thread of the chat, `question` and `end` for whoever gave the task, `cancel` for a
--- task of which nobody is left who could want its result.
+-- task of which nobody is left who could want its result, `delete` for one whose chat is gone.
 alter table troupe.joins
   alter column run_id drop not null,
   alter column call_id drop not null,
-  add column what text check (what in ('event', 'question', 'end', 'cancel')),
+  add column what text check (what in ('event', 'question', 'end', 'cancel', 'delete')),
   add column task_id uuid,
   add column thread_id uuid,
   add column told int,
@@ -46,11 +46,12 @@ begin
     select * into s from troupe.sessions x where x.thread_id = r.thread_id;
     if found then
       return jsonb_build_object('chat', s.id, 'thread', s.thread_id, 'user', s.entity_id, 'message', r.trigger_message_id, 'depth', 0, 'direct', direct);
-    elsif r.door = 'space' and r.trigger ? 'taskId' then
-      -- It was started to be told of a task, and answers for where that was given.
-      select * into t from troupe.tasks x where x.id = (r.trigger->>'taskId')::uuid;
-      return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id, 'depth', 0, 'direct', direct);
     elsif r.door = 'space' then
+      -- One that was started to be told of a task answers for where that was given, as long as that is there.
+      select x.* into t from troupe.tasks x join troupe.threads h on h.id = x.chat_thread_id where x.id = (r.trigger->>'taskId')::uuid;
+      if found then
+        return jsonb_build_object('chat', t.chat_id, 'thread', t.chat_thread_id, 'user', t.user_id, 'message', t.trigger_message_id, 'depth', 0, 'direct', direct);
+      end if;
       space := coalesce(r.active_space_id, r.space_id);
       select m.sender_id into person from troupe.messages m join troupe.entities e on e.id = m.sender_id and e.type = 'human'
         where m.id = coalesce(r.origin_id, (r.trigger->>'messageId')::uuid);
@@ -145,13 +146,15 @@ begin
   return done || '{"duplicate": false}';
 end $$;
 
--- What a sub-agent that ended, or asked, is to a run: its task, where the run may speak to it. Null: there is none for it.
+-- What a sub-agent that ended, or asked, is to a run: its task, where the run may speak to it: it is of the agent that gave it, in the same chat, or
+-- within the same task. Null: there is none for it.
 create function troupe.task_for(p_run troupe.runs, p_sub_agent uuid) returns troupe.tasks language plpgsql stable as $$
 declare
   t troupe.tasks; place jsonb := troupe.place_of(p_run.id);
 begin
-  select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id where s.id = p_sub_agent and x.project_id = p_run.project_id
-    and x.chat_id = (place->>'chat')::uuid and x.parent_task_id is not distinct from (place->>'task')::uuid;
+  select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id join troupe.runs g on g.id = x.parent_run_id
+    where s.id = p_sub_agent and x.project_id = p_run.project_id and x.chat_id = (place->>'chat')::uuid
+      and x.parent_task_id is not distinct from (place->>'task')::uuid and g.agent_id is not distinct from p_run.agent_id;
   return t;
 end $$;
 
@@ -273,6 +276,35 @@ begin
   return done || '{"duplicate": false}';
 end $$;
 
+-- As before (0011); a sub-agent that was given more to do since goes on from there: an earlier run of it stays as it ended.
+create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
+declare
+  r troupe.runs; active uuid; is_ready boolean := true;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
+  elsif r.task_id is not null and not exists (select from troupe.tasks t where t.id = r.task_id and t.run_id = p_run) then
+    return jsonb_build_object('ok', false, 'code', 'task_went_on', 'status', r.status);
+  end if;
+  select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
+  is_ready := not r.serial or active is null;
+  update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0, takeovers = 0, error = null, outcome = null,
+    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now(),
+    snapshot_id = coalesce((p_with->>'snapshot')::uuid, x.snapshot_id), wall_ms = coalesce((p_with->>'wallMs')::bigint, x.wall_ms),
+    history_limit = coalesce((p_with->>'historyLimit')::int, x.history_limit),
+    metadata = x.metadata || case when p_with ? 'modelId' then jsonb_build_object('modelId', p_with->'modelId') else '{}' end
+  where x.id = p_run;
+  if r.serial and is_ready then
+    update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
+  end if;
+  perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
+  return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
+end $$;
+
 -- ---- how rows follow the run
 
 -- Run before task, as everywhere.
@@ -354,17 +386,37 @@ create trigger tasks_note after insert on troupe.tasks for each row when (new.ch
 create trigger tasks_note_change after update of status, question on troupe.tasks for each row
   when (new.chat_thread_id is not null and (new.status, new.question) is distinct from (old.status, old.question)) execute function troupe.note_task();
 
--- Where a network ends, or a space is gone, nobody talks any more who could be told.
+-- And of calls of sub-agents for which somebody outside has to act: they stand in threads that nobody follows.
+create function troupe.note_waiting() returns trigger language plpgsql as $$
+begin
+  insert into troupe.joins (what, task_id, thread_id, data) select 'event', t.id, t.chat_thread_id, jsonb_build_object('type', 'task.waiting',
+      'data', jsonb_strip_nulls(jsonb_build_object('id', t.id, 'subAgentId', t.sub_agent_id, 'runId', new.run_id, 'callId', new.call_id, 'tool', new.tool, 'waitsFor', new.waits_for)))
+    from troupe.runs r join troupe.tasks t on t.id = r.task_id where r.id = new.run_id and t.chat_thread_id is not null;
+  return null;
+end $$;
+create trigger tool_calls_note_new after insert on troupe.tool_calls for each row
+  when (new.waits_for in ('client', 'approval', 'person')) execute function troupe.note_waiting();
+create trigger tool_calls_note after update of waits_for on troupe.tool_calls for each row
+  when (new.waits_for in ('client', 'approval', 'person') and old.waits_for is distinct from new.waits_for) execute function troupe.note_waiting();
+
+-- Where a network ends, or a copy of a run, nobody talks any more who could be told.
 create function troupe.end_tasks() returns trigger language plpgsql as $$
 begin
-  insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t
-    where t.chat_id = case tg_op when 'DELETE' then old.id else new.id end and t.status in ('pending', 'running', 'waiting');
+  insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t where t.chat_id = new.id and t.status in ('pending', 'running', 'waiting');
   return null;
 end $$;
 create trigger runs_end_tasks after update of status on troupe.runs for each row
-  when (new.network_id is not null and new.parent_call_id is null and new.status is distinct from old.status and new.status in ('completed', 'failed', 'canceled'))
+  when ((new.network_id is not null or new.trigger_type = 'fork') and new.parent_call_id is null and new.status is distinct from old.status
+    and new.status in ('completed', 'failed', 'canceled'))
   execute function troupe.end_tasks();
-create trigger spaces_end_tasks after delete on troupe.spaces for each row execute function troupe.end_tasks();
+
+-- What was given in a space goes with it, each with its own thread.
+create function troupe.end_tasks_of_space() returns trigger language plpgsql as $$
+begin
+  insert into troupe.joins (what, task_id) select 'delete', t.id from troupe.tasks t where t.chat_id = old.id;
+  return null;
+end $$;
+create trigger spaces_end_tasks after delete on troupe.spaces for each row execute function troupe.end_tasks_of_space();
 
 -- ---- how others are told
 
@@ -422,9 +474,10 @@ $$;
 
 -- The agent that talks in the chat is told, by a message that starts a run of it (a session), or by a run alone (a space). Once for each time
 -- that the task ended or asked: the ids say which.
-create function troupe.tell_giver(j troupe.joins) returns jsonb language plpgsql as $$
+-- `p_current`: what a message to that agent would run with now. Null: nobody found out, and it is what the run had that gave the task.
+create function troupe.tell_giver(j troupe.joins, p_current jsonb) returns jsonb language plpgsql as $$
 declare
-  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int; silent boolean;
+  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int; silent boolean; v_how jsonb;
 begin
   select * into t from troupe.tasks x where x.id = j.task_id;
   -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
@@ -438,13 +491,15 @@ begin
     or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s where s.id = giver.snapshot_id);
   v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
   about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told', j.told)) || (j.data - 'result');
+  v_how := jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'chainDepth', chain,
+    'snapshot', coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)), 'wallMs', coalesce(p_current->'wallMs', to_jsonb(giver.wall_ms)),
+    'historyLimit', case when giver.door = 'session' then coalesce(p_current->'historyLimit', to_jsonb(giver.history_limit)) else to_jsonb(giver.history_limit) end);
   if giver.door = 'space' then
-    if silent then
+    if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
       return '{}';
     end if;
     started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run || ':thread', v_run), 'createThread', 'run',
-      'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-        'triggerType', 'service', 'chainDepth', chain, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
+      'run', v_how || jsonb_build_object('triggerType', 'service', 'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
           'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;
@@ -464,12 +519,46 @@ begin
     return jsonb_build_object('told', t.chat_thread_id, 'queued', false);
   end if;
   started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message || jsonb_build_object('run', v_run),
-    'run', jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id, 'snapshot', giver.snapshot_id,
-      'triggerType', 'message', 'chainDepth', chain, 'serial', true, 'wallMs', giver.wall_ms, 'historyLimit', giver.history_limit, 'trigger', jsonb_build_object('task', about))));
+    'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true, 'trigger', jsonb_build_object('task', about))));
   return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $$;
 
-create function troupe.join_task(p_join bigint) returns jsonb language plpgsql as $$
+-- A task whose chat is gone, with its runs and their threads. Whoever waits for it is told first, and what was given within it goes as well.
+-- Null: not yet.
+create function troupe.delete_task(p_task uuid) returns jsonb language plpgsql as $$
+declare
+  t troupe.tasks; v_runs uuid[]; v_threads uuid[]; answer jsonb;
+begin
+  perform 1 from troupe.runs x where x.task_id = p_task order by x.id for update;
+  select * into t from troupe.tasks x where x.id = p_task for update;
+  if not found then
+    return '{}';
+  end if;
+  answer := troupe.cancel(t.run_id, 'parent', null);
+  insert into troupe.joins (what, task_id) select 'delete', x.id from troupe.tasks x where x.parent_task_id = p_task;
+  if (answer->>'ok')::boolean or exists (select from troupe.runs x join troupe.tool_calls c on c.run_id = x.parent_run_id and c.call_id = x.parent_call_id
+      where x.id = t.run_id and c.waits_for = 'task') then
+    insert into troupe.joins (what, task_id) values ('delete', p_task);
+    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', t.run_id, 'thread', answer->'thread') end;
+  end if;
+  select array_agg(x.id), array_agg(distinct x.thread_id) into v_runs, v_threads from troupe.runs x where x.task_id = p_task;
+  perform 1 from troupe.threads x where x.id = any(v_threads) order by x.id for update;
+  delete from troupe.run_heads x where x.run_id = any(v_runs);
+  delete from troupe.run_steps x where x.run_id = any(v_runs);
+  delete from troupe.tool_calls x where x.run_id = any(v_runs);
+  delete from troupe.tasks x where x.id = p_task;
+  delete from troupe.runs x where x.id = any(v_runs);
+  delete from troupe.messages x where x.thread_id = any(v_threads);
+  delete from troupe.events x where x.thread_id = any(v_threads);
+  delete from troupe.files x where x.thread_id = any(v_threads);
+  delete from troupe.file_totals x where x.thread_id = any(v_threads);
+  delete from troupe.todo_lists x where x.thread_id = any(v_threads);
+  delete from troupe.findings x where x.thread_id = any(v_threads);
+  delete from troupe.threads x where x.id = any(v_threads);
+  return '{}';
+end $$;
+
+create function troupe.join_task(p_join bigint, p_current jsonb) returns jsonb language plpgsql as $$
 declare
   j troupe.joins; answer jsonb; v_run uuid;
 begin
@@ -487,19 +576,22 @@ begin
     select t.run_id into v_run from troupe.tasks t where t.id = j.task_id;
     answer := troupe.cancel(v_run, 'parent', null);
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', v_run, 'thread', answer->'thread') else '{}' end;
+  elsif j.what = 'delete' then
+    return troupe.delete_task(j.task_id);
   elsif j.what = 'question' then
     answer := troupe.hand_up(j);
   end if;
-  return coalesce(answer, troupe.tell_giver(j));
+  return coalesce(answer, troupe.tell_giver(j, p_current));
 end $$;
 
 -- As before (0027); what a task leaves is told in ways of its own.
-create or replace function troupe.join_child(p_join bigint) returns jsonb language plpgsql set lock_timeout to '250ms' as $$
+drop function troupe.join_child(bigint);
+create function troupe.join_child(p_join bigint, p_current jsonb default null) returns jsonb language plpgsql set lock_timeout to '250ms' as $$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
   if exists (select from troupe.joins x where x.id = p_join and x.what is not null) then
-    return troupe.join_task(p_join);
+    return troupe.join_task(p_join, p_current);
   end if;
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked) returning * into j;
   if not found then

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import type { RetryWith } from './outside.ts';
 import type { StartItem } from './start.ts';
 
 // Runs that calls begin and wait for: 0027_children.sql.
@@ -34,16 +35,39 @@ export async function beginChild(
 }
 
 /** What a child, or whoever waited for it, left to be looked at; the oldest first. */
-export async function openJoins(db: Database, limit: number): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(
+export async function openJoins(db: Database, limit: number): Promise<{ id: string; tells: boolean }[]> {
+  return db.run<{ id: string; tells: boolean }>(
     {
       name: 'open_joins',
-      text: 'select id::text from troupe.joins order by id limit $1',
+      text: `select id::text, coalesce(what in ('question', 'end'), false) as tells from troupe.joins order by id limit $1`,
       values: [limit],
     },
     db.pool,
   );
-  return rows.map(({ id }) => id);
+}
+
+/** The agent that is about to be told of a task, and the model that its session names. */
+export interface ToldAgent {
+  project: string;
+  agentId: string;
+  modelId: string | null;
+}
+
+/** Null: a call waits for it, or nobody is told. */
+export async function toldAgent(db: Database, join: string): Promise<ToldAgent | null> {
+  const rows = await db.run<ToldAgent>(
+    {
+      name: 'told_agent',
+      text: `select t.project_id as project, top.agent_id as "agentId", s.model_id as "modelId"
+        from troupe.joins j join troupe.tasks t on t.id = j.task_id and t.depth = 1 and not t.quiet
+          join troupe.runs c on c.id = t.run_id and c.parent_call_id is null
+          join troupe.runs g on g.id = t.parent_run_id join troupe.runs top on top.id = g.root_run_id and top.agent_id is not null
+          left join troupe.sessions s on s.thread_id = t.chat_thread_id where j.id = $1 and j.what in ('question', 'end')`,
+      values: [join],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
 }
 
 export type Joined =
@@ -55,12 +79,16 @@ export type Joined =
   | { told: string; queued: boolean; settled?: undefined; canceled?: undefined }
   | { told?: undefined; settled?: undefined; canceled?: undefined };
 
-/** Null: somebody else has it, or did it. */
-export async function joinChild(db: Database, join: string): Promise<Joined | null> {
+/** `current`: what the agent runs with that is told. Null: somebody else has it, or did it. */
+export async function joinChild(
+  db: Database,
+  join: string,
+  current: RetryWith | null = null,
+): Promise<Joined | null> {
   const rows = await db.run<{ answer: Joined | null }>({
     name: 'join_child',
-    text: 'select troupe.join_child($1) as answer',
-    values: [join],
+    text: 'select troupe.join_child($1, $2::jsonb) as answer',
+    values: [join, current && toJsonText({ ...current })],
   });
   return rows[0]!.answer;
 }

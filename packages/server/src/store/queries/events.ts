@@ -1,5 +1,6 @@
 import type { Json, JsonObject, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
+import { worksFor } from './runs.ts';
 
 /** A thread's log of events, as far as reading it needs to know. */
 export interface ThreadLog {
@@ -66,7 +67,7 @@ export async function findRunLog(
     {
       name: 'find_run_log',
       text: `${logOf('troupe.runs x left join troupe.sessions s on s.thread_id = x.thread_id')}
-        where x.id = $1 and x.project_id = $2 and ($3::uuid is null or s.entity_id = $3)`,
+        where x.id = $1 and x.project_id = $2 and ($3::uuid is null or s.entity_id = $3 or ${worksFor('x', '$3')})`,
       values: [run, project, entity],
     },
     db.pool,

@@ -28,6 +28,7 @@ export interface WaitingRow {
 export interface WaitingFilter {
   waitsFor: readonly WaitsFor[];
   agentId?: string | undefined;
+  /** Of its sub-agents too. */
   sessionId?: string | undefined;
   runId?: string | undefined;
   /** Only those that come after this one. */
@@ -52,7 +53,7 @@ export async function listWaiting(
           left join troupe.agents a on a.id = r.agent_id left join troupe.run_steps x on x.run_id = c.run_id and x.step = c.step
         where c.waits_for is not null and (c.deadline is null or c.deadline > now()) and r.project_id = $1
           and ($2::uuid is null or s.entity_id = $2 or ${WORKS_FOR} or exists (select from troupe.memberships m where m.entity_id = $2 and m.space_id = (c.shown->>'spaceId')::uuid)) and c.waits_for::text = any($3)
-          and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5) and ($6::uuid is null or r.id = $6)
+          and ($4::uuid is null or r.agent_id = $4) and ($5::uuid is null or s.id = $5 or exists (select from troupe.tasks t where t.id = r.task_id and t.chat_id = $5)) and ($6::uuid is null or r.id = $6)
           and ($7::uuid is null or (c.run_id, c.call_id) > ($7, $8))
         order by c.run_id, c.call_id limit $9`,
       values: [

@@ -131,7 +131,12 @@ export async function sweep(db: Database, limit: number): Promise<Expired & { jo
 
 export type Retried =
   | { ok: true; run: string; thread: string; ready: boolean }
-  | { ok: false; code: 'run_not_found' | 'run_not_retryable'; status?: string; reason?: string | null };
+  | {
+      ok: false;
+      code: 'run_not_found' | 'run_not_retryable' | 'task_went_on';
+      status?: string;
+      reason?: string | null;
+    };
 
 /** What a run goes on with that is taken up again. */
 export interface RetryWith {

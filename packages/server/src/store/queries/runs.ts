@@ -66,8 +66,13 @@ export interface RunRecord {
   canceledAt: Date | null;
 }
 
-// A sub-agent that was given its task in a session of this person.
-export const WORKS_FOR = `exists (select from troupe.tasks t join troupe.sessions o on o.id = t.chat_id where t.id = r.task_id and o.entity_id = $2)`;
+// Somebody works on a task that was given for this person. In a space, as long as they are in it.
+export const worksFor = (
+  run: string,
+  person: string,
+) => `exists (select from troupe.tasks t where t.id = ${run}.task_id and t.user_id = ${person}
+  and (not exists (select from troupe.spaces o where o.id = t.chat_id) or exists (select from troupe.memberships m where m.space_id = t.chat_id and m.entity_id = ${person})))`;
+export const WORKS_FOR = worksFor('r', '$2');
 
 export async function findRun(
   db: Database,

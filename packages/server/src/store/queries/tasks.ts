@@ -130,16 +130,16 @@ export async function findSubAgent(
   return rows[0] ?? null;
 }
 
-/** What began a run. */
+/** What began a run, and the task that it works on: a copy of such a run works on none. */
 export async function triggerOfRun(
   db: Database,
   project: string,
   run: string,
-): Promise<{ trigger: JsonObject } | null> {
-  const rows = await db.run<{ trigger: JsonObject }>(
+): Promise<{ trigger: JsonObject; taskId: string | null } | null> {
+  const rows = await db.run<{ trigger: JsonObject; taskId: string | null }>(
     {
       name: 'trigger_of_run',
-      text: 'select trigger from troupe.runs where project_id = $1 and id = $2',
+      text: 'select trigger, task_id as "taskId" from troupe.runs where project_id = $1 and id = $2',
       values: [project, run],
     },
     db.pool,
