@@ -78,9 +78,11 @@ it('what is said offline, in a chat begun offline, arrives when there is a netwo
   await until('the task is done', async () => (await page.textContent('#tasks'))?.includes('general: done'));
   expect(await page.textContent('#tasks')).toMatch(/how much is 2\+2\?[\s\S]*4/);
 
-  const stored = await server.db.pool.query(`select s.title, m.content->>'text' as text from troupe.sessions s
-    join troupe.messages m on m.thread_id = s.thread_id and m.role = 'user'`);
-  expect(stored.rows).toEqual([{ title: asked, text: asked }]);
+  const stored = () =>
+    server.db.pool.query(`select s.title, m.content->>'text' as text from troupe.sessions s
+      join troupe.messages m on m.thread_id = s.thread_id and m.role = 'user'`);
+  await until('the chat has its name', async () => (await stored()).rows[0].title === asked);
+  expect((await stored()).rows).toEqual([{ title: asked, text: asked }]);
 
   // Without a network the page opens all the same, with what it has.
   await page.waitForFunction('navigator.serviceWorker.controller');

@@ -295,7 +295,7 @@ describe('delegating', () => {
   });
 
   const news = (text: string): ModelMessage => ({
-    role: 'system',
+    role: 'user',
     text: `Task 1a (agent:writer, sub-agent 2b) ${text}`,
   });
 

@@ -315,7 +315,9 @@ export function goodRequest(random: Random, endpoint: Endpoint, scene: Scene): B
   const required = Object.entries(endpoint.query?.shape ?? {}).filter(
     ([, field]) => !field.safeParse(undefined).success,
   );
-  const query = required.map(([name]) => `${name}=1`).join('&');
+  const query = required
+    .map(([name]) => (name === 'collections' ? `${name}=sessions` : `${name}=1`))
+    .join('&');
   const path = scene.pathOf(endpoint) + (query ? `?${query}` : '');
   const good = { kind: 'good', endpoint, path, method: endpoint.method, headers: {} };
   if (!endpoint.body) return good;

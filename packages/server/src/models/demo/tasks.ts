@@ -27,8 +27,7 @@ const TRIGGER = /^TRIGGER:\n- type: service\n- service: "task"\n- payload: (\{[^
 /** What a session's run is told last; in a space, what the run began by. */
 export function newsIn({ messages, system }: ModelRequest): News | undefined {
   const last = messages.at(-1);
-  if (last?.role === 'system')
-    return NEWS.test(last.text) ? { text: last.text, spaceId: undefined } : undefined;
+  if (last?.role === 'user' && NEWS.test(last.text)) return { text: last.text, spaceId: undefined };
   const { text, spaceId } = parsed(TRIGGER.exec(system)?.[1] ?? '{}');
   return typeof text === 'string' && typeof spaceId === 'string' ? { text, spaceId } : undefined;
 }
