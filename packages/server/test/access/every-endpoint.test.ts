@@ -16,6 +16,7 @@ import { bodyOf } from './body-of.ts';
 import { AUDIENCE, inside } from './stage.ts';
 
 // Every endpoint that is served, visited by everybody who must not get in. Whoever adds an endpoint is covered.
+// Long because one of everything that can be named has to be there, and to be left as it was.
 
 let stage: Stage;
 let services: Services;

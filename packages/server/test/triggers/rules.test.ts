@@ -8,6 +8,9 @@ import { restCaptures } from '../../src/store/index.ts';
 import type { Person } from '../sync/scene.ts';
 import { Office } from './office.ts';
 
+// Rules as they are written, checked, tried and switched; what they may not do; whose documents they see. Long because one office, a server
+// with its engine and a receiver, serves all of it.
+
 let office: Office;
 let ada: Person;
 let bob: Person;
