@@ -4,7 +4,7 @@ import { endpoint, type FrameKind, type Scope } from './endpoint.ts';
 import { busyPolicy, messageRole } from './messages.ts';
 import { cancelReason, runStatus } from './runs.ts';
 import { memberRole, ordering, spacePolicy } from './spaces.ts';
-import { subAgentStatus, taskStatus } from './tasks.ts';
+import { openAiCalls, subAgentStatus, taskStatus } from './tasks.ts';
 
 // What a program copies of a Troupe and keeps up to date, also while it is offline: collections of documents. Documents are flat, times are in
 // milliseconds, and what is not there is left out. The database makes them (0033_documents.sql); here is what they are.
@@ -73,15 +73,7 @@ const documents = {
     role: z.enum(['system', 'user', 'assistant', 'tool']),
     content: z.string(),
     toolCallId: z.string().optional(),
-    toolCalls: z
-      .array(
-        z.object({
-          id: z.string(),
-          type: z.literal('function'),
-          function: z.object({ name: z.string(), arguments: z.string() }),
-        }),
-      )
-      .optional(),
+    toolCalls: openAiCalls.optional(),
     name: z.string().optional(),
     createdAt: milliseconds,
   }),

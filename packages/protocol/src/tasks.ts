@@ -55,6 +55,15 @@ export const subAgent = z.object({
 });
 export type SubAgent = z.infer<typeof subAgent>;
 
+/** The calls of one answer, as OpenAI writes them. */
+export const openAiCalls = z.array(
+  z.object({
+    id: z.string(),
+    type: z.literal('function'),
+    function: z.object({ name: z.string(), arguments: z.string() }),
+  }),
+);
+
 /** A message within a sub-agent, as models are given it: one for each answer, one for each result. */
 export const subAgentMessage = z.object({
   id,
@@ -63,15 +72,7 @@ export const subAgentMessage = z.object({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.string(),
   toolCallId: z.string().describe('Of a result: the `id` of the call.').optional(),
-  toolCalls: z
-    .array(
-      z.object({
-        id: z.string(),
-        type: z.literal('function'),
-        function: z.object({ name: z.string(), arguments: z.string() }),
-      }),
-    )
-    .optional(),
+  toolCalls: openAiCalls.optional(),
   name: z.string().optional(),
   createdAt: timestamp,
 });

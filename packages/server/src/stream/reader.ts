@@ -3,6 +3,7 @@ import { messageOf } from '../base/index.ts';
 import { isConnectionError } from '../store/index.ts';
 import { connectedFrame, disconnectingFrame, HEARTBEAT, lastFrame } from './frame.ts';
 import type { Live, LiveText } from './live.ts';
+import { pulled } from './pulled.ts';
 import { RUN_ENDS, type Topic } from './topic.ts';
 
 /** What is taken in one go: with what the socket holds, all that a reader who does not read can cost. */
@@ -60,23 +61,7 @@ export class Reader {
   }
 
   toStream(): ReadableStream<Uint8Array> {
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          const bytes = await this.#next();
-          if (bytes) controller.enqueue(bytes);
-          if (bytes && !this.#done) return;
-          this.close();
-          try {
-            controller.close();
-          } catch {
-            // the other side was faster
-          }
-        },
-        cancel: () => this.close(),
-      },
-      { highWaterMark: 0 },
-    );
+    return pulled({ next: () => this.#next(), isDone: () => this.#done, close: () => this.close() });
   }
 
   async mayStay(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Collection } from '@troupe/protocol';
+import { pulled } from '../stream/index.ts';
 
 /** What one reader may have waiting for him: beyond it he is told to pull instead. */
 const MOST_BYTES = 262_144;
@@ -35,23 +36,7 @@ export class Reader {
   }
 
   toStream(): ReadableStream<Uint8Array> {
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          const bytes = await this.#next();
-          if (bytes) controller.enqueue(bytes);
-          if (bytes && !this.#done) return;
-          this.close();
-          try {
-            controller.close();
-          } catch {
-            // the other side was faster
-          }
-        },
-        cancel: () => this.close(),
-      },
-      { highWaterMark: 0 },
-    );
+    return pulled({ next: () => this.#next(), isDone: () => this.#done, close: () => this.close() });
   }
 
   get isClosed(): boolean {
