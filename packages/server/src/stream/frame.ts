@@ -57,6 +57,6 @@ export function disconnectingFrame(): Buffer {
 
 export const HEARTBEAT = Buffer.from(': heartbeat\n\n');
 
-function frame(type: string, data: object, head = ''): Buffer {
+export function frame(type: string, data: object, head = ''): Buffer {
   return Buffer.from(`${head}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -1,16 +1,12 @@
 import type { Collection } from '@troupe/protocol';
-import { pulled } from '../stream/index.ts';
+import { disconnectingFrame, frame, HEARTBEAT, pulled } from '../stream/index.ts';
 
 /** What one reader may have waiting for him: beyond it he is told to pull instead. */
 const MOST_BYTES = 262_144;
 
-const encode = (event: string, data: unknown, head = '') =>
-  Buffer.from(`${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-
 export const documentsFrame = (collection: Collection, documents: unknown[], checkpoint: string) =>
-  encode('documents', { collection, documents, checkpoint });
-const RESYNC = encode('resync', {}, 'retry: 1000\n');
-const HEARTBEAT = Buffer.from(': heartbeat\n\n');
+  frame('documents', { collection, documents, checkpoint });
+const RESYNC = frame('resync', {}, 'retry: 1000\n');
 
 export interface ReaderOptions {
   heartbeatMs: number;
@@ -48,13 +44,13 @@ export class Reader {
   }
 
   /** Who reads slowly misses nothing by being told to pull: it is all there. */
-  tell(frame: Buffer): void {
-    if (this.#bytes + frame.length > MOST_BYTES) {
+  tell(bytes: Buffer): void {
+    if (this.#bytes + bytes.length > MOST_BYTES) {
       this.resync();
       return;
     }
-    this.#frames.push(frame);
-    this.#bytes += frame.length;
+    this.#frames.push(bytes);
+    this.#bytes += bytes.length;
     this.#wake?.();
   }
 
@@ -87,14 +83,13 @@ export class Reader {
     if (this.#frames.length === 0 && !this.#leaving && !this.#done) await this.#wait();
     if (this.#leaving) {
       this.#done = true;
-      const retryMs = Math.round(500 + Math.random() * 2_500);
-      return encode('disconnecting', { retryMs }, `retry: ${retryMs}\n`);
+      return disconnectingFrame();
     }
     if (this.#done) return null;
-    const frame = this.#frames.shift();
-    if (!frame) return HEARTBEAT;
-    this.#bytes -= frame.length;
-    return frame;
+    const next = this.#frames.shift();
+    if (!next) return HEARTBEAT;
+    this.#bytes -= next.length;
+    return next;
   }
 
   #wait(): Promise<void> {
