@@ -10,7 +10,7 @@ import {
 } from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
-import { tasksPart } from '../shared/index.ts';
+import { REPLY, tasksPart } from '../shared/index.ts';
 import { contextOf, delegateTool, plain } from './context.ts';
 import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
@@ -32,9 +32,9 @@ export function createNetworksDoor(db: Database): Door {
     hasFollowers: ({ trigger }) => trigger.batch !== undefined,
     context: async (view) => {
       const place = placeOf(view);
-      // Only for an agent that can speak to them.
-      const tools = view.snapshot.tools.filter(({ name }) => place.agent.equippedTools.includes(name));
-      return contextOf(place, view, await tasksPart(db, { tools }, view.run));
+      // Only for an agent that can speak to them; asked of it first, since a large network has thousands of tools.
+      const speaks = place.agent.equippedTools.includes(REPLY);
+      return contextOf(place, view, speaks ? await tasksPart(db, view.snapshot, view.run) : '');
     },
     settle: (view, answer) => settle(db, view, answer),
   };

@@ -10,4 +10,4 @@ export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { roomFor, sizeOf } from './room.ts';
 export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';
-export { tasksPart } from './tasks-part.ts';
+export { REPLY, tasksPart } from './tasks-part.ts';

@@ -3,6 +3,9 @@ import { type Database, tasksSeenBy } from '../../store/index.ts';
 
 // What an agent that gives tasks is told of them with every step: without it, it would not know whom to answer.
 
+/** The tool by which an agent speaks to its sub-agents. */
+export const REPLY = 'reply_to_agent';
+
 const MOST = { open: 50, ended: 5, longest: 1_000 };
 const MOST_BYTES = 16_000;
 const LEAD =
@@ -16,7 +19,7 @@ export async function tasksPart(
   { tools }: Pick<AgentSnapshot, 'tools'>,
   { id }: { id: string },
 ): Promise<string> {
-  if (!tools.some(({ provider, name }) => provider === 'delegation' && name === 'reply_to_agent')) return '';
+  if (!tools.some(({ provider, name }) => provider === 'delegation' && name === REPLY)) return '';
   const lines: string[] = [];
   let bytes = 0;
   for (const { summary, question, subAgentId, ...task } of await tasksSeenBy(db, id, MOST)) {
