@@ -45,6 +45,11 @@ const stages: Stage[] = [
     static: true,
     run: () => node([...compiler, '--noEmit', '-p', 'tsconfig.json'], 'kept', { GOGC: '400' }),
   },
+  {
+    name: 'web types',
+    static: true,
+    run: () => node([...compiler, '--noEmit', '-p', 'tsconfig.web.json'], 'kept', { GOGC: '400' }),
+  },
   { name: 'lockfile', static: true, run: checkVersions },
   { name: 'schema', static: false, run: () => node(['tools/schema.ts']) },
   { name: 'tests on 15', static: false, run: runTestsOnOldest },

@@ -3,6 +3,8 @@
  * Imports: protocol.
  * Start reading: client.ts (what it offers), transport.ts (how a request is sent), stream.ts (how a stream resumes).
  */
+/** The shapes of what is sent and answered: `Api.Message`, `Api.Run`. */
+export type * as Api from '@troupe/protocol';
 export { Batch, type BatchWaitOptions } from './batch.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';

@@ -1,0 +1,2 @@
+/** ui/graph: networks as graphs. */
+export {};
