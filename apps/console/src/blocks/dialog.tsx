@@ -1,0 +1,89 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { Button } from './button.tsx';
+import { cx } from './cx.ts';
+import { Notice } from './states.tsx';
+
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+  wide = false,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  children: ReactNode;
+  wide?: boolean;
+}) {
+  return (
+    <Base.Root open={open} onOpenChange={(now) => !now && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_10_20/45%)] transition-opacity data-[ending-style]:opacity-0 data-[starting-style]:opacity-0" />
+        <Base.Popup
+          className={cx(
+            'fixed top-[8vh] left-1/2 z-50 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-high transition data-[ending-style]:opacity-0 data-[starting-style]:translate-y-2 data-[starting-style]:opacity-0',
+            wide ? 'max-w-4xl' : 'max-w-lg',
+          )}
+        >
+          <header className="flex items-center gap-2 border-b border-line px-4 py-3">
+            <Base.Title className="min-w-0 flex-1 truncate font-semibold">{title}</Base.Title>
+            <Base.Close
+              render={<Button kind="quiet" size="small-icon" aria-label="Close" icon={<X size={16} />} />}
+            />
+          </header>
+          <div className="min-h-0 overflow-y-auto p-4">{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** Asks before something that cannot be undone; `act` may fail, and then says why. */
+export function Confirm({
+  open,
+  onClose,
+  title,
+  children,
+  label,
+  act,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+  /** What the button says: the deed itself. */
+  label: string;
+  act: () => Promise<unknown>;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const go = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+      onClose();
+    } catch (reason) {
+      setError(reason instanceof Error ? reason.message : String(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog open={open} onClose={onClose} title={title}>
+      <div className="flex flex-col gap-4">
+        <div className="text-sm text-muted">{children}</div>
+        {error && <Notice tone="bad">{error}</Notice>}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Keep</Button>
+          <Button kind="danger" busy={busy} onClick={() => void go()}>
+            {label}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

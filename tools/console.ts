@@ -1,0 +1,58 @@
+/**
+ * Builds the console into `apps/console/dist`, from where the server serves it: `npm run console`. `npm start` does so when what it is made of has
+ * changed since. Everything that compresses is there compressed as well, so that no request waits for that.
+ * Start reading: `buildConsole`.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+const root = resolve(import.meta.dirname, '..');
+const folder = join(root, 'apps/console/dist');
+const stamp = join(folder, '.made-of');
+
+/** Answers whether it had to be built. */
+export async function buildConsole({ always = false } = {}): Promise<boolean> {
+  const sources = fingerprint();
+  if (!always && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return false;
+  const { build } = await import('vite');
+  await build({ configFile: join(root, 'apps/console/vite.config.ts'), logLevel: 'warn' });
+  compress();
+  writeFileSync(stamp, sources);
+  return true;
+}
+
+/** What it is made of, by name, size and time: quick to look at, and wrong only towards building once too often. */
+function fingerprint(): string {
+  const hash = createHash('sha256');
+  const patterns = [
+    'apps/console/{src,public}/**/*',
+    'apps/console/{index.html,vite.config.ts,package.json}',
+    'packages/{protocol,sdk,react,ui}/src/**/*',
+    'package-lock.json',
+  ];
+  for (const file of globSync(patterns, { cwd: root }).sort()) {
+    const { size, mtimeMs } = statSync(join(root, file));
+    hash.update(`${file} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function compress(): void {
+  for (const file of globSync('**/*.{js,css,html,svg}', { cwd: folder })) {
+    const bytes = readFileSync(join(folder, file));
+    if (bytes.length < 1_000) continue;
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+    writeFileSync(join(folder, `${file}.br`), brotliCompressSync(bytes, { params }));
+    writeFileSync(join(folder, `${file}.gz`), gzipSync(bytes));
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const began = performance.now();
+  const built = await buildConsole({ always: !process.argv.includes('--if-changed') });
+  if (built) console.log(`Built the console in ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+}
