@@ -64,9 +64,11 @@ export class Troupe {
   readonly subAgents: Group<typeof endpoints.subAgents>;
   readonly tasks: Group<typeof endpoints.tasks>;
   readonly sync: Group<typeof endpoints.sync>;
+  readonly system: Group<typeof endpoints.system>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
   readonly triggers: Group<typeof endpoints.triggers>;
+  readonly usage: Group<typeof endpoints.usage>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -94,9 +96,11 @@ export class Troupe {
     this.subAgents = groupOf(transport, endpoints.subAgents);
     this.tasks = groupOf(transport, endpoints.tasks);
     this.sync = groupOf(transport, endpoints.sync);
+    this.system = groupOf(transport, endpoints.system);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
     this.triggers = groupOf(transport, endpoints.triggers);
+    this.usage = groupOf(transport, endpoints.usage);
   }
 
   session(agentId: string, sessionId: string): Session {

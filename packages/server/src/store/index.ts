@@ -49,6 +49,7 @@ export * from './queries/plans.ts';
 export * from './queries/projects.ts';
 export * from './queries/providers.ts';
 export * from './queries/purge.ts';
+export * from './queries/run-list.ts';
 export * from './queries/runs.ts';
 export * from './queries/secrets.ts';
 export * from './queries/sessions.ts';

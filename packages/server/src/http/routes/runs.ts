@@ -9,15 +9,15 @@ import {
 } from '../../doors/sessions/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
-import { presentCall, presentRun, presentStep } from '../present/run.ts';
+import { fromCursor, toCursor } from '../present/cursor.ts';
+import { presentCall, presentListedRun, presentRun, presentStep } from '../present/run.ts';
 import { presentSession } from '../present/session.ts';
 
 export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
-    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listRuns(services, caller, asked), limit, presentRun);
+    const { runs, next } = await listRuns(services, caller, { ...filter, before: fromCursor(cursor), limit });
+    return { data: runs.map(presentListedRun), nextCursor: next && toCursor(next) };
   });
   endpoints.serve(runEndpoints.get, async ({ services, caller, params }) => {
     const { run, steps, calls } = await getRunDetails(services, caller, params.runId);
