@@ -16,6 +16,7 @@ export {
   type PendingCall,
   type SpaceState,
 } from './followed-space.ts';
+export type { LiveStep } from './live-steps.ts';
 export {
   type Invocation,
   InvocationFailedError,
@@ -27,6 +28,7 @@ export type { Replication, ReplicationOptions } from './replication.ts';
 export { Run } from './run.ts';
 export type { ServeToolsOptions, ToolCallContext, ToolHandler } from './serve-tools.ts';
 export { Session, type Turn, TurnFailedError, type WaitOptions } from './session.ts';
+export type { OpenRun, SessionCall, WaitingFor } from './session-calls.ts';
 export { type EndedRun, Space, type SpaceTurn, type SpaceWaitOptions } from './space.ts';
 export type { InvocationItem, StreamItem, StreamOptions } from './stream.ts';
 export {
