@@ -4,24 +4,32 @@
  * Start reading: `buildConsole`.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = resolve(import.meta.dirname, '..');
-const folder = join(root, 'apps/console/dist');
-const stamp = join(folder, '.made-of');
+export const consoleFolder = join(root, 'apps/console/dist');
+const stamp = join(consoleFolder, '.made-of');
 
 /** Answers whether it had to be built. */
 export async function buildConsole({ always = false } = {}): Promise<boolean> {
   const sources = fingerprint();
   if (!always && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return false;
   const { build } = await import('vite');
-  await build({ configFile: join(root, 'apps/console/vite.config.ts'), logLevel: 'warn' });
-  compress();
-  writeFileSync(stamp, sources);
+  // Beside it first: who serves it meanwhile, or builds it too, finds a whole one.
+  const made = `${consoleFolder}-${process.pid}`;
+  await build({
+    configFile: join(root, 'apps/console/vite.config.ts'),
+    build: { outDir: made },
+    logLevel: 'warn',
+  });
+  compress(made);
+  writeFileSync(join(made, '.made-of'), sources);
+  rmSync(consoleFolder, { recursive: true, force: true });
+  renameSync(made, consoleFolder);
   return true;
 }
 
@@ -41,7 +49,7 @@ function fingerprint(): string {
   return hash.digest('hex');
 }
 
-function compress(): void {
+function compress(folder: string): void {
   for (const file of globSync('**/*.{js,css,html,svg}', { cwd: folder })) {
     const bytes = readFileSync(join(folder, file));
     if (bytes.length < 1_000) continue;

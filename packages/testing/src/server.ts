@@ -79,6 +79,8 @@ export interface ServerOptions {
   telemetry?: (db: Database) => Telemetry;
   /** Changes are judged and deliveries made, with what is given instead of what a process has. */
   triggers?: boolean | Partial<EngineOptions>;
+  /** The folder of the built console, to be served with it. */
+  console?: string;
 }
 
 export type TestServer = Awaited<ReturnType<typeof openServer>>;
@@ -105,6 +107,7 @@ export async function openServer({
   probe,
   telemetry,
   triggers = false,
+  console,
 }: ServerOptions) {
   const database = databaseUrl
     ? { url: databaseUrl, drop: async () => {} }
@@ -174,6 +177,7 @@ export async function openServer({
     logger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
     services: () => services,
+    ...(console ? { console } : {}),
   });
   const server = await listen(app, { host: '127.0.0.1', port: 0 });
   own.push(server.url);

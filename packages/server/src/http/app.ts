@@ -7,6 +7,7 @@ import { countRequest, named } from './meters.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { answerError, notFound } from './problem.ts';
 import { checkAddress } from './request.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { type HealthOptions, healthRoutes } from './routes/health.ts';
 import { routes } from './routes/index.ts';
 import { metricsRoutes, type Observed } from './routes/metrics.ts';
@@ -20,12 +21,14 @@ export interface AppOptions {
   services(): Services | null;
   /** Pages of these origins may call `/v1` from a browser. */
   origins?: string[];
+  /** The folder of the built console; null where there is none. */
+  console?: string | null;
 }
 
 /** What is served beside the endpoints. */
 const PLAIN = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'];
 
-export function createApp({ logger, health, services, origins = [] }: AppOptions): Hono {
+export function createApp({ logger, health, services, origins = [], console = null }: AppOptions): Hono {
   const app = new Hono();
   app.use(countRequest, everyAnswer, checkAddress);
   for (const path of PLAIN) app.use(path, named(path));
@@ -62,6 +65,7 @@ export function createApp({ logger, health, services, origins = [] }: AppOptions
     ...PLAIN.map((path) => ({ path, method: 'GET' })),
     ...WEBHOOKS.map((path) => ({ path, method: 'POST' })),
   ]);
+  app.route('/', consoleRoutes(console));
   app.notFound(notFound);
   app.onError((error, context) => answerError(error, context, logger));
   return app;

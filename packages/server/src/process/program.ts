@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Encryption } from '../access/index.ts';
 import type { McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
@@ -88,10 +90,18 @@ export async function openHttp(
 ): Promise<HttpServer> {
   const { logger, config } = program;
   const health = healthOf(program, database);
-  const app = createApp({ logger, health, services, origins: config.origins });
+  const app = createApp({ logger, health, services, origins: config.origins, console: consoleFolder() });
   const server = await openListener(program, app, config.port);
   program.place.origins.push(...originsOf(server.url));
   return server;
+}
+
+/** Of the repository, where `npm run console` builds it; of a package, where it lies beside the program. */
+function consoleFolder(): string | null {
+  const places = ['../../../../apps/console/dist', '../console'].map((path) =>
+    resolve(import.meta.dirname, path),
+  );
+  return places.find((folder) => existsSync(join(folder, 'index.html'))) ?? null;
 }
 
 /** The server's own, in all the ways in which this machine is named where it listens to no other. */

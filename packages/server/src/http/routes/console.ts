@@ -99,10 +99,12 @@ function readAssets(folder: string): Map<string, Asset> {
   for (const name of names) {
     const type = types[extname(name)];
     if (!type) continue;
-    const encoded = ENCODINGS.filter(({ ending }) => names.has(name + ending)).map(({ name: of, ending }) => ({
-      name: of,
-      bytes: new Uint8Array(readFileSync(join(folder, name + ending))),
-    }));
+    const encoded = ENCODINGS.filter(({ ending }) => names.has(name + ending)).map(
+      ({ name: of, ending }) => ({
+        name: of,
+        bytes: new Uint8Array(readFileSync(join(folder, name + ending))),
+      }),
+    );
     const bytes = new Uint8Array(readFileSync(join(folder, name)));
     found.set(`/${name.split(sep).join('/')}`, { bytes, type, encoded });
   }
