@@ -30,7 +30,10 @@ export function EventList({
   const types = useMemo(() => [...new Set(log.events?.map(({ type }) => type))].sort(), [log.events]);
   const nouns = useMemo(() => [...new Set(types.map((type) => `${type.split('.')[0]}.`))], [types]);
   const shown = useMemo(
-    () => (log.events ?? []).filter(({ type }) => (filter.endsWith('.') ? type.startsWith(filter) : !filter || type === filter)),
+    () =>
+      (log.events ?? []).filter(({ type }) =>
+        filter.endsWith('.') ? type.startsWith(filter) : !filter || type === filter,
+      ),
     [log.events, filter],
   );
   const frame = useRef<HTMLDivElement>(null);
@@ -45,7 +48,8 @@ export function EventList({
   // Whoever looks at the end goes on looking at the end.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is about how many there are
   useEffect(() => {
-    if (isAtEnd.current && open === null && shown.length > 0) rows.scrollToIndex(shown.length - 1, { align: 'end' });
+    if (isAtEnd.current && open === null && shown.length > 0)
+      rows.scrollToIndex(shown.length - 1, { align: 'end' });
   }, [shown.length]);
   if (log.error) return <Failure error={log.error} />;
   if (!log.events) return <Loading />;
@@ -65,7 +69,9 @@ export function EventList({
           onChange={({ target }) => onFilter(target.value)}
         >
           <option value="">All types</option>
-          {filter && !types.includes(filter) && !nouns.includes(filter) && <option value={filter}>{filter}</option>}
+          {filter && !types.includes(filter) && !nouns.includes(filter) && (
+            <option value={filter}>{filter}</option>
+          )}
           {nouns.map((noun) => (
             <optgroup key={noun} label={noun.slice(0, -1)}>
               <option value={noun}>{noun}*</option>
@@ -89,7 +95,10 @@ export function EventList({
         )}
       </div>
       {shown.length === 0 && (
-        <Empty icon={<ScrollText size={20} aria-hidden="true" />} title={filter ? 'None of this type' : 'No events yet'}>
+        <Empty
+          icon={<ScrollText size={20} aria-hidden="true" />}
+          title={filter ? 'None of this type' : 'No events yet'}
+        >
           Whatever happens is written down here, with a number, before it is told to anybody.
         </Empty>
       )}
@@ -125,7 +134,12 @@ export function EventList({
   );
 }
 
-const tones: Record<string, string> = { completed: 'text-good', failed: 'text-bad', error: 'text-bad', refused: 'text-bad' };
+const tones: Record<string, string> = {
+  completed: 'text-good',
+  failed: 'text-bad',
+  error: 'text-bad',
+  refused: 'text-bad',
+};
 
 function EventLine({ event, isOpen, onToggle }: { event: Api.Event; isOpen: boolean; onToggle: () => void }) {
   return (

@@ -51,12 +51,7 @@ export function EditSession({ session, onClose }: { session: Api.Session; onClos
       >
         <Field label="Title" hint="Empty: made of the first message." error={issue('title')}>
           {(ids) => (
-            <Input
-              {...ids}
-              maxLength={200}
-              value={title}
-              onChange={({ target }) => setTitle(target.value)}
-            />
+            <Input {...ids} maxLength={200} value={title} onChange={({ target }) => setTitle(target.value)} />
           )}
         </Field>
         <Field label="Tags" hint="Separated by commas." error={issue('tags')}>

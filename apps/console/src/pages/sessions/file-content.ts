@@ -22,8 +22,7 @@ function pictureType(bytes: Uint8Array): string | null {
 export async function readFile(files: Files, path: string): Promise<FileContent> {
   const bytes = await files.readBytes(path);
   const type = pictureType(bytes);
-  if (type)
-    return { kind: 'picture', address: URL.createObjectURL(new Blob([bytes as BlobPart], { type })) };
+  if (type) return { kind: 'picture', address: URL.createObjectURL(new Blob([bytes as BlobPart], { type })) };
   const isCut = bytes.length > SHOWN_BYTES;
   const shown = bytes.subarray(0, SHOWN_BYTES);
   if (shown.includes(0)) return { kind: 'bytes' };

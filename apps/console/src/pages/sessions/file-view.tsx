@@ -47,7 +47,8 @@ export default function FileView({
           {(shown) => {
             if (shown.kind === 'picture')
               return <img src={shown.address} alt={path} className="mx-auto max-h-[60vh] max-w-full" />;
-            if (shown.kind === 'bytes') return <Notice>This is no text. Download it to see what it is.</Notice>;
+            if (shown.kind === 'bytes')
+              return <Notice>This is no text. Download it to see what it is.</Notice>;
             return (
               <>
                 {shown.isCut && <Notice tone="warn">Only its beginning is shown.</Notice>}

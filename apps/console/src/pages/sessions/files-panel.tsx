@@ -76,11 +76,7 @@ export function FilesPanel({
       <Loaded query={files}>
         {({ data, totals }) =>
           data.length === 0 ? (
-            <Empty
-              icon={<FolderOpen size={20} aria-hidden="true" />}
-              title="No files"
-              action={uploadButton}
-            >
+            <Empty icon={<FolderOpen size={20} aria-hidden="true" />} title="No files" action={uploadButton}>
               What the agent writes is here, and what you upload or drop, for the agent to read.
             </Empty>
           ) : (

@@ -45,7 +45,8 @@ export function ForkSession({
       <Loaded query={messages}>
         {(said) => {
           const id = chosen ?? said[0]?.id;
-          if (!id) return <p className="text-sm text-muted">Nothing has been said yet that it could begin with.</p>;
+          if (!id)
+            return <p className="text-sm text-muted">Nothing has been said yet that it could begin with.</p>;
           return (
             <div className="flex flex-col gap-4">
               <p className="text-sm text-muted">

@@ -61,7 +61,10 @@ export function SessionTable({
               </span>
             </Td>
             <Td className="whitespace-nowrap">
-              <StatusBadge status={session.status} label={session.status === 'pending' ? 'Ready' : undefined} />
+              <StatusBadge
+                status={session.status}
+                label={session.status === 'pending' ? 'Ready' : undefined}
+              />
             </Td>
             <Td className="max-w-52 max-md:hidden">
               <Link

@@ -10,7 +10,7 @@ import { agentAddress } from '../../data/addresses.ts';
 import { shortId } from '../../data/format.ts';
 import { useLive } from '../../data/live.ts';
 import { useAgentName } from '../../data/names.ts';
-import { given } from '../../data/search-values.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
 import { SessionActions } from './actions.tsx';
 import { FilesPanel } from './files-panel.tsx';
 import { FindingsPanel } from './findings-panel.tsx';
@@ -44,16 +44,12 @@ export function SessionPage() {
   if (!session.data)
     return (
       <Page title="Session" crumbs={[{ label: 'Sessions', to: '/sessions' }]} fill>
-        {session.error ? (
-          <Failure error={session.error} retry={() => void session.refetch()} />
-        ) : (
-          <Loading />
-        )}
+        {session.error ? <Failure error={session.error} retry={() => void session.refetch()} /> : <Loading />}
       </Page>
     );
   const { title, status } = session.data;
   const name = title ?? `Untitled ${shortId(sessionId)}`;
-  const change = (values: Partial<typeof search>) =>
+  const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
   const panels: Record<Exclude<SessionPanel, 'chat'>, ReactNode> = {
     tasks: <TasksPanel agentId={agentId} sessionId={sessionId} />,
@@ -79,7 +75,7 @@ export function SessionPage() {
   };
   const chat = (
     <Suspense fallback={<Loading />}>
-      <SessionChat key={sessionId} session={session.data} />
+      <SessionChat key={sessionId} session={session.data} agentName={nameOf(agentId)} />
     </Suspense>
   );
   const panel = search.panel ?? (isWide ? 'tasks' : 'chat');

@@ -9,7 +9,7 @@ import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
 import { useAgents } from '../../data/names.ts';
-import { given } from '../../data/search-values.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
 import { NewSession } from './new-session.tsx';
 import { SessionTable } from './session-table.tsx';
 import { SESSION_STATUSES } from './words.ts';
@@ -28,7 +28,7 @@ export function SessionsPage() {
   const list = useCursorPages(['sessions', 'list', filter], (page) =>
     troupe.sessions.listAll({ query: { ...filter, ...page } }),
   );
-  const change = (values: Partial<typeof search>, replace = true) =>
+  const change = (values: SearchChange<typeof search>, replace = true) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace });
   const open = (agentId = 'any') => change({ new: agentId }, false);
   const isFiltered = Object.keys(filter).length > 0;
@@ -85,7 +85,10 @@ export function SessionsPage() {
         ) : (
           <Card>
             {isFiltered ? (
-              <Empty title="No session is like that" action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>}>
+              <Empty
+                title="No session is like that"
+                action={<Button onClick={() => void navigate({ search: {} })}>Show all</Button>}
+              >
                 Search looks at titles and at the beginning of ids.
               </Empty>
             ) : (
@@ -94,8 +97,8 @@ export function SessionsPage() {
                 title="No sessions yet"
                 action={newButton}
               >
-                A session is a conversation of one person with one agent. Every step of it is stored before the
-                next begins.
+                A session is a conversation of one person with one agent. Every step of it is stored before
+                the next begins.
               </Empty>
             )}
           </Card>
@@ -106,7 +109,10 @@ export function SessionsPage() {
         <Loading />
       )}
       {search.new && (
-        <NewSession agentId={search.new === 'any' ? null : search.new} onClose={() => change({ new: undefined })} />
+        <NewSession
+          agentId={search.new === 'any' ? null : search.new}
+          onClose={() => change({ new: undefined })}
+        />
       )}
     </Page>
   );

@@ -15,8 +15,8 @@ export function TasksPanel({ agentId, sessionId }: { agentId: string; sessionId:
   if (tasks.length === 0)
     return (
       <Empty icon={<ListTree size={20} aria-hidden="true" />} title="No sub-agents">
-        An agent with the capability to delegate gives work to others. Who does what, and within what, is shown
-        here as it happens.
+        An agent with the capability to delegate gives work to others. Who does what, and within what, is
+        shown here as it happens.
       </Empty>
     );
   return (

@@ -14,7 +14,7 @@ import { useCursorPages } from '../../data/cursor-pages.ts';
 import { shortId } from '../../data/format.ts';
 import { useLive } from '../../data/live.ts';
 import { useMe } from '../../data/me.ts';
-import { given } from '../../data/search-values.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
 import { systemQuery } from '../../shell/system.ts';
 import { NewSpace } from './new-space.tsx';
 import { WhoAmI } from './who-am-i.tsx';
@@ -30,7 +30,7 @@ export function SpacesPage() {
   const list = useCursorPages(['spaces', 'list', entityId], (page) =>
     troupe.spaces.list({ query: { ...page, ...(entityId ? { entityId } : {}) } }),
   );
-  const change = (values: Partial<typeof search>) =>
+  const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
   const canMake = system?.caller.kind !== 'user';
   const newButton = canMake && (

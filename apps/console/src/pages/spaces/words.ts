@@ -10,5 +10,8 @@ export const policyWords: Record<Api.SpacePolicy, { label: string; about: string
     label: 'Those who are mentioned',
     about: 'A message starts the agents that it names as @name. In a space of two, the other one.',
   },
-  humans: { label: 'People only', about: 'What people say starts all agents; what agents say starts nobody.' },
+  humans: {
+    label: 'People only',
+    about: 'What people say starts all agents; what agents say starts nobody.',
+  },
 };
