@@ -8,6 +8,8 @@ export type * as Api from '@troupe/protocol';
 export { Batch, type BatchWaitOptions } from './batch.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';
+export { FollowedRun, type RunState } from './followed-run.ts';
+export { FollowedSession, type FollowSessionOptions, type SessionState } from './followed-session.ts';
 export {
   type ActiveAgent,
   FollowedSpace,
@@ -16,6 +18,7 @@ export {
   type PendingCall,
   type SpaceState,
 } from './followed-space.ts';
+export { newId } from './ids.ts';
 export type { LiveStep } from './live-steps.ts';
 export {
   type Invocation,
