@@ -6,7 +6,11 @@ import {
   type sessionEndpoints,
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
+
+import { type ChangesItem, type ChangesOptions, changesOf } from './changes.ts';
+
 import { followingOf } from './following.ts';
+
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
 import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
@@ -156,6 +160,11 @@ export class Troupe {
   ): Promise<Session> {
     const session = await this.sessions.create({ params: { agentId }, body }, options);
     return this.session(agentId, session.id);
+  }
+
+  /** Which lists to ask for again, as things change: `for await (const item of troupe.changes({ signal }))`. With a secret key. */
+  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
+    return changesOf(this.#transport, options);
   }
 
   /** All items of a list, page after page: `for await (const agent of troupe.all(troupe.agents.list))`. */
