@@ -27,7 +27,7 @@ export function AgentsPage() {
   const navigate = route.useNavigate();
   const change = (part: SearchChange<typeof search>) =>
     void navigate({ search: (now) => given({ ...now, ...part }), replace: true });
-  useLive('agents', 10_000);
+  useLive('agents');
   const { status = 'active', tag } = search;
   const list = useCursorPages(['agents', 'list', { status, tag, search: search.search }], (page) =>
     troupe.agents.list({

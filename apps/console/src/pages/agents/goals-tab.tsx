@@ -25,7 +25,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
   const whose = useWhose();
   const client = useQueryClient();
   const [gone, setGone] = useState<Api.Goal | null>(null);
-  useLive('goals', 10_000);
+  useLive('goals');
   const list = useCursorPages(['goals', agentId, whose], (page) =>
     troupe.goals.list({ params: { agentId }, query: { ...page, ...whose } }),
   );

@@ -40,7 +40,7 @@ export function PlanList({
   const client = useQueryClient();
   const nameOf = useAgentName();
   const { data: agents } = useQuery(agentsQuery);
-  useLive('plans', 5_000);
+  useLive('plans');
   const list = useCursorPages(['plans', agentId, status], (page) => {
     const query = { ...page, ...(status ? { status } : {}) };
     return agentId === null
