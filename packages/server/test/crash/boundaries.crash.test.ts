@@ -25,8 +25,11 @@ const cases: Case[] = BOUNDARIES.flatMap((boundary) =>
   ),
 );
 
-/** What one run writes by itself. One process dies for all of these: each run has come to another place when it does. */
-const OF_ONE_RUN: Boundary[] = ['answer', 'result', 'recover', 'retry', 'fallback', 'finish'];
+/**
+ * What one run writes by itself, and is still with its worker or nobody's: one process dies for all of these, when each run has come to a place
+ * of its own. (After a retry the run is in the queue again, and whoever lives on takes it.)
+ */
+const OF_ONE_RUN: Boundary[] = ['answer', 'result', 'recover', 'fallback', 'finish'];
 const together = cases.filter(({ boundary }) => OF_ONE_RUN.includes(boundary));
 /** With TROUPE_TEST_LONG each of the others has a process of its own, too. */
 const apart = process.env.TROUPE_TEST_LONG ? cases : cases.filter((one) => !together.includes(one));
@@ -42,61 +45,57 @@ describe.concurrent('a worker killed', () => {
   });
 });
 
-describe('a worker killed with many runs, of which this one stands', () => {
+/** Those for whom another worker died before have that die for all of them, too. */
+const groups = [
+  { how: 'one after the other', group: together.filter(({ scenario }) => scenario.earlier) },
+  { how: 'once', group: together.filter(({ scenario }) => !scenario.earlier) },
+];
+
+describe.each(groups)('a worker killed with many runs, $how, of which this one stands', ({ group }) => {
   let scene: Scene;
   let ends: Record<string, string>;
   const runs = new Map<Case, string>();
 
   beforeAll(async () => {
     scene = await Scene.open(postgresUrl);
-    const workers = [scene.enlist(), scene.enlist(), scene.enlist()] as const;
-    for (const one of together) {
+    for (const one of group) {
       const { agent: its = agent, text = everyKind } = one.scenario;
       runs.set(one, await scene.start(its, text));
     }
-    // The first dies for all; those for whom it was an earlier worker have another one die.
-    const [later, sooner] = [together.filter(hasEarlier), together.filter((one) => !hasEarlier(one))];
-    await dieOf(
-      workers[0],
-      [...sooner.map(placeOf), ...later.map((one) => one.scenario.earlier!)],
-      [...sooner, ...later],
-    );
-    for (const { scenario } of later) await scenario.earlier!.next?.(scene);
-    await dieOf(workers[1], later.map(placeOf), later);
-    await scene.worker({}, workers[2]);
+    const earlier = group.flatMap(({ scenario }) => scenario.earlier ?? []);
+    if (earlier.length > 0) await dieAt(earlier);
+    for (const { next } of earlier) await next?.(scene);
+    await dieAt(group.map(({ boundary, when, scenario }) => ({ ...scenario, boundary, when })));
+    await scene.worker();
     ends = await scene.finish();
   });
   afterAll(() => scene?.[Symbol.asyncDispose]());
 
-  async function dieOf(victim: ReturnType<Scene['enlist']>, places: Strike[], dying: Case[]): Promise<void> {
-    const stops = Object.fromEntries(dying.map((one, n) => [runs.get(one)!, places[n]!]));
-    // Nobody answers one that stands: it would be taken up again.
-    const last = dying.flatMap((one, n) =>
-      places[n]!.boundary === 'answer' && places[n]!.occurrence === 4 ? [runs.get(one)!] : [],
-    );
-    await scene.worker({ stops }, victim);
+  async function dieAt(places: Pick<Strike, 'boundary' | 'when' | 'occurrence'>[]): Promise<void> {
+    const stops: Record<string, Strike> = {};
+    // Nobody answers a run that stands: it would be taken up again.
+    const answered: string[] = [];
+    for (const [index, { boundary, when, occurrence = 1 }] of places.entries()) {
+      const run = runs.get(group[index]!)!;
+      stops[run] = { boundary, when, occurrence };
+      if (boundary === 'answer' && occurrence === 4) answered.push(run);
+    }
+    const victim = await scene.worker({ stops });
     await until('the victim is dead', async () => {
-      await scene.attend(() => settleAll(scene, last));
+      await scene.attend(() => settleAll(scene, answered));
       return !victim.alive;
     });
     expect(await victim.died).toEqual({ code: null, signal: 'SIGKILL' });
     expect(new Set(victim.struck!.runs)).toEqual(new Set(Object.keys(stops)));
   }
 
-  it.each(together)('$when $boundary: $title', async (one) => {
+  it.each(group)('$when $boundary: $title', async (one) => {
     const run = runs.get(one)!;
     expect(ends[run]).toBe(one.scenario.ends ?? 'completed');
     expect(await doubtful(scene, run)).toBe(one.scenario.inDoubt?.[one.when] ?? 0);
   });
 
   it('and nothing is done twice or left undone', () => scene.check());
-});
-
-const hasEarlier = ({ scenario }: Case) => scenario.earlier !== undefined;
-const placeOf = ({ boundary, when, scenario: { occurrence = 1 } }: Case): Strike => ({
-  boundary,
-  when,
-  occurrence,
 });
 
 /** How many calls of the run are in doubt. */
