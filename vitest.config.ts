@@ -63,9 +63,10 @@ const measured = [
 ];
 /** Those of them that leave nothing behind. */
 const measuredTogether = [
-  'packages/sdk/test/offline-chat.test.ts',
+  'packages/sdk/test/{offline-chat,stream}.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
   'packages/server/test/kernel/cancel.test.ts',
+  'packages/server/test/spaces/guard.test.ts',
   'packages/server/test/stream/{live,shutdown}.test.ts',
   'packages/server/test/tasks/tasks.test.ts',
   'packages/server/test/triggers/conditions.test.ts',

@@ -15,3 +15,8 @@ export function someOf<Item>(name: string, items: readonly Item[], share: number
   const chosen = places.toSorted((one, two) => one.at - two.at).slice(0, Math.ceil(items.length * share));
   return chosen.toSorted((one, two) => one.index - two.index).map(({ item }) => item);
 }
+
+/** How often something is tried that comes out in another way each time. */
+export function oftenOf(times: number): number {
+  return isLong ? times : Math.ceil(times / 2.5);
+}
