@@ -4,6 +4,7 @@
  * Start reading: client.ts (what it offers), transport.ts (how a request is sent), stream.ts (how a stream resumes).
  */
 export { Batch, type BatchWaitOptions } from './batch.ts';
+export type { ChangesItem, ChangesOptions } from './changes.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';
 export {
