@@ -43,7 +43,8 @@ export interface Endpoint {
   tag: string;
   summary: string;
   description?: string;
-  scope: Scope;
+  /** Null: whoever has a key at all. */
+  scope: Scope | null;
   /** A person with a public key and a token of their own may call it too, within what belongs to them. */
   user?: true;
   params?: z.ZodObject;

@@ -18,10 +18,12 @@ import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
 import { spaceEndpoints } from './spaces.ts';
 import { syncEndpoints } from './sync.ts';
+import { systemEndpoints } from './system.ts';
 import { subAgentEndpoints, taskEndpoints } from './tasks.ts';
 import { todoEndpoints } from './todos.ts';
 import { toolEndpoints } from './tools.ts';
 import { triggerEndpoints } from './triggers.ts';
+import { usageEndpoints } from './usage.ts';
 
 /** Everything that is served under `/v1`, by noun. */
 export const endpoints = {
@@ -47,9 +49,11 @@ export const endpoints = {
   subAgents: subAgentEndpoints,
   tasks: taskEndpoints,
   sync: syncEndpoints,
+  system: systemEndpoints,
   todos: todoEndpoints,
   tools: toolEndpoints,
   triggers: triggerEndpoints,
+  usage: usageEndpoints,
 } as const;
 
 export function allEndpoints(): Endpoint[] {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { id, listQuery, page, timestamp } from './common.ts';
+import { id, inAddress, listQuery, oneLine, page, timestamp, wholeNumber } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
 import { jsonObject } from './json.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
+import { prompt } from './prompts.ts';
 import { newSession, retry, retryMeaning, session } from './sessions.ts';
+import { timeline } from './timelines.ts';
 import { toolCall } from './tool-calls.ts';
 
 export const runStatus = z.enum([
@@ -49,6 +51,9 @@ export const run = z.object({
   sessionId: id.nullable().describe('Null for a run that is of no session, such as a fork.'),
   spaceId: id.nullable().describe('The space of the message that started it.'),
   activeSpaceId: id.nullable().describe('The space that it speaks in now.'),
+  networkId: id.nullable().describe('The network that it is a run of; null for others.'),
+  networkVersion: z.number().int().nullable().describe('The version of that network.'),
+  door: z.string().describe('The way of working: `session`, `space`, `network` or `task`.'),
   threadId: id,
   status: runStatus.describe(
     '`waiting_tool` and `waiting_reply` hold no process: somebody outside has to act.',
@@ -136,6 +141,26 @@ export type RunStep = z.infer<typeof runStep>;
 
 const runParams = z.object({ runId: id });
 
+export const door = z.enum(['session', 'space', 'network', 'task']);
+export type DoorName = z.infer<typeof door>;
+
+const isStatus = (word: string) => runStatus.safeParse(word).success;
+const statuses = z
+  .string()
+  .max(200)
+  .refine((given) => given.split(',').every(isStatus), {
+    error: `must be statuses, separated by commas: ${runStatus.options.join(', ')}`,
+  });
+
+/** A run in a list, with what it was asked. */
+export const listedRun = run.extend({
+  asked: z
+    .string()
+    .nullable()
+    .describe('The first 200 characters of what it was asked; null where that is no text.'),
+});
+export type ListedRun = z.infer<typeof listedRun>;
+
 export const runEndpoints = {
   list: endpoint({
     method: 'GET',
@@ -143,15 +168,41 @@ export const runEndpoints = {
     tag: 'runs',
     summary: 'Runs, newest first',
     scope: 'runs:read',
+    description:
+      'A search reads 2,000 of the runs that the other filters leave for each page: a page may have few, or none, and a `nextCursor` from where it goes on. Those whose id begins so are all on the first page.',
     query: listQuery.extend({
-      status: runStatus.optional(),
+      status: statuses.describe('One or several, separated by commas.').optional(),
       agentId: id.optional(),
       sessionId: id.optional(),
+      networkId: id.optional(),
+      spaceId: id.describe('The space of the message that started it.').optional(),
+      door: door.optional(),
+      triggerType: z
+        .string()
+        .max(100)
+        .regex(
+          /^[a-z_]+$/,
+          'must be a word such as message, space_message, plan, service, network, task or fork',
+        )
+        .describe('What began it, such as `message`, `plan`, `service` or `fork`.')
+        .optional(),
       parentRunId: id.describe('Those that calls of this run began.').optional(),
       task: id.describe('Those that worked on this task.').optional(),
+      since: timestamp.describe('Those that were made then or later.').optional(),
+      until: timestamp.describe('Those that were made before.').optional(),
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .regex(oneLine)
+        .describe(
+          'The id or how it begins, the code of the error, or something in the beginning of what it was asked.',
+        )
+        .optional(),
     }),
     status: 200,
-    response: page(run),
+    response: page(listedRun),
   }),
   get: endpoint({
     method: 'GET',
@@ -264,5 +315,29 @@ export const runEndpoints = {
     status: 200,
     response: z.object({ data: z.array(event), lastSequence: z.number().int().nonnegative() }),
     frames: eventFrames,
+  }),
+  timeline: endpoint({
+    method: 'GET',
+    path: '/v1/runs/{runId}/timeline',
+    tag: 'runs',
+    summary: 'Where the time of a run went: in the queue, in models, in tools, waiting',
+    scope: 'runs:read',
+    user: true,
+    params: runParams,
+    status: 200,
+    response: timeline,
+  }),
+  prompt: endpoint({
+    method: 'GET',
+    path: '/v1/runs/{runId}/steps/{step}/prompt',
+    tag: 'runs',
+    summary: 'What the model was given at a step',
+    description:
+      'Made again from what is stored, by what made it then; `exact` says whether all of it still is as it was. The step after the last one of a run that has not been completed is what it is asked now, or was asked when it failed.',
+    scope: 'runs:read',
+    params: runParams.extend({ step: inAddress(wholeNumber.min(1).max(2_147_483_647)) }),
+    status: 200,
+    response: prompt,
+    problems: ['step_not_found'],
   }),
 } as const;

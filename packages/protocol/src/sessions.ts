@@ -129,6 +129,32 @@ export const sessionEndpoints = {
     status: 200,
     response: page(session),
   }),
+  listAll: endpoint({
+    method: 'GET',
+    path: '/v1/sessions',
+    tag: 'sessions',
+    summary: 'Sessions of all agents, those that were spoken to last first',
+    description:
+      'With `status`, `tag` or `search`, a page may have few, or none, and a `nextCursor` from where it goes on.',
+    scope: 'sessions:read',
+    user: true,
+    query: listQuery.extend({
+      agentId: id.optional(),
+      status: sessionStatus.optional(),
+      tag: z.string().max(64).regex(oneLine).optional(),
+      user: z.string().max(500).regex(oneLine).optional(),
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .regex(oneLine)
+        .describe('Something in the title, or how the id begins.')
+        .optional(),
+    }),
+    status: 200,
+    response: page(session),
+  }),
   get: endpoint({
     method: 'GET',
     path: `${base}/{sessionId}`,

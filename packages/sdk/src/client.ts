@@ -6,6 +6,7 @@ import {
   type sessionEndpoints,
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
+import { type ChangesItem, type ChangesOptions, watchChanges } from './changes.ts';
 import { followingOf } from './following.ts';
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
@@ -65,9 +66,11 @@ export class Troupe {
   readonly subAgents: Group<typeof endpoints.subAgents>;
   readonly tasks: Group<typeof endpoints.tasks>;
   readonly sync: Group<typeof endpoints.sync>;
+  readonly system: Group<typeof endpoints.system>;
   readonly todos: Group<typeof endpoints.todos>;
   readonly tools: Group<typeof endpoints.tools>;
   readonly triggers: Group<typeof endpoints.triggers>;
+  readonly usage: Group<typeof endpoints.usage>;
   readonly #transport: Transport;
 
   constructor(options: TroupeOptions = {}) {
@@ -95,9 +98,11 @@ export class Troupe {
     this.subAgents = groupOf(transport, endpoints.subAgents);
     this.tasks = groupOf(transport, endpoints.tasks);
     this.sync = groupOf(transport, endpoints.sync);
+    this.system = groupOf(transport, endpoints.system);
     this.todos = groupOf(transport, endpoints.todos);
     this.tools = groupOf(transport, endpoints.tools);
     this.triggers = groupOf(transport, endpoints.triggers);
+    this.usage = groupOf(transport, endpoints.usage);
   }
 
   session(agentId: string, sessionId: string): Session {
@@ -119,6 +124,11 @@ export class Troupe {
 
   run(runId: string): Run {
     return new Run(this.#transport, runId);
+  }
+
+  /** Which lists have changed, for those that stay up to date: `for await (const item of troupe.changes({ signal }))`. */
+  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
+    return watchChanges(this.#transport, options);
   }
 
   /** What `replicateRxCollection` of RxDB takes, beside the collection. */

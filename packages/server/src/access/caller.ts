@@ -20,7 +20,7 @@ export function authorize(caller: Caller, endpoint: Pick<Endpoint, 'scope' | 'us
       hint: 'Use a secret key, from a server.',
     });
   }
-  if (caller.scopes !== null && !caller.scopes.includes(endpoint.scope)) {
+  if (endpoint.scope !== null && caller.scopes !== null && !caller.scopes.includes(endpoint.scope)) {
     throw new Refusal('forbidden', 'forbidden', `This key has no scope "${endpoint.scope}".`, {
       hint: 'Make a key that has it, or one without scopes.',
     });

@@ -46,3 +46,9 @@ const SHAPE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' && SHAPE.test(value);
 }
+
+/** The first id that could have been made at this time: where those from then on begin. */
+export function firstIdAt(ms: number): Id {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0').slice(-12);
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}

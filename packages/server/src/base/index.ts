@@ -16,7 +16,7 @@ export {
 } from './errors.ts';
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
-export { type Id, idFrom, isId, newId } from './ids.ts';
+export { firstIdAt, type Id, idFrom, isId, newId } from './ids.ts';
 export { inTime, OutOfTime } from './in-time.ts';
 export { inWords } from './in-words.ts';
 export { argumentProblem, schemaProblem, writtenProblem } from './json-schema.ts';

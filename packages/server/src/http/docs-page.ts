@@ -32,7 +32,8 @@ ${sections.join('\n')}
 
 function article(endpoint: Endpoint): string {
   const { method, path, summary, description, scope, user, problems } = endpoint;
-  const who = user ? `scope ${scope}, or a person's token` : `scope ${scope}`;
+  const key = scope === null ? 'any key' : `scope ${scope}`;
+  const who = user ? `${key}, or a person's token` : key;
   return `<details><summary><b class="${method}">${method}</b> <code>${plain(path)}</code> ${plain(summary)}</summary>
 ${description ? `<p>${prose(description)}</p>` : ''}<p class="quiet">${plain(who)}${
     problems?.length ? `; may answer ${problems.map((code) => `<code>${plain(code)}</code>`).join(', ')}` : ''

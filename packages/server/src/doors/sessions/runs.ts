@@ -1,3 +1,4 @@
+import type { RunStatus } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import { runSeenIn } from '../shared/index.ts';
@@ -61,12 +62,27 @@ export async function getRunDetails(parts: Pick<Parts, 'db'>, who: Who, id: stri
   return { run, steps, calls };
 }
 
-export function listRuns(
+export interface RunsAsked extends Omit<store.RunFilter, 'statuses' | 'since' | 'until'> {
+  /** One or several, separated by commas. */
+  status?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  search?: string | undefined;
+}
+
+/** `next`: before which run the next page begins; null where this is the last one. */
+export async function listRuns(
   { db }: Pick<Parts, 'db'>,
   who: Who,
-  filter: store.RunFilter,
-): Promise<store.RunRecord[]> {
-  return store.listRuns(db, who, filter);
+  { status, since, until, search, ...filter }: RunsAsked,
+): Promise<{ runs: store.ListedRunRecord[]; next: string | null }> {
+  const statuses = status && { statuses: [...new Set(status.split(','))] as RunStatus[] };
+  const times = { ...(since && { since: new Date(since) }), ...(until && { until: new Date(until) }) };
+  const asked = { ...filter, ...statuses, ...times };
+  if (search !== undefined) return store.searchRuns(db, who, asked, search);
+  const runs = await store.listRuns(db, who, { ...asked, limit: filter.limit + 1 });
+  const shown = runs.slice(0, filter.limit);
+  return { runs: shown, next: runs.length > filter.limit ? shown.at(-1)!.id : null };
 }
 
 export async function cancelRun(parts: Parts, who: Who, id: string): Promise<store.RunRecord> {

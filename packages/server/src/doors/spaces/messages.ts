@@ -1,3 +1,4 @@
+import type { RunStatus } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
 import * as store from '../../store/index.ts';
 import { runSeenIn } from '../shared/index.ts';
@@ -44,10 +45,12 @@ export async function listSpaceRuns(
   { db }: Pick<Parts, 'db'>,
   who: Who,
   space: string,
-  filter: Omit<store.RunFilter, 'spaceId'>,
+  { status, ...filter }: Omit<store.RunFilter, 'spaceId' | 'statuses'> & { status?: RunStatus | undefined },
 ): Promise<store.RunRecord[]> {
   await reach(db, who, space);
   const scope = { project: who.project, entityId: null };
-  const runs = await store.listRuns(db, scope, { ...filter, spaceId: space });
+  const statuses = status && [status];
+  const listed = await store.listRuns(db, scope, { ...filter, statuses, spaceId: space });
+  const runs = listed.map(({ asked: _, ...run }) => run);
   return who.entityId === null ? runs : runs.map((run) => runSeenIn(run, [space.toLowerCase()]));
 }

@@ -1,6 +1,6 @@
-import type { Run, RunStep, ToolCall } from '@troupe/protocol';
+import type { ListedRun, Run, RunStep, ToolCall } from '@troupe/protocol';
 import { argumentsHash } from '../../doors/sessions/index.ts';
-import type { RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
+import type { ListedRunRecord, RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
 
 const MILLIONTHS = 1_000_000;
 
@@ -14,6 +14,10 @@ export function presentRun({ inputTokens, outputTokens, ...run }: RunRecord): Ru
     completedAt: run.completedAt?.toISOString() ?? null,
     canceledAt: run.canceledAt?.toISOString() ?? null,
   };
+}
+
+export function presentListedRun({ asked, ...run }: ListedRunRecord): ListedRun {
+  return { ...presentRun(run), asked };
 }
 
 export function presentStep({ inputTokens, outputTokens, ...step }: RunStepRecord): RunStep {

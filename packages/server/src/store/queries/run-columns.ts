@@ -18,6 +18,7 @@ export const RUN = `select r.id, r.agent_id as "agentId", s.id as "sessionId", r
     coalesce(h.output_tokens, r.output_tokens) as "outputTokens", coalesce(h.cost, r.cost) as cost, r.outcome, r.error, r.cancel_reason as "cancelReason",
     r.entity_id as "entityId", r.space_id as "spaceId", r.active_space_id as "activeSpaceId", r.chain_depth as "chainDepth", r.absorbed_by as "absorbedBy",
     case when r.parent_call_id is not null then r.parent_run_id end as "parentRunId", r.parent_call_id as "parentCallId", r.task_id as "taskId",
+    r.network_id as "networkId", r.network_version as "networkVersion", r.door,
     ${TRIGGER} as trigger, ${METADATA} as metadata,
     ${WAITS_FOR_CODE} as "waitsForCode",
     r.created_at as "createdAt", r.started_at as "startedAt", r.completed_at as "completedAt", r.canceled_at as "canceledAt"

@@ -38,6 +38,9 @@ export interface RunRecord {
   sessionId: string | null;
   spaceId: string | null;
   activeSpaceId: string | null;
+  networkId: string | null;
+  networkVersion: number | null;
+  door: string;
   threadId: string;
   status: RunStatus;
   step: number;
@@ -159,58 +162,6 @@ export async function takenOver(
         where r.id = $1 and m.seq <= greatest(coalesce(r.trigger_seq, 0), coalesce((select max(o.seq) from troupe.messages o
           where o.thread_id = r.thread_id and o.run_id = r.id and o.step <= $2), 0))`,
       values: [run, step, sequences],
-    },
-    db.pool,
-  );
-}
-
-export interface RunFilter {
-  status?: RunStatus | undefined;
-  agentId?: string | undefined;
-  sessionId?: string | undefined;
-  spaceId?: string | undefined;
-  /** Those that calls of this run began. */
-  parentRunId?: string | undefined;
-  /** Those that worked on this task. */
-  task?: string | undefined;
-  entityId?: string | undefined;
-  before?: string | undefined;
-  limit: number;
-}
-
-/** The newest first. */
-export async function listRuns(
-  db: Database,
-  scope: { project: string; entityId: string | null },
-  filter: RunFilter,
-): Promise<RunRecord[]> {
-  // By their own indexes: a statement for all would be planned for none.
-  const ofParent = filter.parentRunId !== undefined;
-  const ofTask = filter.task !== undefined;
-  const of = [
-    ...(ofParent ? ['and r.parent_run_id = $10 and r.parent_call_id is not null'] : []),
-    ...(ofTask ? [`and r.task_id = $${ofParent ? 11 : 10}`] : []),
-  ];
-  return db.run<RunRecord>(
-    {
-      name: `list_${ofParent ? 'child_' : ''}runs${ofTask ? '_of_task' : ''}`,
-      text: `${RUN} where r.project_id = $1 and ($2::uuid is null or s.entity_id = $2) and ($3::uuid is null or r.id < $3)
-          and ($4::text is null or r.status = $4::troupe.run_status) and ($5::uuid is null or r.agent_id = $5) and ($6::uuid is null or s.id = $6)
-          and ($7::uuid is null or r.space_id = $7) and ($8::uuid is null or r.entity_id = $8)
-        ${of.join(' ')} order by r.id desc limit $9`,
-      values: [
-        scope.project,
-        scope.entityId,
-        filter.before ?? null,
-        filter.status ?? null,
-        filter.agentId ?? null,
-        filter.sessionId ?? null,
-        filter.spaceId ?? null,
-        filter.entityId ?? null,
-        filter.limit,
-        ...(ofParent ? [filter.parentRunId] : []),
-        ...(ofTask ? [filter.task] : []),
-      ],
     },
     db.pool,
   );
