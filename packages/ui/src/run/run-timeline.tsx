@@ -163,11 +163,13 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
       <div className="troupe-timeline-axis" aria-hidden="true">
         <span className="troupe-span-name" />
         <span className="troupe-span-track">
-          {ticks.map((tick) => (
-            <span key={tick.at} className="troupe-tick" style={{ left: `${share(tick.at)}%` }}>
-              {tick.label}
-            </span>
-          ))}
+          {ticks
+            .filter(({ at: moment }) => share(moment) < 93)
+            .map((tick) => (
+              <span key={tick.at} className="troupe-tick" style={{ left: `${share(tick.at)}%` }}>
+                {tick.label}
+              </span>
+            ))}
         </span>
       </div>
       <div
@@ -209,7 +211,7 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
                 aria-selected={span.id === selectedId}
                 aria-setsize={spans.length}
                 aria-posinset={index + 1}
-                aria-label={`${span.kind} ${span.name}, ${lookOf(span.status).word}, ${durationText(end - from)}, after ${durationText(from - whole.from)}`}
+                aria-label={`${span.name} ${durationText(end - from)}, ${span.kind}, ${lookOf(span.status).word}, after ${durationText(from - whole.from)}`}
                 onPointerEnter={() => setHovered(index)}
                 onClick={() => {
                   setCurrent(index);
