@@ -7,6 +7,7 @@ import { MARKDOWN } from '../gallery/markdown.ts';
 import { type Gallery, openGallery } from './stage.ts';
 
 const { resolve } = createRequire(import.meta.url);
+type Box = Record<'left' | 'right' | 'top' | 'bottom', number>;
 let gallery: Gallery;
 beforeAll(async () => {
   gallery = await openGallery();
@@ -16,8 +17,15 @@ afterAll(() => gallery.close());
 /** What an element that shows JSON shows. */
 const shown = async (selector: string) => JSON.parse((await gallery.page.textContent(selector)) ?? 'null');
 const focused = () =>
-  gallery.page.evaluate(
-    () => document.activeElement?.getAttribute('data-task') ?? document.activeElement?.textContent,
+  gallery.page.evaluate<string>(
+    '(document.activeElement.dataset.task ?? document.activeElement.textContent)',
+  );
+/** Waits until the text of an element has this in it. */
+const says = (id: string, part: string) =>
+  gallery.page.waitForFunction(`document.getElementById('${id}').textContent.includes('${part}')`);
+const boxesAre = (count: number) =>
+  gallery.page.waitForFunction(
+    `document.querySelectorAll('#graph-edit .react-flow__node').length === ${count}`,
   );
 
 it('everything is shown, without a request to anybody else', async () => {
@@ -48,7 +56,7 @@ it('nothing in what somebody wrote runs', async () => {
   ).toBe(0);
   expect(await page.locator('.troupe-markdown [onerror], .troupe-markdown [onclick]').count()).toBe(0);
   for (const words of ['click me', 'or me']) await page.getByText(words).first().click();
-  expect(await page.evaluate(() => Reflect.get(window, 'hacked'))).toBeUndefined();
+  expect(await page.evaluate('window.hacked')).toBeUndefined();
   expect(page.url().startsWith(gallery.origin)).toBe(true);
 });
 
@@ -57,10 +65,10 @@ it.each(['light', 'dark'])('nobody is kept out: %s', async (theme) => {
   await gallery.open(`theme=${theme}`);
   await page.waitForSelector('#Graphs .troupe-node');
   await page.addScriptTag({ path: resolve('axe-core/axe.min.js') });
-  const results = (await page.evaluate(() =>
-    Reflect.get(window, 'axe').run(document, { resultTypes: ['violations'] }),
-  )) as AxeResults;
-  const grave = results.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const violations = await page.evaluate<AxeResults['violations']>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  );
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(
     grave.map(({ id, nodes }) => [id, nodes.slice(0, 5).map(({ html, any }) => [html, any[0]?.message])]),
   ).toEqual([]);
@@ -69,12 +77,12 @@ it.each(['light', 'dark'])('nobody is kept out: %s', async (theme) => {
 it('text that is being written is shown at every moment, and ends as if it had come at once', async () => {
   const { page, errors } = gallery;
   await gallery.open('only=Streaming');
-  const ended = await page.evaluate((whole) => {
-    const feed = Reflect.get(window, 'feed') as (text: string, streaming: boolean) => void;
-    const place = document.getElementById('stream')!;
+  // As it comes over the wire: cut within characters, words and constructs.
+  const ended = await page.evaluate<{ isSame: boolean; shortest: number; length: number }>(`(() => {
+    const whole = ${JSON.stringify(MARKDOWN)};
+    const place = document.getElementById('stream');
     const bytes = new TextEncoder().encode(whole);
-    // As it comes over the wire: cut within characters, words and constructs.
-    let shortest = Number.POSITIVE_INFINITY;
+    let shortest = Infinity;
     for (let end = 1; end <= bytes.length; end++) {
       feed(new TextDecoder().decode(bytes.subarray(0, end)), true);
       if (end > 10) shortest = Math.min(shortest, place.textContent.length);
@@ -84,14 +92,14 @@ it('text that is being written is shown at every moment, and ends as if it had c
     feed('', false);
     feed(whole, false);
     return { isSame: streamed === place.innerHTML, shortest, length: streamed.length };
-  }, MARKDOWN);
+  })()`);
   expect(ended.isSame).toBe(true);
   expect(ended.shortest).toBeGreaterThan(0);
   expect(ended.length).toBeGreaterThan(2_000);
   expect(await page.locator('#stream table').count()).toBe(1);
   expect(gallery.remote).toEqual([]);
   expect(errors).toEqual([]);
-});
+}, 90_000);
 
 it('tasks are walked, opened, closed and canceled by keyboard', async () => {
   const { page } = gallery;
@@ -159,8 +167,7 @@ it('a person approves, edits and rejects by keyboard', async () => {
   const { page } = gallery;
   await gallery.open('only=Approvals');
   const card = page.locator('#approval');
-  const decided = (part: string) =>
-    page.waitForFunction((text) => document.getElementById('decided')?.textContent?.includes(text), part);
+  const decided = (part: string) => says('decided', part);
   await card.getByRole('button', { name: 'Approve' }).press('Enter');
   await decided('approve');
   expect(await shown('#decided')).toEqual({ decision: 'approve', argumentsHash: 'abc' });
@@ -205,13 +212,13 @@ it('a form is made of a schema, and a component of the app answers its own tool'
   await form.getByText('At most 9').waitFor();
   await form.getByLabel('How many').fill('3');
   await form.getByRole('button', { name: 'Answer' }).click();
-  await page.waitForFunction(() => document.getElementById('answered')?.textContent?.includes('green'));
+  await says('answered', 'green');
   expect(await shown('#answered')).toEqual({
     ...{ colour: 'green', count: 3, size: 'M', toppings: ['olives'], note: 'Soon', isGift: false },
     ...{ more: { deep: [1] }, address: {} },
   });
   await page.getByRole('button', { name: 'red' }).click();
-  await page.waitForFunction(() => document.getElementById('answered')?.textContent?.includes('red'));
+  await says('answered', 'red');
   expect(await shown('#answered')).toEqual({ colour: 'red' });
 });
 
@@ -240,9 +247,9 @@ it('an agent of a graph is selected and removed by keyboard, and boxes do not li
   const { page } = gallery;
   await gallery.open('only=Graphs');
   const nodes = page.locator('#graph-edit .react-flow__node');
-  await page.waitForFunction(() => document.querySelectorAll('#graph-edit .react-flow__node').length === 5);
+  await boxesAre(5);
   const boxes = await nodes.evaluateAll((all) =>
-    all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect),
+    all.map((one) => one.getBoundingClientRect().toJSON() as Box),
   );
   const overlap = boxes.flatMap((one, at) =>
     boxes
@@ -258,9 +265,9 @@ it('an agent of a graph is selected and removed by keyboard, and boxes do not li
   expect(overlap).toEqual([]);
   await page.locator('#graph-edit [data-id="checker"]').focus();
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => document.getElementById('graph-log')?.textContent?.includes('checker'));
+  await says('graph-log', 'checker');
   await page.keyboard.press('Delete');
-  await page.waitForFunction(() => document.querySelectorAll('#graph-edit .react-flow__node').length === 4);
+  await boxesAre(4);
 });
 
 it('the styles of xyflow are those of the version that is installed', async () => {
