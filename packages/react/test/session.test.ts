@@ -1,3 +1,5 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Session, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
@@ -245,4 +247,15 @@ it('a call that waits for approval is in the inbox until somebody decides; what 
   const [call] = (await troupe.inbox.list({ query: { sessionId: session.id } })).data;
   await troupe.inbox.reject(call!);
   await page.sees('results.inbox.items.length === 0');
+});
+
+it('the example of docs/react.md runs as it stands', async () => {
+  const doc = readFileSync(new URL('../../../docs/react.md', import.meta.url), 'utf8');
+  const [, example] = /```tsx\n([\s\S]+?)```/.exec(doc)!;
+  const file = fileURLToPath(new URL(`./example-${process.pid}.gen.tsx`, import.meta.url));
+  writeFileSync(file, example!.replace('http://localhost:4700', stage.origin).replace("'Ada'", "'Example'"));
+  const tab = await stage.visitProgram(file).finally(() => rmSync(file));
+  await tab.getByLabel('Message').fill('Hi.');
+  await tab.getByLabel('Message').press('Enter');
+  await tab.getByText('assistant Heard: Hi.').waitFor();
 });
