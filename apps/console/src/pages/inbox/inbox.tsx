@@ -28,7 +28,9 @@ export function InboxPage() {
   const isWide = useWide(900);
   const [checked, setChecked] = useState<ReadonlySet<string>>(new Set());
   const [rejected, setRejected] = useState<InboxItem[] | null>(null);
-  useLive('inbox', 2_000);
+  useLive('inbox');
+  useLive('tasks');
+  useLive('deliveries');
   const inbox = useInbox();
   const bulk = useBulk(() => setChecked(new Set()));
   const items = inbox.items.filter(({ kind }) => !search.kind || kind === search.kind);
