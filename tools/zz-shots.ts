@@ -24,7 +24,8 @@ for (const [scheme, width, height] of [['light', 1440, 900], ['dark', 1440, 900]
   await context.addInitScript((entityId) => localStorage.setItem('troupe.settings', JSON.stringify({ entityId, tourDone: true })), ids.ada);
   const page = await context.newPage();
   page.on('pageerror', (e) => console.log('ERR', page.url(), String(e.stack).slice(0, 600)));
-  page.on('console', (m) => m.type() === 'error' && console.log('CON', page.url(), m.text().slice(0, 300)));
+  page.on('response', (r) => r.status() >= 400 && !r.url().includes('changes') && console.log('RES', r.status(), r.url()));
+  page.on('consolex' as any, (m) => m.type() === 'error' && console.log('CON', page.url(), m.text().slice(0, 300)));
   for (const [name, path] of Object.entries(pages)) {
     if (only && !only.split(',').some((o) => name === o || (o.endsWith('*') && name.startsWith(o.slice(0, -1))))) continue;
     await page.goto(base + path);
