@@ -3,7 +3,7 @@ import { Troupe } from '@troupe/sdk';
 import { openBrowser } from './browser.ts';
 const ids = JSON.parse(readFileSync('/tmp/talk-ids.json', 'utf8'));
 const t = new Troupe({ baseUrl: 'http://localhost:4811' });
-const base = 'http://localhost:4812';
+const base = 'http://localhost:4811';
 const only = process.argv[2] ?? '';
 const sessions = (await t.sessions.listAll({ query: { agentId: ids.helper, limit: 50 } })).data;
 const deleg = sessions.find((s) => s.title?.startsWith('Delegate')) ?? sessions[0]!;
