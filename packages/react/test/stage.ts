@@ -1,22 +1,32 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import sparticuz from '@sparticuz/chromium';
 import type { Script } from '@troupe/server';
-import { createDatabase, openServer, type TestServer, until } from '@troupe/testing';
+import { createDatabase, openServer, until } from '@troupe/testing';
 import { chromium, type Page } from 'playwright-core';
 import { build } from 'rolldown';
 
 /** What becomes of a request: it passes, its answer is lost, or it is answered here. */
 export type Fate = 'pass' | 'lose' | { status: number; code: string };
 
-/** A page that renders hooks in Chromium, and a server behind it that can be closed and opened again under the same address. */
-export async function openStage({ postgresUrl, script }: { postgresUrl: string; script: Script }) {
+interface Running {
+  url: string;
+  close(): Promise<unknown>;
+}
+
+/**
+ * A page that renders hooks in Chromium, and a server behind it. Without a script the server is a process of its own, which can be killed and
+ * started again under the same address.
+ */
+export async function openStage({ postgresUrl, script }: { postgresUrl: string; script?: Script }) {
   const database = await createDatabase(postgresUrl);
-  const start = () => openServer({ postgresUrl, databaseUrl: database.url, script });
+  const start = (): Promise<Running> =>
+    script ? openServer({ postgresUrl, databaseUrl: database.url, script }) : startProcess(database.url);
   const [code, first] = await Promise.all([bundled(), start()]);
-  let server: TestServer | null = first;
+  let server: Running | null = first;
   const seen: { method: string; path: string; isStream: boolean }[] = [];
   const streams = new Set<ServerResponse>();
   let rule: (passing: { method: string; path: string }) => Fate = () => 'pass';
@@ -49,9 +59,6 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
   });
   return {
     origin,
-    get server() {
-      return server!;
-    },
     seen,
     /** Streams that the page holds open. */
     streams,
@@ -59,12 +66,9 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
     rule: (now: typeof rule = () => 'pass') => {
       rule = now;
     },
-    /** As far as a page can tell, the process is gone: every connection is cut, nothing answers. */
-    async stop() {
-      const gone = server;
+    async kill() {
+      await server?.close();
       server = null;
-      for (const response of streams) response.destroy();
-      await gone?.close();
     },
     async start() {
       server = await start();
@@ -108,6 +112,18 @@ export interface Visit {
   errors: string[];
   setOffline(isOffline: boolean): Promise<void>;
   leave(): Promise<void>;
+}
+
+async function startProcess(databaseUrl: string): Promise<Running> {
+  const file = fileURLToPath(new URL('./server-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [file, databaseUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [url] = await once(child.stdout, 'data');
+  const close = async () => {
+    const end = once(child, 'exit');
+    child.kill('SIGKILL');
+    await end;
+  };
+  return { url: String(url).trim(), close };
 }
 
 async function bundled(): Promise<string> {
