@@ -22,7 +22,7 @@ export function AgentPage() {
   const { agentId } = route.useParams();
   const { tab = 'edit' } = route.useSearch();
   const navigate = route.useNavigate();
-  useLive('agents', 10_000);
+  useLive('agents');
   const query = useQuery(agentQuery(agentId));
   const agent = query.data;
   return (

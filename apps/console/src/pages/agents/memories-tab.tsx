@@ -29,7 +29,7 @@ export default function MemoriesTab({ agentId }: { agentId: string }) {
   const client = useQueryClient();
   const [edited, setEdited] = useState<Api.Memory | 'new' | null>(null);
   const [forgotten, setForgotten] = useState<string | null>(null);
-  useLive('memories', 10_000);
+  useLive('memories');
   const list = useCursorPages(['memories', agentId, whose, search], (page) =>
     troupe.memories.list({
       params: { agentId },

@@ -40,7 +40,7 @@ export function PlanList({
   const client = useQueryClient();
   const nameOf = useAgentName();
   const { data: agents } = useQuery(agentsQuery);
-  useLive('plans', 5_000);
+  useLive('plans');
   const list = useCursorPages(['plans', agentId, status], (page) => {
     const query = { ...page, ...(status ? { status } : {}) };
     return agentId === null
@@ -86,7 +86,7 @@ export function PlanList({
         {onStatus && (
           <Select
             aria-label="Status"
-            className="w-auto"
+            className="max-w-40"
             value={status ?? ''}
             onChange={({ target }) => onStatus((target.value || undefined) as Api.PlanStatus | undefined)}
           >
