@@ -145,20 +145,26 @@ class Seen<State extends object> {
     if (this.#result?.state === state && this.#result.actions === actions)
       return this.#result.value as State & Actions;
     const value = { ...actions };
-    for (const field of Object.keys(state) as (keyof State)[])
-      Object.defineProperty(value, field, { enumerable: true, get: () => this.#read(state, field) });
+    let shown = state;
+    for (const field of Object.keys(state) as (keyof State)[]) {
+      const get = () => {
+        shown = this.#read(shown, field);
+        return shown[field];
+      };
+      Object.defineProperty(value, field, { enumerable: true, get });
+    }
     this.#result = { state, actions, value };
     return value as State & Actions;
   }
 
-  #read(state: State, field: keyof State): State[keyof State] {
-    if (!this.#fields.has(field)) {
-      // Until now it did not matter what it was: as it is now, then, if all else is as it was.
-      const now = this.shared.state;
-      if (!this.#isOther(now)) this.#state = now;
-      this.#fields.add(field);
-      if (this.#state === now) return now[field];
-    }
-    return state[field];
+  /** Until a field is read it does not matter what it was: then it is as it is now, if all that was read before is as it was. */
+  #read(shown: State, field: keyof State): State {
+    if (this.#fields.has(field)) return shown;
+    const now = this.shared.state;
+    const isSame = shown === this.#state && !this.#isOther(now);
+    this.#fields.add(field);
+    if (!isSame) return shown;
+    this.#state = now;
+    return now;
   }
 }
