@@ -120,7 +120,10 @@ function BulkDialog({ act, runs, onClose }: { act: Act; runs: Api.ListedRun[]; o
             : `${targets.length} ${targets.length === 1 ? 'run' : 'runs'}. ${about}`}
           {stage === 'asks' && left > 0 && ` ${left} of those selected cannot be, and are left out.`}
         </p>
-        <ul aria-label="Runs" className="max-h-80 divide-y divide-line overflow-y-auto rounded-md border border-line">
+        <ul
+          aria-label="Runs"
+          className="max-h-80 divide-y divide-line overflow-y-auto rounded-md border border-line"
+        >
           {targets.map((run) => (
             <li key={run.id} className="flex items-start gap-2 px-3 py-1.5 text-sm">
               <span className="min-w-0 flex-1">

@@ -197,9 +197,7 @@ function Moment({
       title={label}
       className="w-auto"
       value={value ? localText(value) : ''}
-      onChange={({ target }) =>
-        onChange(target.value ? new Date(target.value).toISOString() : undefined)
-      }
+      onChange={({ target }) => onChange(target.value ? new Date(target.value).toISOString() : undefined)}
     />
   );
 }

@@ -39,7 +39,8 @@ export function useRunList(search: RunsSearch) {
       const last = data.at(-1)!;
       const isAll = newest.data?.nextCursor === null;
       const kept = isAll ? [] : before.runs.filter((run) => !ids.has(run.id) && isOlder(run, last));
-      const overlaps = isAll || before.runs.some(({ id }) => ids.has(id)) || isOlder(before.runs[0]!, last) === false;
+      const overlaps =
+        isAll || before.runs.some(({ id }) => ids.has(id)) || isOlder(before.runs[0]!, last) === false;
       if (!overlaps) return { runs: data, next: undefined };
       return { runs: [...data, ...kept], next: kept.length > 0 ? before.next : undefined };
     });

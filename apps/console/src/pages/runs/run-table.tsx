@@ -46,6 +46,7 @@ export function RunTable({
   useEffect(() => {
     if (runs.length > 0 && last >= runs.length - 20) end.current();
   }, [last, runs.length]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the keyboard moves, not when runs come
   useEffect(() => {
     const index = current === null ? -1 : runs.findIndex(({ id }) => id === current);
     if (index < 0) return;
@@ -56,7 +57,6 @@ export function RunTable({
       link?.focus({ preventScroll: true });
     });
     return () => cancelAnimationFrame(frame);
-    // biome-ignore lint/correctness/useExhaustiveDependencies: only when the keyboard moves, not when runs come
   }, [current]);
 
   const above = rows[0]?.start ?? 0;
@@ -120,7 +120,7 @@ export function RunTable({
 
 function Spacer({ height }: { height: number }) {
   return (
-    <tr aria-hidden="true" style={{ height }}>
+    <tr style={{ height }}>
       <td colSpan={10} className="p-0" />
     </tr>
   );

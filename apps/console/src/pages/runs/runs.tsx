@@ -80,7 +80,9 @@ function RunList({ search }: { search: RunsSearch }) {
         />
         <div className="flex items-center justify-center gap-3 px-4 py-3 text-xs text-faint">
           {moreError ? (
-            <span className="text-bad">{moreError instanceof Error ? moreError.message : String(moreError)}</span>
+            <span className="text-bad">
+              {moreError instanceof Error ? moreError.message : String(moreError)}
+            </span>
           ) : null}
           {hasMore ? (
             <Button size="small" busy={isLoadingMore} onClick={() => void loadMore()}>
@@ -125,8 +127,8 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
         </Link>
       }
     >
-      A run is one activation of an agent or a network, from what began it to its end. Say something to an agent, and
-      its run is here, step by step.
+      A run is one activation of an agent or a network, from what began it to its end. Say something to an
+      agent, and its run is here, step by step.
     </Empty>
   );
 }
