@@ -6,6 +6,7 @@ import {
   type sessionEndpoints,
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
+import { type ChangesItem, type ChangesOptions, watchChanges } from './changes.ts';
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
 import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
@@ -122,6 +123,11 @@ export class Troupe {
 
   run(runId: string): Run {
     return new Run(this.#transport, runId);
+  }
+
+  /** Which lists have changed, for those that stay up to date: `for await (const item of troupe.changes({ signal }))`. */
+  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
+    return watchChanges(this.#transport, options);
   }
 
   /** What `replicateRxCollection` of RxDB takes, beside the collection. */

@@ -6,6 +6,7 @@
 /** The shapes of what is sent and answered: `Api.Message`, `Api.Run`. */
 export type * as Api from '@troupe/protocol';
 export { Batch, type BatchWaitOptions } from './batch.ts';
+export type { ChangesItem, ChangesOptions } from './changes.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';
 export {
