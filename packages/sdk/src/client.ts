@@ -7,6 +7,7 @@ import {
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
 import { type ChangesItem, type ChangesOptions, watchChanges } from './changes.ts';
+import { followingOf } from './following.ts';
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
 import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
@@ -133,6 +134,24 @@ export class Troupe {
   /** What `replicateRxCollection` of RxDB takes, beside the collection. */
   replication<Of extends Collection>(collection: Of, options?: ReplicationOptions): Replication<Of> {
     return replicationOf(this.#transport, collection, options);
+  }
+
+  /**
+   * Tells that something of these collections is new or another than before, or may be: for lists that are asked for again. All
+   * who watch share one connection, which is made again by itself; `onDisconnect` hears when it was lost. Answers with what ends it.
+   */
+  watch(
+    collections: readonly Collection[],
+    listener: (collection: Collection) => void,
+    onDisconnect?: () => void,
+  ): () => void {
+    const following = followingOf(this.#transport, {});
+    const ends = collections.map((collection) =>
+      following.follow({ collection, tell: () => listener(collection), onDisconnect }),
+    );
+    return () => {
+      for (const end of ends) end();
+    };
   }
 
   /** Opens a new session with an agent. */
