@@ -29,11 +29,18 @@ const acts = {
     done: 'Queued again',
   },
 };
-type Act = keyof typeof acts;
+export type Act = keyof typeof acts;
 
 /** What can be done with several runs at once, beside how many there are. */
-export function BulkBar({ runs, onClear }: { runs: Api.ListedRun[]; onClear: () => void }) {
-  const [act, setAct] = useState<Act | null>(null);
+export function BulkBar({
+  runs,
+  onAct,
+  onClear,
+}: {
+  runs: Api.ListedRun[];
+  onAct: (act: Act) => void;
+  onClear: () => void;
+}) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line bg-accent-soft px-4 py-1.5 md:px-6">
       <span className="text-sm font-medium text-accent-strong" role="status">
@@ -51,7 +58,7 @@ export function BulkBar({ runs, onClear }: { runs: Api.ListedRun[]; onClear: () 
               <RotateCcw size={13} aria-hidden="true" />
             )
           }
-          onClick={() => setAct(name)}
+          onClick={() => onAct(name)}
         >
           {acts[name].label}
         </Button>
@@ -74,7 +81,6 @@ export function BulkBar({ runs, onClear }: { runs: Api.ListedRun[]; onClear: () 
       >
         Clear
       </Button>
-      {act && <BulkDialog act={act} runs={runs} onClose={() => setAct(null)} />}
     </div>
   );
 }
@@ -82,7 +88,7 @@ export function BulkBar({ runs, onClear }: { runs: Api.ListedRun[]; onClear: () 
 type Result = { is: 'under way' } | { is: 'done' } | { is: 'refused'; why: string };
 
 /** Asks, does it to each, and says of each what became of it. */
-function BulkDialog({ act, runs, onClose }: { act: Act; runs: Api.ListedRun[]; onClose: () => void }) {
+export function BulkDialog({ act, runs, onClose }: { act: Act; runs: Api.ListedRun[]; onClose: () => void }) {
   const client = useQueryClient();
   const { title, about, label, fits, act: carryOut, done } = acts[act];
   // As they were when it was asked: they change while it is done.

@@ -18,52 +18,54 @@ export function Filters({ search, onChange }: { search: RunsSearch; onChange: Ch
   return (
     <search className="flex flex-wrap items-center gap-2" aria-label="Filters">
       <SearchBox value={search.search ?? ''} onChange={(text) => onChange({ search: text || undefined })} />
-      <StatusMenu value={search.status} onChange={(status) => onChange({ status })} />
-      <Choice
-        label="Agent"
-        value={search.agentId}
-        onChange={(agentId) => onChange({ agentId })}
-        options={(agents.data ?? []).map(({ id, name }) => [id, name])}
-      />
-      <Choice
-        label="Network"
-        value={search.networkId}
-        onChange={(networkId) => onChange({ networkId })}
-        options={(networks.data ?? []).map(({ id, name }) => [id, name])}
-      />
-      <Choice
-        label="Door"
-        value={search.door}
-        onChange={(door) => onChange({ door: DOORS.find((name) => name === door) })}
-        options={DOORS.map((door) => [door, doorWords[door]])}
-      />
-      <Select
-        aria-label="Made"
-        className="w-auto"
-        value={isBetween ? 'between' : since}
-        onChange={({ target: { value } }) =>
-          onChange(
-            value === 'between'
-              ? { since: new Date(Date.now() - spans['24h']).toISOString(), until: undefined }
-              : { since: value || undefined, until: undefined },
-          )
-        }
-      >
-        <option value="">Any time</option>
-        <option value="today">Today</option>
-        <option value="1h">Last hour</option>
-        <option value="24h">Last 24 hours</option>
-        <option value="7d">Last 7 days</option>
-        <option value="30d">Last 30 days</option>
-        <option value="between">Between…</option>
-      </Select>
-      {isBetween && (
-        <>
-          <Moment label="From" value={search.since} onChange={(time) => onChange({ since: time })} />
-          <Moment label="Until" value={search.until} onChange={(time) => onChange({ until: time })} />
-        </>
-      )}
-      <Others search={search} onChange={onChange} />
+      <div className="-mx-1 flex min-w-0 gap-2 overflow-x-auto px-1 py-1 sm:flex-wrap">
+        <StatusMenu value={search.status} onChange={(status) => onChange({ status })} />
+        <Choice
+          label="Agent"
+          value={search.agentId}
+          onChange={(agentId) => onChange({ agentId })}
+          options={(agents.data ?? []).map(({ id, name }) => [id, name])}
+        />
+        <Choice
+          label="Network"
+          value={search.networkId}
+          onChange={(networkId) => onChange({ networkId })}
+          options={(networks.data ?? []).map(({ id, name }) => [id, name])}
+        />
+        <Choice
+          label="Door"
+          value={search.door}
+          onChange={(door) => onChange({ door: DOORS.find((name) => name === door) })}
+          options={DOORS.map((door) => [door, doorWords[door]])}
+        />
+        <Select
+          aria-label="Made"
+          className="w-auto"
+          value={isBetween ? 'between' : since}
+          onChange={({ target: { value } }) =>
+            onChange(
+              value === 'between'
+                ? { since: new Date(Date.now() - spans['24h']).toISOString(), until: undefined }
+                : { since: value || undefined, until: undefined },
+            )
+          }
+        >
+          <option value="">Any time</option>
+          <option value="today">Today</option>
+          <option value="1h">Last hour</option>
+          <option value="24h">Last 24 hours</option>
+          <option value="7d">Last 7 days</option>
+          <option value="30d">Last 30 days</option>
+          <option value="between">Between…</option>
+        </Select>
+        {isBetween && (
+          <>
+            <Moment label="From" value={search.since} onChange={(time) => onChange({ since: time })} />
+            <Moment label="Until" value={search.until} onChange={(time) => onChange({ until: time })} />
+          </>
+        )}
+        <Others search={search} onChange={onChange} />
+      </div>
     </search>
   );
 }
@@ -94,7 +96,7 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
       aria-label="Search runs"
       placeholder="Id, error code or what was asked"
       title="Press / to search"
-      className="w-64 max-w-full"
+      className="w-full sm:w-64"
       value={text}
       maxLength={200}
       onChange={({ target }) => setText(target.value)}

@@ -67,10 +67,10 @@ export function RunTable({
       <caption className="sr-only">Runs</caption>
       <colgroup>
         <col className="w-10" />
-        <col className="w-32 sm:w-40" />
+        <col className="w-12 sm:w-44" />
         <col />
-        <col className="hidden w-40 md:table-column" />
-        <col className="hidden w-20 lg:table-column" />
+        <col className="hidden w-40 md:table-column xl:w-52" />
+        <col className="hidden w-24 lg:table-column" />
         <col className="hidden w-14 xl:table-column" />
         <col className="hidden w-18 lg:table-column" />
         <col className="hidden w-16 xl:table-column" />
@@ -88,7 +88,9 @@ export function RunTable({
               onChange={({ target }) => onSelectAll(target.checked)}
             />
           </Th>
-          <Th>Status</Th>
+          <Th>
+            <span className="max-sm:sr-only">Status</span>
+          </Th>
           <Th>Asked</Th>
           <Th className="hidden md:table-cell">Agent or network</Th>
           <Th className="hidden lg:table-cell">Door</Th>
@@ -121,7 +123,7 @@ export function RunTable({
 function Spacer({ height }: { height: number }) {
   return (
     <tr style={{ height }}>
-      <td colSpan={10} className="p-0" />
+      <td className="p-0" />
     </tr>
   );
 }
@@ -163,8 +165,9 @@ const RunRow = memo(function RunRow({
           onChange={({ target }) => onSelect(run.id, target.checked)}
         />
       </td>
-      <td className={cell}>
-        <StatusBadge status={run.status} />
+      <td className={cx(cell, 'max-sm:px-3')}>
+        <StatusBadge status={run.status} className="max-sm:hidden" />
+        <StatusBadge status={run.status} compact className="sm:hidden" />
       </td>
       <td className={cell}>
         <Link

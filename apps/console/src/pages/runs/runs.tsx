@@ -1,10 +1,11 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { Api } from '@troupe/sdk';
 import { Activity } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { Button, buttonClass } from '../../blocks/button.tsx';
 import { Page } from '../../blocks/page.tsx';
 import { Empty, Failure, Loading, Notice } from '../../blocks/states.tsx';
-import { BulkBar } from './bulk.tsx';
+import { type Act, BulkBar, BulkDialog } from './bulk.tsx';
 import type { RunsSearch } from './filter.ts';
 import { Filters } from './filters.tsx';
 import { useListKeys } from './list-keys.ts';
@@ -53,15 +54,31 @@ function RunList({ search }: { search: RunsSearch }) {
     onMove: setCurrent,
     onToggle: (id) => select(id, !selected.has(id)),
   });
+  // Kept apart from what is selected: runs leave the list while it is done, and what became of them is still to be told.
+  const [bulk, setBulk] = useState<{ act: Act; runs: Api.ListedRun[] } | null>(null);
   const chosen = useMemo(() => runs.filter(({ id }) => selected.has(id)), [runs, selected]);
 
   if (newest.error && runs.length === 0)
     return <Failure error={newest.error} retry={() => void newest.refetch()} className="flex-1" />;
   if (!newest.data && runs.length === 0) return <Loading className="flex-1" />;
-  if (runs.length === 0) return <NoRuns isFiltered={Object.keys(search).length > 0} />;
+  const dialog = bulk && <BulkDialog {...bulk} onClose={() => setBulk(null)} />;
+  if (runs.length === 0)
+    return (
+      <>
+        <NoRuns isFiltered={Object.keys(search).length > 0} />
+        {dialog}
+      </>
+    );
   return (
     <>
-      {chosen.length > 0 && <BulkBar runs={chosen} onClear={() => setSelected(new Set())} />}
+      {chosen.length > 0 && (
+        <BulkBar
+          runs={chosen}
+          onAct={(act) => setBulk({ act, runs: chosen })}
+          onClear={() => setSelected(new Set())}
+        />
+      )}
+      {dialog}
       {newest.error ? (
         <Notice tone="warn" className="rounded-none">
           The list may be out of date: {String((newest.error as Error).message)}

@@ -32,7 +32,7 @@ export function Budgets() {
       <Loaded query={budgets}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title="No budgets" className="py-8">
+            <Empty title="No budgets" className="py-8!">
               Limits of agents hold for each of their runs. A budget holds for many together; none is set in
               this project.
             </Empty>

@@ -46,7 +46,7 @@ export function ShareTable({ range, by, onBy }: { range: UsageSearch; by: By; on
       <Loaded query={report}>
         {({ series, total }) => {
           const named = by === 'network' ? series.filter(({ key }) => key !== null) : series;
-          if (named.length === 0) return <Empty title="Nothing in this time" className="py-8" />;
+          if (named.length === 0) return <Empty title="Nothing in this time" className="py-8!" />;
           return <Rows series={named} total={total} by={by} />;
         }}
       </Loaded>

@@ -9,7 +9,7 @@ export function FailedJobs({ jobs }: { jobs: NonNullable<Api.Queue['failedJobs']
   return (
     <Card title={jobs.total > 0 ? `Failed jobs (${jobs.total})` : 'Failed jobs'} flush>
       {jobs.newest.length === 0 ? (
-        <Empty title="None" className="py-8">
+        <Empty title="None" className="py-8!">
           Jobs are what is done later and is no run: timers, plans, purges. Those that fail are tried again;
           what is given up is here.
         </Empty>

@@ -36,7 +36,7 @@ export function Queue({ queue, workers }: { queue: Api.Queue; workers: Api.Worke
       <Advice queue={queue} workers={workers} oldest={oldest} missing={missing} />
       <Card title="Queue" flush>
         {queue.oldest.length === 0 ? (
-          <Empty title="The queue is empty" className="py-8">
+          <Empty title="The queue is empty" className="py-8!">
             Runs are here from when they are made until a worker takes them, mostly for milliseconds.
           </Empty>
         ) : (

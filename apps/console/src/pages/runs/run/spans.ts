@@ -109,8 +109,6 @@ function factsOf(span: Api.Span): [name: string, value: string][] {
       'First piece after',
       formatDuration(Date.parse(span.firstTokenAt) - Date.parse(span.startedAt)),
     ]);
-  if (span.endedAt)
-    facts.push(['Took', formatDuration(Date.parse(span.endedAt) - Date.parse(span.startedAt))]);
   if (span.agentKey) facts.push(['Agent', span.agentKey]);
   if (span.attempt !== null) facts.push(['Try', String(span.attempt)]);
   if (span.waitsFor) facts.push(['Waited for', span.waitsFor]);

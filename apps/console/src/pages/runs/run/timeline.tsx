@@ -92,11 +92,6 @@ function Details({
   onToggle: (runId: string) => void;
 }) {
   const { span, ownerId } = row;
-  const facts: [name: string, value: React.ReactNode][] = [
-    ['Began', <Time key="began" value={span.startedAt} format="exact" />],
-    ['Ended', <Time key="ended" value={span.endedAt} format="exact" empty="Not yet" />],
-    ...(row.facts ?? []).map(([name, value]): [string, string] => [name, value]),
-  ];
   return (
     <Card
       title={
@@ -134,19 +129,16 @@ function Details({
         </span>
       }
     >
-      {span.error && (
-        <Notice tone="bad" className="mb-3">
+      {span.error ? (
+        <Notice tone="bad">
           {span.error.message} <span className="font-mono text-2xs">{span.error.code}</span>
         </Notice>
+      ) : (
+        <p className="text-sm text-muted">
+          <Time value={span.startedAt} format="exact" /> to{' '}
+          <Time value={span.endedAt} format="exact" empty="now" />
+        </p>
       )}
-      <dl className="grid gap-x-6 gap-y-1 text-sm sm:grid-cols-2">
-        {facts.map(([name, value]) => (
-          <div key={name} className="flex justify-between gap-4">
-            <dt className="text-muted">{name}</dt>
-            <dd className="min-w-0 truncate tabular-nums">{value}</dd>
-          </div>
-        ))}
-      </dl>
     </Card>
   );
 }
