@@ -76,13 +76,11 @@ it('shows sub-agents as a tree, and leads to what was said within them', async (
 it('takes files, shows them and deletes them', async () => {
   await tab('Files');
   await page.getByText('No files').waitFor();
-  await page
-    .getByLabel('Files to upload')
-    .setInputFiles({
-      name: 'notes.md',
-      mimeType: 'text/markdown',
-      buffer: Buffer.from('# Remember the milk'),
-    });
+  await page.getByLabel('Files to upload').setInputFiles({
+    name: 'notes.md',
+    mimeType: 'text/markdown',
+    buffer: Buffer.from('# Remember the milk'),
+  });
   await page.getByRole('button', { name: '/notes.md', exact: true }).click();
   await page.getByRole('dialog').getByText('Remember the milk').waitFor();
   expect(new URL(page.url()).searchParams.get('file')).toBe('/notes.md');
