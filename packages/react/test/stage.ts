@@ -100,6 +100,7 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
           await until(`the page sees ${scripted}`, () => ask<boolean>(scripted));
         },
         setOffline: (isOffline) => context.setOffline(isOffline),
+        fastForward: (ms) => tab.clock.fastForward(ms),
       };
     },
     async close() {
@@ -123,6 +124,8 @@ export interface Visit {
   /** Of the page, so far: there should be none. */
   errors: string[];
   setOffline(isOffline: boolean): Promise<void>;
+  /** Timers of the page that are due by then fire at once. */
+  fastForward(ms: number): Promise<void>;
 }
 
 async function startProcess(databaseUrl: string): Promise<Running> {
