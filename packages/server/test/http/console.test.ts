@@ -88,7 +88,7 @@ beforeAll(async () => {
   const session = await troupe.open(teller, { title: 'About the sky', tags: ['weather'], user: 'ada' });
   const first = await session.send('What colour is the sky?');
   runs.session = first.run!.id;
-  await until('it waits', async () => (await troupe.system.overview()).inbox === 1);
+  await until('it waits', async () => (await troupe.system.overview()).waiting.runs === 1);
   const waiting = await troupe.system.overview();
   expect(waiting).toMatchObject({
     running: 0,
