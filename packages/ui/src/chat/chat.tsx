@@ -1,5 +1,5 @@
 import { type Approval, useApprovals, useSession, useTasks, useTroupe } from '@troupe/react';
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from 'react';
 import { classes } from '../basic/classes.ts';
 import { ChevronIcon } from '../basic/icons.tsx';
 import { useTimeSettings } from '../basic/time.tsx';
@@ -293,7 +293,7 @@ function Fate({ agentId, sessionId }: Place) {
   );
 }
 
-function Writing(props: ChatProps & { agentName: string; composer: React.Ref<ComposerHandle> }) {
+function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerHandle> }) {
   const { agentId, sessionId, agentName, composer, placeholder, attachments = true, autoFocus } = props;
   const { run, session, send, stop } = useSession(agentId, sessionId);
   const failed = session?.status === 'failed' ? 'The last run failed. Try it again to go on.' : null;
