@@ -249,25 +249,31 @@ function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) 
   const sender = useMemo(() => ({ id: agentName, name: agentName, type: 'agent' as const }), [agentName]);
   const isWaiting = run?.status === 'waiting_tool' || run?.status === 'waiting_reply';
   const isSilent = run && live.length === 0 && !isWaiting && !calls.some(({ state }) => state === 'running');
+  // A call that is stored is among the messages, though the step that made it may still be written.
+  const stored = new Set(calls.map((call) => approvalName(call.runId, call.id)));
   return (
     <>
-      {live.map((step) => (
-        <Message
-          key={`${step.runId} ${step.step}`}
-          sender={sender}
-          text={step.text}
-          reasoning={step.reasoning}
-          state="streaming"
-        >
-          {step.calls.map((call) => (
-            <ToolCard
-              key={call.id}
-              call={{ id: call.id, tool: call.tool ?? 'A tool', status: 'requested' }}
-              writing={call.arguments}
-            />
-          ))}
-        </Message>
-      ))}
+      {live.map(({ runId, step, text, reasoning, calls: written }) => {
+        const open = written.filter(({ id }) => !stored.has(approvalName(runId, id)));
+        if (text === '' && written.length > 0 && open.length === 0) return null;
+        return (
+          <Message
+            key={`${runId} ${step}`}
+            sender={sender}
+            text={text}
+            reasoning={reasoning}
+            state="streaming"
+          >
+            {open.map((call) => (
+              <ToolCard
+                key={call.id}
+                call={{ id: call.id, tool: call.tool ?? 'A tool', status: 'requested' }}
+                writing={call.arguments}
+              />
+            ))}
+          </Message>
+        );
+      })}
       {isSilent && <Message key="silent" sender={sender} text="" state="streaming" />}
     </>
   );
