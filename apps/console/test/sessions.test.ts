@@ -25,6 +25,7 @@ beforeAll(async () => {
     },
   });
   page = await stage.page('/sessions');
+  page.setDefaultTimeout(20_000);
 }, 60_000);
 afterAll(() => stage?.close());
 
@@ -32,6 +33,7 @@ const say = async (text: string) => {
   await page.getByRole('textbox', { name: 'Message to Helper' }).fill(text);
   await page.keyboard.press('Enter');
 };
+const patience = { timeout: 15_000 };
 const tab = (name: string) => page.getByRole('tab', { name }).click();
 const ready = () => page.getByRole('heading', { level: 1 }).getByText('Ready').waitFor();
 
@@ -45,7 +47,7 @@ it('opens a session with an agent, and the answer is there piece by piece', asyn
   await said.getByText('choose one of its models for this agent.').waitFor();
   await say('Are you a bot?');
   await page.locator('article[aria-busy=true]').getByText("I am Troupe's demo").waitFor();
-  await expect.poll(() => page.locator('article[aria-busy=true]').count()).toBe(0);
+  await page.locator('article[aria-busy=true]').waitFor({ state: 'detached' });
   expect(await page.getByText('choose one of its models for this agent.').count()).toBe(2);
   await page.getByRole('heading', { level: 1, name: 'What are you?' }).waitFor();
   await ready();
@@ -76,13 +78,11 @@ it('shows sub-agents as a tree, and leads to what was said within them', async (
 it('takes files, shows them and deletes them', async () => {
   await tab('Files');
   await page.getByText('No files').waitFor();
-  await page
-    .getByLabel('Files to upload')
-    .setInputFiles({
-      name: 'notes.md',
-      mimeType: 'text/markdown',
-      buffer: Buffer.from('# Remember the milk'),
-    });
+  await page.getByLabel('Files to upload').setInputFiles({
+    name: 'notes.md',
+    mimeType: 'text/markdown',
+    buffer: Buffer.from('# Remember the milk'),
+  });
   await page.getByRole('button', { name: '/notes.md', exact: true }).click();
   await page.getByRole('dialog').getByText('Remember the milk').waitFor();
   expect(new URL(page.url()).searchParams.get('file')).toBe('/notes.md');
@@ -103,7 +103,7 @@ it('lists every event as it comes, by type, and each as JSON; and the runs', asy
   await page.getByRole('article', { name: 'Helper' }).getByText('51').waitFor();
   await page.getByRole('combobox', { name: 'Type of event' }).selectOption('run.canceled');
   const canceled = events.getByRole('button', { name: /run\.canceled/ });
-  await expect.poll(() => events.getByRole('listitem').count()).toBe(1);
+  await expect.poll(() => events.getByRole('listitem').count(), patience).toBe(1);
   await canceled.click();
   await events.getByText('"threadId"').waitFor();
   await tab('Runs');
@@ -132,7 +132,7 @@ it('renames it, forks it and deletes it', async () => {
   await page.getByRole('button', { name: 'Delete the session' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('link', { name: /sums|What are/i });
-  await expect.poll(() => rows.allTextContents()).toEqual(['Sums and files']);
+  await expect.poll(() => rows.allTextContents(), patience).toEqual(['Sums and files']);
   await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('nothing like it');
   await page.getByText('No session is like that').waitFor();
   expect(page.url()).toContain('search=nothing');
