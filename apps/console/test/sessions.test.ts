@@ -1,4 +1,4 @@
-import type { CodeTool } from '@troupe/server';
+import { createDemo } from '@troupe/server';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ConsoleStage } from './stage.ts';
@@ -7,21 +7,30 @@ import { ConsoleStage } from './stage.ts';
 
 let stage: ConsoleStage;
 let page: Page;
-/** It goes on until somebody stops it. */
-const hold: CodeTool = {
-  name: 'hold',
-  effect: 'pure',
-  execute: (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+/** As always, but where it is to count: then it begins, and goes on until somebody stops it. */
+const demo = createDemo({ delayMs: 0 });
+const counting = {
+  text: 'One, two, three',
+  chunks: ['One, two', ', three'],
+  failAfterChunks: 1,
+  stallForever: true,
 };
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl'), code: [hold] });
-  await stage.troupe.tools.create({ body: { name: 'hold', kind: 'code', function: 'hold' } });
+  stage = await ConsoleStage.open({
+    postgresUrl: inject('postgresUrl'),
+    script: async (request) => {
+      const last = request.messages.at(-1);
+      if (last?.role === 'user' && last.text === 'Count') return counting;
+      const { signal } = new AbortController();
+      const { text, calls } = await demo.generate(request, { signal, onDelta: () => {} });
+      return { text, calls };
+    },
+  });
   await stage.troupe.agents.create({
     body: {
       name: 'Helper',
       capabilities: [{ id: 'current_time' }, { id: 'delegation' }, { id: 'file_system' }],
-      tools: ['hold'],
     },
   });
   page = await stage.page('/sessions');
@@ -37,7 +46,7 @@ const patience = { timeout: 15_000 };
 const tab = (name: string) => page.getByRole('tab', { name }).click();
 const ready = () => page.getByRole('heading', { level: 1 }).getByText('Ready').waitFor();
 
-it('opens a session with an agent, and the answer is there piece by piece', async () => {
+it('opens a session with an agent, which answers', async () => {
   await page.getByText('No sessions yet').waitFor();
   await page.getByRole('button', { name: 'New session' }).first().click();
   await page.getByRole('radio', { name: 'Helper' }).check({ force: true });
@@ -45,16 +54,13 @@ it('opens a session with an agent, and the answer is there piece by piece', asyn
   await page.getByRole('button', { name: 'Open and send' }).click();
   const said = page.getByRole('article', { name: 'Helper' });
   await said.getByText('choose one of its models for this agent.').waitFor();
-  await say('Are you a bot?');
-  await page.locator('article[aria-busy=true]').getByText("I am Troupe's demo").waitFor();
-  await page.locator('article[aria-busy=true]').waitFor({ state: 'detached' });
-  expect(await page.getByText('choose one of its models for this agent.').count()).toBe(2);
   await page.getByRole('heading', { level: 1, name: 'What are you?' }).waitFor();
   await ready();
 });
 
-it('stops what it does', async () => {
-  await say('call hold {}');
+it('shows what is being written, and stops it', async () => {
+  await say('Count');
+  await page.locator('article[aria-busy=true]').getByText('One, two').waitFor();
   await page.getByRole('heading', { level: 1 }).getByText('Running').waitFor();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await ready();

@@ -9,8 +9,22 @@ let ada: Page;
 let ben: Page;
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
-  for (const name of ['Sums', 'Words']) await stage.troupe.agents.create({ body: { name } });
+  stage = await ConsoleStage.open({
+    postgresUrl: inject('postgresUrl'),
+    // Both say what they heard; of what is asked for slowly, only the beginning, until they are stopped.
+    script: ({ system, step }) => {
+      if (step > 1) return { text: '' };
+      const name = system.includes('You are Sums.') ? 'Sums' : 'Words';
+      const heard = JSON.parse(/^- message: (".*")$/m.exec(system)![1]!) as string;
+      const said = { text: `${name} heard this: ${heard}` };
+      const whole = JSON.stringify(said);
+      const chunks = [whole.slice(0, 24), whole.slice(24)];
+      const stalls = heard.includes('slowly') ? { failAfterChunks: 1, stallForever: true } : {};
+      return { ...stalls, calls: [{ name: 'send_message', arguments: said, chunks }] };
+    },
+  });
+  for (const name of ['Sums', 'Words'])
+    await stage.troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } });
 }, 60_000);
 afterAll(() => stage?.close());
 
@@ -54,19 +68,29 @@ it('another person reads along, joins and hears what is said', async () => {
   await ada.getByText('2 people, 2 agents').waitFor();
 
   await write(ada, 'What are you?');
-  // Both agents write at the same time, for both people.
   for (const page of [ada, ben]) {
     await said(page, 'Ada').getByText('What are you?').waitFor();
     for (const agent of ['Sums', 'Words'])
-      await said(page, agent).getByText('choose one of its models for this agent.').waitFor();
+      await said(page, agent).getByText('heard this: What are you?').waitFor();
+    expect(await page.getByText('heard this: What are you?').count()).toBe(2);
   }
+});
+
+it('shows what two agents write at the same time, and stops them', async () => {
+  await write(ada, 'Tell me slowly');
+  const writing = (page: Page) => page.locator('article[aria-busy=true]');
+  for (const page of [ada, ben])
+    for (const agent of ['Sums', 'Words']) await writing(page).getByText(`${agent} heard`).waitFor();
+  for (const agent of ['Sums', 'Words']) await ben.getByRole('button', { name: `Stop ${agent}` }).click();
+  for (const page of [ada, ben]) await expect.poll(() => writing(page).count(), patience).toBe(0);
 });
 
 it('shows where what is new began, to whoever was away', async () => {
   await ben.getByRole('link', { name: 'Spaces' }).first().click();
   await ben.getByRole('table', { name: 'Spaces' }).waitFor();
   await write(ada, 'How much is 6 times 7?');
-  for (const agent of ['Sums', 'Words']) await said(ada, agent).getByText('42').waitFor();
+  for (const agent of ['Sums', 'Words'])
+    await said(ada, agent).getByText('heard this: How much is 6 times 7?').waitFor();
   expect(await ada.getByText('New', { exact: true }).count()).toBe(0);
   await ben.getByRole('link', { name: 'Party' }).click();
   const divider = ben.getByText('New', { exact: true });
@@ -84,7 +108,7 @@ it('shows where what is new began, to whoever was away', async () => {
     }, patience)
     .toBe(1);
   await ben.reload();
-  await said(ben, 'Sums').getByText('42').waitFor();
+  await said(ben, 'Sums').getByText('heard this: How much is 6 times 7?').waitFor();
   expect(await divider.count()).toBe(0);
 });
 
@@ -101,7 +125,7 @@ it('is somebody else when one says so, and speaks as them', async () => {
 it('finds what was said, changes members and settings, and lists the runs', async () => {
   await ada.getByRole('tab', { name: 'Search' }).click();
   await ada.getByRole('searchbox', { name: 'Search messages' }).fill('6 TIMES');
-  await ada.getByRole('list', { name: 'Found messages' }).getByText('Ada').waitFor();
+  await ada.getByRole('list', { name: 'Found messages' }).getByText('Ada', { exact: true }).waitFor();
   await ada.getByRole('tab', { name: 'Runs' }).click();
   await ada
     .getByRole('link', { name: /Sums.*Completed/ })
