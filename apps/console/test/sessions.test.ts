@@ -106,7 +106,7 @@ it('lists every event as it comes, by type, and each as JSON; and the runs', asy
   const events = page.getByRole('list', { name: 'Events' });
   await events.getByText('run.completed').first().waitFor();
   await say('How much is 17 times 3?');
-  await page.getByRole('article', { name: 'Helper' }).getByText('51').waitFor();
+  await page.getByRole('article', { name: 'Helper' }).getByText('17 times 3 = 51').waitFor();
   await page.getByRole('combobox', { name: 'Type of event' }).selectOption('run.canceled');
   const canceled = events.getByRole('button', { name: /run\.canceled/ });
   await expect.poll(() => events.getByRole('listitem').count(), patience).toBe(1);
@@ -132,7 +132,7 @@ it('renames it, forks it and deletes it', async () => {
   await page.getByRole('menuitem', { name: 'Fork' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
   await page.waitForURL((url) => url.pathname !== new URL(address).pathname);
-  await page.getByRole('article', { name: 'Helper' }).getByText('51').waitFor();
+  await page.getByRole('article', { name: 'Helper' }).getByText('17 times 3 = 51').waitFor();
   await more.click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the session' }).click();

@@ -58,7 +58,7 @@ it('makes a space with agents and a person, who one is from then on', async () =
   await ada.getByText('1 person, 2 agents').waitFor();
 });
 
-it('another person reads along, joins and hears what is said', async () => {
+it('another person reads along, and joins', async () => {
   ben = await stage.page(new URL(ada.url()).pathname);
   ben.setDefaultTimeout(20_000);
   await ben.getByRole('button', { name: 'Who are you?' }).click();
@@ -66,7 +66,9 @@ it('another person reads along, joins and hears what is said', async () => {
   await ben.getByRole('button', { name: 'Join as Ben' }).click();
   await ben.getByText('2 people, 2 agents').waitFor();
   await ada.getByText('2 people, 2 agents').waitFor();
+});
 
+it('both hear what is said and what the agents answer', async () => {
   await write(ada, 'What are you?');
   for (const page of [ada, ben]) {
     await said(page, 'Ada').getByText('What are you?').waitFor();
