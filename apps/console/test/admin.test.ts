@@ -1,4 +1,5 @@
 import { Troupe } from '@troupe/sdk';
+import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ConsoleStage } from './stage.ts';
 
@@ -6,9 +7,16 @@ import { ConsoleStage } from './stage.ts';
 
 let stage: ConsoleStage;
 
+/** What does not come is named, rather than the test that waited for it. */
+async function open(path: string, options?: BrowserContextOptions) {
+  const page = await stage.page(path, options);
+  page.setDefaultTimeout(20_000);
+  return page;
+}
+
 beforeAll(async () => {
   stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   expect(stage.strayRequests).toEqual([]);
   expect(stage.pageErrors).toEqual([]);
@@ -16,7 +24,7 @@ afterAll(async () => {
 });
 
 it('plans a run again and again, shows when in the zone of the reader, pauses, resumes and deletes it', async () => {
-  const page = await stage.page('/plans', { timezoneId: 'Europe/Zurich' });
+  const page = await open('/plans', { timezoneId: 'Europe/Zurich' });
   await page.getByText('No plans yet').waitFor();
   await page.getByRole('button', { name: 'New plan' }).first().click();
   await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
@@ -52,10 +60,10 @@ it('plans a run again and again, shows when in the zone of the reader, pauses, r
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('No plan is pending').waitFor();
-});
+}, 90_000);
 
 it('explains the demo model, adds a provider with its key and a model with prices, and makes it the default', async () => {
-  const page = await stage.page('/models');
+  const page = await open('/models');
   await page.getByRole('heading', { name: 'The demo model answers' }).waitFor();
   await page.getByRole('button', { name: 'Add a provider' }).first().click();
   await page.getByLabel('Kind').selectOption({ label: 'Anthropic' });
@@ -86,10 +94,10 @@ it('explains the demo model, adds a provider with its key and a model with price
   await page.getByRole('row', { name: /Sonnet/ }).waitFor();
   const { data } = await stage.troupe.models.listModels();
   expect(data).toMatchObject([{ displayName: 'Sonnet', inputPrice: 3, isDefault: true }]);
-});
+}, 90_000);
 
 it('makes a key that is shown once and may only what it was allowed, and revokes it', async () => {
-  const page = await stage.page('/keys');
+  const page = await open('/keys');
   await page.getByRole('button', { name: 'New key' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('Reader');
   await page.getByLabel('Everything that its kind allows').uncheck();
@@ -112,10 +120,10 @@ it('makes a key that is shown once and may only what it was allowed, and revokes
     .getByText('revoked')
     .waitFor();
   await expect(reader.agents.list()).rejects.toMatchObject({ status: 401 });
-});
+}, 90_000);
 
 it('keeps secrets without showing them, and says how tokens of people are checked', async () => {
-  const page = await stage.page('/keys?tab=secrets');
+  const page = await open('/keys?tab=secrets');
   await page.getByRole('button', { name: 'New secret' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('SIGNING');
   await page.getByLabel('Value', { exact: true }).fill('0123456789abcdef0123456789abcdef');
@@ -140,11 +148,11 @@ it('keeps secrets without showing them, and says how tokens of people are checke
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   // In use by the rules above.
   await page.getByRole('dialog').getByRole('alert').waitFor();
-});
+}, 90_000);
 
 it('tells who changed what, by action, with details', async () => {
   await stage.troupe.agents.create({ body: { name: 'Watched' } });
-  const page = await stage.page('/audit');
+  const page = await open('/audit');
   const row = page.getByRole('row', { name: /agent\.created/ }).first();
   await row.getByText('Somebody at this machine').waitFor();
   await row.getByRole('button', { name: 'agent.created', exact: true }).click();
@@ -156,4 +164,4 @@ it('tells who changed what, by action, with details', async () => {
   await page.getByRole('region', { name: 'Details' }).getByText('"version": 1').waitFor();
   await page.getByRole('link', { name: 'Watched' }).click();
   await page.getByRole('heading', { name: /^Watched/, level: 1 }).waitFor();
-});
+}, 90_000);

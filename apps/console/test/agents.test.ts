@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ConsoleStage } from './stage.ts';
 
@@ -6,9 +7,16 @@ import { ConsoleStage } from './stage.ts';
 
 let stage: ConsoleStage;
 
+/** What does not come is named, rather than the test that waited for it. */
+async function open(path: string, options?: BrowserContextOptions) {
+  const page = await stage.page(path, options);
+  page.setDefaultTimeout(20_000);
+  return page;
+}
+
 beforeAll(async () => {
   stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   expect(stage.strayRequests).toEqual([]);
   expect(stage.pageErrors).toEqual([]);
@@ -16,7 +24,7 @@ afterAll(async () => {
 });
 
 it('makes an agent, gives it capabilities in an order by keyboard, and saves that as a version with a note', async () => {
-  const page = await stage.page('/agents');
+  const page = await open('/agents');
   await page.getByRole('button', { name: 'New agent' }).click();
   await page.getByLabel('Name', { exact: true }).fill('general');
   await page.getByLabel('Prompt', { exact: true }).fill('You help with bicycles.');
@@ -33,7 +41,7 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
   const order = page.getByRole('list', { name: 'Capabilities in their order' });
   await order.getByRole('button', { name: 'Options' }).click();
   await page.getByLabel('Per', { exact: true }).selectOption('agent');
-  await page.getByRole('button', { name: 'Move Memory' }).focus();
+  await page.getByRole('button', { name: 'Move Memory', exact: true }).focus();
   await page.keyboard.press('ArrowUp');
   await page.getByText('Memory is number 1 of 2 now.').waitFor();
   await page.getByLabel('Model calls of a run').fill('0');
@@ -61,14 +69,14 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
   await page.getByRole('tab', { name: 'Preview' }).click();
   await page.getByText('You help with bicycles.').waitFor();
   await page.getByText('set_memories').first().waitFor();
-});
+}, 90_000);
 
 it('shows both where two people saved, warns of unsaved changes, and compares and rolls back versions', async () => {
   const agent = await stage.troupe.agents.create({
     body: { name: 'Lin', systemPrompt: 'Be kind.\nBe brief.', tags: ['sums'] },
   });
   const params = { agentId: agent.id };
-  const page = await stage.page(`/agents/${agent.id}`);
+  const page = await open(`/agents/${agent.id}`);
   const prompt = page.getByLabel('What the model is told before the conversation');
   await prompt.fill('Be kind.\nBe very brief.');
   await stage.troupe.agents.update({ params, body: { description: 'Of somebody else' } });
@@ -106,12 +114,12 @@ it('shows both where two people saved, warns of unsaved changes, and compares an
     systemPrompt: 'Be kind.\nBe brief.',
     description: null,
   });
-});
+}, 90_000);
 
 it('keeps memories and goals, takes an agent out and in as a file, finds it, archives it and talks to it', async () => {
   const agent = await stage.troupe.agents.create({ body: { name: 'Joan', tags: ['shop'] } });
   const params = { agentId: agent.id };
-  const page = await stage.page(`/agents/${agent.id}?tab=memories`);
+  const page = await open(`/agents/${agent.id}?tab=memories`);
   await page.getByRole('button', { name: 'Add a memory' }).click();
   await page.getByLabel('Key', { exact: true }).fill('opening');
   await page.getByLabel('Value', { exact: true }).fill('Nine');
@@ -158,4 +166,4 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
   await page.getByRole('button', { name: 'Talk to it' }).click();
   await page.waitForURL(/\/sessions\//);
   expect(await stage.troupe.agents.get({ params })).toMatchObject({ status: 'active', tags: ['town'] });
-});
+}, 90_000);

@@ -1,11 +1,19 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ConsoleStage } from './stage.ts';
 
 // Tools that are defined and tried, and rules that are tried while they are written, against a receiver on this machine.
 
 let stage: ConsoleStage;
+
+/** What does not come is named, rather than the test that waited for it. */
+async function open(path: string, options?: BrowserContextOptions) {
+  const page = await stage.page(path, options);
+  page.setDefaultTimeout(20_000);
+  return page;
+}
 let status = 200;
 const seen: { url: string; authorization: string | undefined }[] = [];
 const receiver = createServer((request, response) => {
@@ -25,7 +33,7 @@ beforeAll(async () => {
     allow: [`127.0.0.1:${port}`],
     script: () => ({ text: 'Done.' }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   expect(stage.strayRequests).toEqual([]);
   expect(stage.pageErrors).toEqual([]);
@@ -36,7 +44,7 @@ afterAll(async () => {
 
 it('defines an http tool with a secret, says what is wrong with its schema, tests and tries it', async () => {
   await stage.troupe.access.putSecret({ params: { name: 'WEATHER_KEY' }, body: { value: 'wk-3f9a2c71' } });
-  const page = await stage.page('/tools');
+  const page = await open('/tools');
   await page.getByRole('link', { name: 'New tool' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('fetchWeather');
   await page.getByLabel('Description').fill('The weather of a city');
@@ -68,23 +76,23 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
   await page.getByText('version 2', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Call it' }).click();
   await outcome.getByText('-4', { exact: true }).waitFor();
-});
+}, 90_000);
 
 it('adds an MCP server that does not answer, and says so', async () => {
-  const page = await stage.page('/tools?tab=servers');
+  const page = await open('/tools?tab=servers');
   await page.getByRole('button', { name: 'Add a server' }).click();
   await page.getByLabel('Name', { exact: true }).fill('issues');
   await page.getByLabel('Address').fill('http://127.0.0.1:9/mcp');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByRole('button', { name: 'Test issues' }).click();
   await page.getByText('address_forbidden').waitFor();
-});
+}, 90_000);
 
 it('judges a condition while it is written, delivers, gives up, and delivers again', async () => {
   const agent = await stage.troupe.agents.create({ body: { name: 'Grace' } });
   const session = await stage.troupe.open(agent.id, { title: 'About lights' });
   await stage.troupe.open(agent.id, { title: 'About tyres' });
-  const page = await stage.page('/triggers/new');
+  const page = await open('/triggers/new');
   await page.getByLabel('Name', { exact: true }).fill('on-lights');
   await page.getByLabel('Collection').fill('sessions');
   const condition = page.getByLabel('Condition', { exact: true });
@@ -132,10 +140,10 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
 
   await page.getByRole('button', { name: 'Disable on-lights' }).click();
   await page.getByRole('button', { name: 'Enable on-lights' }).waitFor();
-});
+}, 90_000);
 
 it('applies a file of triggers', async () => {
-  const page = await stage.page('/triggers');
+  const page = await open('/triggers');
   await page.getByRole('button', { name: 'Apply a file' }).click();
   const rule = { name: 'from-a-file', collection: 'spaces', events: ['create'] };
   const action = { type: 'webhook', url: `${address}/other` };
@@ -144,4 +152,4 @@ it('applies a file of triggers', async () => {
   await page.getByText('from-a-file: created').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   await page.getByRole('link', { name: 'from-a-file' }).waitFor();
-});
+}, 90_000);
