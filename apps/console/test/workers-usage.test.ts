@@ -55,8 +55,7 @@ it('shows what was used: over time, by agent and by model, as the address says',
 
   // Where the pointer is, the numbers are.
   const figure = page.getByRole('figure', { name: 'Runs that ended, over time' });
-  const box = (await figure.locator('svg').boundingBox())!;
-  await page.mouse.move(box.x + box.width - 9, box.y + box.height / 2);
+  await figure.locator('svg').hover({ position: { x: 400, y: 60 } });
   await figure.locator('p', { hasText: 'Completed' }).waitFor();
   expect(stage.strayRequests).toEqual([]);
   expect(stage.pageErrors).toEqual([]);
