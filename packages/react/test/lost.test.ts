@@ -3,7 +3,7 @@ import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { openStage, type Stage, type Visit } from './stage.ts';
 
-// Servers that go while something is being written, and networks that go while something is said.
+// Servers that are killed while something is being written, and networks that go while something is said. What the agent says: server-process.ts.
 
 let stage: Stage;
 let page: Visit;
@@ -12,14 +12,7 @@ let agentId: string;
 const LONG = 'Slowly: this is written piece by piece, and takes so long that nobody waits for the end of it.';
 
 beforeAll(async () => {
-  stage = await openStage({
-    postgresUrl: inject('postgresUrl'),
-    script: ({ messages }) => {
-      const { text } = messages.at(-1) as { text: string };
-      if (text.startsWith('Slowly')) return { chunks: text.match(/.{1,4}/g)!, delayBetweenChunksMs: 60 };
-      return { text: `Heard: ${text}` };
-    },
-  });
+  stage = await openStage({ postgresUrl: inject('postgresUrl') });
   troupe = new Troupe({ baseUrl: stage.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
   page = await stage.visit();
@@ -50,11 +43,11 @@ async function show(): Promise<Session> {
 }
 const texts = `results.chat.messages.map(({ content }) => content.text).join('|')`;
 
-it('a server that goes while an answer is written, and comes back, brings the whole answer once', async () => {
+it('a server that is killed while an answer is written, and started again, brings the whole answer once', async () => {
   const session = await show();
   await page.ask(`results.chat.send('${LONG}')`);
   await page.sees('results.chat.live[0]?.text.length > 12');
-  await stage.stop();
+  await stage.kill();
   // What was there stays to be seen, and what is said now waits.
   await page.sees(`results.chat.connection === 'offline' && results.chat.overall === 'offline'`);
   expect(await page.ask(texts)).toBe(LONG);

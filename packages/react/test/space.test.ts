@@ -73,7 +73,7 @@ it('two agents write at once, and each text becomes its message', async () => {
   );
   expect((await page.ask<string[]>('results.active.active')).sort()).toEqual(['Ada', 'Bob']);
   await page.sees('results.space.messages.length === 3 && results.active.active.length === 0');
-  const said = 'results.space.messages.map(({ senderName, content }) => `${senderName}: ${content.text}`)';
+  const said = `results.space.messages.map(({ senderName, content }) => senderName + ': ' + content.text)`;
   expect((await page.ask<string[]>(said)).sort()).toEqual([
     'Ada: Ada says slowly, word by word: Go.',
     'Ann: Go.',

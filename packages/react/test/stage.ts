@@ -1,33 +1,49 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import sparticuz from '@sparticuz/chromium';
 import type { Script } from '@troupe/server';
-import { createDatabase, openServer, type TestServer, until } from '@troupe/testing';
+import { createDatabase, openServer, until } from '@troupe/testing';
 import { chromium, type Page } from 'playwright-core';
 import { build } from 'rolldown';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What becomes of a request: it passes, its answer is lost, or it is answered here. */
 export type Fate = 'pass' | 'lose' | { status: number; code: string };
 
-/** A page that renders hooks in Chromium, and a server behind it that can be closed and opened again under the same address. */
-export async function openStage({ postgresUrl, script }: { postgresUrl: string; script: Script }) {
+interface Running {
+  url: string;
+  close(): Promise<unknown>;
+}
+
+/**
+ * A page that renders hooks in Chromium, and a server behind it. Without a script the server is a process of its own, which can be killed and
+ * started again under the same address.
+ */
+export async function openStage({ postgresUrl, script }: { postgresUrl: string; script?: Script }) {
   const database = await createDatabase(postgresUrl);
-  const start = () => openServer({ postgresUrl, databaseUrl: database.url, script });
-  const [code, first] = await Promise.all([bundled(), start()]);
-  let server: TestServer | null = first;
+  const start = (): Promise<Running> =>
+    script ? openServer({ postgresUrl, databaseUrl: database.url, script }) : startProcess(database.url);
+  const [code, first] = await Promise.all([bundled(here('./page.js')), start()]);
+  const scripts = new Map([['/page.js', code]]);
+  let server: Running | null = first;
   const seen: { method: string; path: string; isStream: boolean }[] = [];
   const streams = new Set<ServerResponse>();
   let rule: (passing: { method: string; path: string }) => Fate = () => 'pass';
 
   const front = createServer((asked, response) => {
     const [method, path] = [asked.method!, asked.url!];
-    if (path === '/page.js') return void response.setHeader('content-type', 'text/javascript').end(code);
+    const served = scripts.get(path);
+    if (served) return void response.setHeader('content-type', 'text/javascript').end(served);
     if (!path.startsWith('/v1/'))
       return void response
         .setHeader('content-type', 'text/html')
-        .end('<!doctype html><script type="module" src="/page.js"></script>');
+        .end(
+          `<!doctype html><body></body><script type="module" src="${path === '/' ? '/page' : path}.js"></script>`,
+        );
     const isStream = asked.headers.accept === 'text/event-stream';
     seen.push({ method, path, isStream });
     if (isStream) {
@@ -49,9 +65,6 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
   });
   return {
     origin,
-    get server() {
-      return server!;
-    },
     seen,
     /** Streams that the page holds open. */
     streams,
@@ -59,15 +72,19 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
     rule: (now: typeof rule = () => 'pass') => {
       rule = now;
     },
-    /** As far as a page can tell, the process is gone: every connection is cut, nothing answers. */
-    async stop() {
-      const gone = server;
+    async kill() {
+      await server?.close();
       server = null;
-      for (const response of streams) response.destroy();
-      await gone?.close();
     },
     async start() {
       server = await start();
+    },
+    /** A page of its own, of this program. */
+    async visitProgram(file: string): Promise<Page> {
+      scripts.set('/program.js', await bundled(file));
+      const tab = await browser.newPage();
+      await tab.goto(`${origin}/program`);
+      return tab;
     },
     async visit(): Promise<Visit> {
       const context = await browser.newContext();
@@ -83,7 +100,6 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
           await until(`the page sees ${scripted}`, () => ask<boolean>(scripted));
         },
         setOffline: (isOffline) => context.setOffline(isOffline),
-        leave: () => context.close(),
       };
     },
     async close() {
@@ -107,12 +123,24 @@ export interface Visit {
   /** Of the page, so far: there should be none. */
   errors: string[];
   setOffline(isOffline: boolean): Promise<void>;
-  leave(): Promise<void>;
 }
 
-async function bundled(): Promise<string> {
+async function startProcess(databaseUrl: string): Promise<Running> {
+  const child = spawn(process.execPath, [here('./server-process.ts'), databaseUrl], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const [url] = await once(child.stdout, 'data');
+  const close = async () => {
+    const end = once(child, 'exit');
+    child.kill('SIGKILL');
+    await end;
+  };
+  return { url: String(url).trim(), close };
+}
+
+async function bundled(input: string): Promise<string> {
   const { output } = await build({
-    input: fileURLToPath(new URL('./page.js', import.meta.url)),
+    input,
     platform: 'browser',
     write: false,
     logLevel: 'silent',
