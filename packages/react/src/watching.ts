@@ -1,5 +1,6 @@
 import { ApiError, type Troupe } from '@troupe/sdk';
 import type { Noun } from './hints.ts';
+import { parkWhileHidden } from './parking.ts';
 
 export interface Watcher {
   noun: Noun;
@@ -26,6 +27,7 @@ class Watching {
   readonly #watchers = new Set<Watcher>();
   #end: AbortController | null = null;
   #leaving: ReturnType<typeof setTimeout> | undefined;
+  #unpark: (() => void) | null = null;
 
   constructor(troupe: Troupe) {
     this.#troupe = troupe;
@@ -34,17 +36,29 @@ class Watching {
   add(watcher: Watcher): () => void {
     clearTimeout(this.#leaving);
     this.#watchers.add(watcher);
-    if (!this.#end) {
-      this.#end = new AbortController();
-      void this.#listen(this.#end.signal);
-    }
+    this.#unpark ??= this.#begin();
     return () => {
       this.#watchers.delete(watcher);
       if (this.#watchers.size === 0) this.#leaving = setTimeout(() => this.#leave(), LINGER_MS);
     };
   }
 
+  #begin(): () => void {
+    const connect = () => {
+      this.#end = new AbortController();
+      void this.#listen(this.#end.signal);
+    };
+    connect();
+    const park = () => {
+      this.#end?.abort();
+      return true;
+    };
+    return parkWhileHidden({ park, unpark: connect });
+  }
+
   #leave(): void {
+    this.#unpark?.();
+    this.#unpark = null;
     this.#end?.abort();
     this.#end = null;
   }

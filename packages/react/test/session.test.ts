@@ -270,6 +270,18 @@ it('tasks are seen as they go, in their session, in a list and one by one, and c
   );
 });
 
+it('lists stay up to date for those who may not hear of all that changes', async () => {
+  const session = await troupe.open(agentId);
+  stage.rule(({ path }) => (path.startsWith('/v1/changes') ? { status: 403, code: 'forbidden' } : 'pass'));
+  const own = '{ client: new Troupe({ baseUrl: location.origin }) }';
+  await page.ask(`mount('runs', ({ useRuns }) => useRuns({ sessionId: '${session.id}' }), ${own})`);
+  await until('it follows what copies are told', () =>
+    [...stage.streams].some(({ req }) => req.url!.startsWith('/v1/sync/stream?collections=runs')),
+  );
+  await session.send('Hello.');
+  await page.sees(`results.runs.items[0]?.status === 'completed'`);
+});
+
 it('the example of docs/react.md runs as it stands', async () => {
   const doc = readFileSync(new URL('../../../docs/react.md', import.meta.url), 'utf8');
   const [, example] = /```tsx\n([\s\S]+?)```/.exec(doc)!;

@@ -88,7 +88,7 @@ beforeAll(async () => {
   const session = await troupe.open(teller, { title: 'About the sky', tags: ['weather'], user: 'ada' });
   const first = await session.send('What colour is the sky?');
   runs.session = first.run!.id;
-  await until('it waits', async () => (await troupe.system.overview()).inbox === 1);
+  await until('it waits', async () => (await troupe.system.overview()).waiting.runs === 1);
   const waiting = await troupe.system.overview();
   expect(waiting).toMatchObject({
     running: 0,
@@ -205,6 +205,12 @@ test('a prompt in a space goes with the space, and is made anew where it is not 
     ids.spaceId,
     kept.rows[0].system,
   ]);
+  const gone = await troupe.spaces.create({ body: { name: 'gone' } });
+  const keep = `insert into troupe.run_prompts (run_id, step, space_id, system) values ($1, 9, $2, 'said there')`;
+  await pool.query(keep, [runs.space, gone.id]);
+  await troupe.spaces.remove({ params: { spaceId: gone.id } });
+  const left = await pool.query('select step from troupe.run_prompts where run_id = $1', [runs.space]);
+  expect(left.rows).toEqual([{ step: 1 }]);
 });
 
 test('says who is asking; a key of any scope may ask', async () => {
