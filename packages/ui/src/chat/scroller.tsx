@@ -1,0 +1,119 @@
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ArrowDownIcon } from '../basic/icons.tsx';
+
+export interface ScrollerProps {
+  label: string;
+  /** Of the first and the last thing in it, to know what came before and after. */
+  firstKey: string | undefined;
+  lastKey: string | undefined;
+  /** The last one is by whoever looks at it: it is always scrolled to. */
+  isLastOwn?: boolean | undefined;
+  hasOlder: boolean;
+  isLoadingOlder: boolean;
+  onLoadOlder: () => void;
+  /** Scroll there when it is first shown, instead of to the end. */
+  startAt?: string | null | undefined;
+  children: ReactNode;
+}
+
+const NEAR_END = 48;
+const NEAR_TOP = 320;
+
+/** Stays at the end while one is there, and where one is while older ones come. */
+export function Scroller(props: ScrollerProps) {
+  const { label, firstKey, lastKey, isLastOwn, hasOlder, isLoadingOlder, onLoadOlder, children } = props;
+  const area = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const sticks = useRef(true);
+  /** What is first in sight, and how far below the top: the thing to keep in place. */
+  const anchor = useRef<{ element: Element; top: number } | null>(null);
+  const [hasNew, setNew] = useState(false);
+
+  const toEnd = useCallback(() => {
+    sticks.current = true;
+    setNew(false);
+    if (area.current) area.current.scrollTop = area.current.scrollHeight;
+  }, []);
+  const look = useCallback(() => {
+    const box = area.current;
+    if (!box) return;
+    sticks.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
+    if (sticks.current) setNew(false);
+    const top = box.getBoundingClientRect().top;
+    const element = [...(inner.current?.children ?? [])].find(
+      (one) => one.getBoundingClientRect().bottom > top,
+    );
+    anchor.current = element ? { element, top: element.getBoundingClientRect().top - top } : null;
+  }, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when other things are the first or the last
+  useLayoutEffect(() => {
+    const box = area.current;
+    if (!box) return;
+    if (sticks.current) toEnd();
+    else if (anchor.current?.element.isConnected) {
+      const top = anchor.current.element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+      box.scrollTop += top - anchor.current.top;
+    }
+    look();
+  }, [firstKey]);
+
+  const last = useRef(lastKey);
+  useLayoutEffect(() => {
+    if (lastKey === last.current) return;
+    const isFirst = last.current === undefined;
+    last.current = lastKey;
+    if (sticks.current || isLastOwn || isFirst) toEnd();
+    else setNew(true);
+  }, [lastKey, isLastOwn, toEnd]);
+
+  // Text that is being written, and pictures that arrive, make it longer without drawing this again.
+  useEffect(() => {
+    const observer = new ResizeObserver(() => {
+      if (sticks.current && area.current) area.current.scrollTop = area.current.scrollHeight;
+    });
+    if (inner.current) observer.observe(inner.current);
+    if (area.current) observer.observe(area.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const loadOlder = () => {
+    const box = area.current;
+    if (box && hasOlder && !isLoadingOlder && box.scrollTop < NEAR_TOP) onLoadOlder();
+  };
+  // Where all of it fits, there is nothing to scroll, and older ones would never be asked for.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something came or may come
+  useEffect(() => {
+    const box = area.current;
+    if (box && box.scrollHeight <= box.clientHeight) loadOlder();
+  }, [firstKey, hasOlder, isLoadingOlder]);
+
+  return (
+    <div className="troupe-scroller">
+      <div
+        ref={area}
+        className="troupe-scroller-area"
+        role="log"
+        aria-live="off"
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        onScroll={() => {
+          look();
+          loadOlder();
+        }}
+      >
+        {isLoadingOlder && <p className="troupe-scroller-older">Loading older messages…</p>}
+        <div ref={inner} className="troupe-scroller-inner">
+          {children}
+        </div>
+      </div>
+      {hasNew && (
+        <button type="button" className="troupe-pill" onClick={toEnd}>
+          <ArrowDownIcon />
+          <span>New messages</span>
+        </button>
+      )}
+    </div>
+  );
+}

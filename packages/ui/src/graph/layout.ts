@@ -1,0 +1,65 @@
+import { Graph, layout } from '@dagrejs/dagre';
+import type { GraphAgent, Position } from './types.ts';
+
+export const WIDTH = 224;
+/** Chips that are shown; the rest is a number. */
+export const CHIPS = 4;
+
+/** Near enough to keep boxes apart before they have been measured. */
+export function heightOf({ tools = [], description }: GraphAgent): number {
+  const chips = Math.min(tools.length, CHIPS + 1);
+  return 54 + (description ? 34 : 0) + (chips > 0 ? 8 + Math.ceil(chips / 2) * 24 : 0);
+}
+
+/** A place for every agent. Those that have one keep it; where some have, the others are put below all of it. */
+export function placesOf(
+  agents: readonly GraphAgent[],
+  positions: Readonly<Record<string, Position>>,
+  direction: 'right' | 'down',
+): Map<string, Position> {
+  const places = new Map<string, Position>();
+  for (const { key } of agents) {
+    const place = Object.hasOwn(positions, key) ? positions[key] : undefined;
+    if (place) places.set(key, place);
+  }
+  const left = agents.filter(({ key }) => !places.has(key));
+  if (left.length === 0) return places;
+  const known = agents.filter(({ key }) => places.has(key));
+  const bottom = Math.max(...known.map((agent) => places.get(agent.key)!.y + heightOf(agent) + 48), 0);
+  for (const [key, { x, y }] of laidOut(left, direction)) {
+    places.set(key, { x, y: known.length > 0 ? y + bottom : y });
+  }
+  return places;
+}
+
+function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Map<string, Position> {
+  const graph = new Graph({ multigraph: false });
+  graph.setGraph({
+    rankdir: direction === 'right' ? 'LR' : 'TB',
+    nodesep: 40,
+    ranksep: 96,
+    marginx: 0,
+    marginy: 0,
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const byName = new Map(agents.map((agent) => [agent.key.toLowerCase(), agent]));
+  // Where runs begin comes first, so that cycles are cut behind it.
+  const ordered = [...agents].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
+  for (const agent of ordered) graph.setNode(agent.key, { width: WIDTH, height: heightOf(agent) });
+  for (const agent of ordered) {
+    for (const route of agent.routes ?? []) {
+      const to = byName.get(route.toLowerCase());
+      if (to && to !== agent) graph.setEdge(agent.key, to.key);
+    }
+  }
+  layout(graph);
+  const places = new Map<string, Position>();
+  for (const agent of agents) {
+    const node = graph.node(agent.key) as { x?: number; y?: number; width: number; height: number };
+    places.set(agent.key, {
+      x: Math.round((node.x ?? 0) - node.width / 2),
+      y: Math.round((node.y ?? 0) - node.height / 2),
+    });
+  }
+  return places;
+}
