@@ -31,6 +31,14 @@ describe('in a space', () => {
     expect((await ask(demo, after)).answer).toMatchObject({ text: '', calls: [], finishReason: 'stop' });
   });
 
+  it('takes its turn in the words of its prompt when it is addressed, and hands over', async () => {
+    const system = `${SYSTEM}When it is your turn, say: "The hall costs 400." Then hand over to @Bo.\n`;
+    const from = { role: 'user', text: 'Music is 100. @Demo, what do you say?', name: 'Cy (agent)' } as const;
+    expect(await sent(inSpace(from, { system }))).toBe('The hall costs 400. @Bo, what do you say?');
+    expect(await sent(inSpace({ ...from, text: 'Music is 100. @Bo?' }, { system }))).toBeUndefined();
+    expect(await sent(inSpace('@Demo how much is 2+2?', { system }))).toBe('2+2 = 4.');
+  });
+
   it('does not try again when it cannot send', async () => {
     const request = inSpace('how much is 2+2?');
     const { answer } = await ask(demo, request);

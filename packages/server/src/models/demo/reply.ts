@@ -12,6 +12,7 @@ import type { Situation } from './situation.ts';
 import { sums } from './sums/index.ts';
 import { taskAnswer, taskNews } from './tasks.ts';
 import { toldName } from './told-name.ts';
+import { turn } from './turn.ts';
 
 export interface PlannedCall {
   name: string;
@@ -37,6 +38,7 @@ const RULES: Rule[] = [
   lookup,
   taskAnswer,
   toldName,
+  turn,
   about,
   courtesy,
 ];

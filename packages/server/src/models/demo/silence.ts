@@ -15,7 +15,7 @@ export function silence({ request, heard, answered }: Situation): Reply | undefi
   if (!heard || answered) return SILENT;
   if (!request.tools.some((tool) => tool.name === 'send_message')) return undefined;
   if (QUIET.test(heard.plain)) return SILENT;
-  if (addresses(heard.plain, ownName(request.system))) return undefined;
+  if (isAddressed(heard.plain, request.system)) return undefined;
   return heard.plain.startsWith('@') || heard.senderType === 'agent' ? SILENT : undefined;
 }
 
@@ -28,7 +28,9 @@ export function ownName(system: string): string | undefined {
   return name || undefined;
 }
 
-function addresses(text: string, name: string | undefined): boolean {
+/** By `@name`, by `@first-name`, or with everybody. */
+export function isAddressed(text: string, system: string): boolean {
+  const name = ownName(system);
   const own = name === undefined ? [] : [squeezed(name), squeezed(name.split(/\s+/)[0]!)];
   for (const mention of text.matchAll(/(?<![^\s(,])@(\S{1,100})/g)) {
     const word = squeezed(mention[1]!);
