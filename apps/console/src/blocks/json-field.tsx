@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { CodeArea, jsonProblem } from './code-area.tsx';
+import { Field } from './field.tsx';
+
+/** JSON as text, kept as one writes it. `onChange` gets the value, or undefined while the text is none. */
+export function JsonField({
+  label,
+  value,
+  onChange,
+  hint,
+  error,
+  rows = 4,
+  empty,
+}: {
+  label: ReactNode;
+  value: unknown;
+  onChange: (value: unknown, isValid: boolean) => void;
+  hint?: ReactNode;
+  error?: ReactNode;
+  rows?: number;
+  /** What an empty text means; without it, that is no JSON. */
+  empty?: unknown;
+}) {
+  const [text, setText] = useState(() =>
+    value === undefined || value === empty ? '' : JSON.stringify(value, null, 2),
+  );
+  const isEmpty = text.trim() === '' && empty !== undefined;
+  const problem = isEmpty ? null : jsonProblem(text);
+  return (
+    <Field label={label} hint={hint} error={problem?.message ?? error}>
+      {(ids) => (
+        <CodeArea
+          {...ids}
+          rows={rows}
+          value={text}
+          errorLine={problem?.line ?? null}
+          onChange={(next) => {
+            setText(next);
+            if (next.trim() === '' && empty !== undefined) return onChange(empty, true);
+            const isValid = jsonProblem(next) === null;
+            onChange(isValid ? JSON.parse(next) : undefined, isValid);
+          }}
+        />
+      )}
+    </Field>
+  );
+}

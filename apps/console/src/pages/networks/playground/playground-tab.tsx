@@ -1,0 +1,83 @@
+import type { Api } from '@troupe/sdk';
+import { FlaskConical } from 'lucide-react';
+import { useState } from 'react';
+import { cx } from '../../../blocks/cx.ts';
+import { Empty } from '../../../blocks/states.tsx';
+import type { Draft } from '../draft/use-draft.ts';
+import type { GoTo } from '../network.tsx';
+import type { NetworkSearch } from '../search.ts';
+import { DraftTrial } from './draft-trial.tsx';
+import { EarlierRuns } from './earlier-runs.tsx';
+import { RunForm } from './run-form.tsx';
+import { RunView } from './run-view.tsx';
+
+type Mode = 'published' | 'draft';
+
+/** Give it an input, and watch the way that it takes. */
+export default function PlaygroundTab({
+  network,
+  draft,
+  search,
+  go,
+}: {
+  network: Api.Network;
+  draft: Draft;
+  search: NetworkSearch;
+  go: GoTo;
+}) {
+  const [mode, setMode] = useState<Mode>(network.currentVersion === null ? 'draft' : 'published');
+  const modes: { mode: Mode; label: string; isDisabled: boolean }[] = [
+    { mode: 'published', label: 'Run what is published', isDisabled: network.currentVersion === null },
+    { mode: 'draft', label: 'Ask the draft', isDisabled: false },
+  ];
+  return (
+    <div className="flex h-full min-h-0 flex-col overflow-y-auto lg:flex-row lg:overflow-hidden">
+      <aside
+        aria-label="What to run"
+        className="flex w-full shrink-0 flex-col gap-4 border-b border-line bg-surface p-4 lg:w-96 lg:overflow-y-auto lg:border-r lg:border-b-0"
+      >
+        <fieldset className="flex self-start rounded-md border border-line p-0.5">
+          <legend className="sr-only">What is asked</legend>
+          {modes.map((one) => (
+            <button
+              key={one.mode}
+              type="button"
+              aria-pressed={mode === one.mode}
+              disabled={one.isDisabled}
+              onClick={() => setMode(one.mode)}
+              className={cx(
+                'rounded-sm px-2.5 py-0.5 text-xs font-medium disabled:opacity-50',
+                mode === one.mode ? 'bg-accent-soft text-accent-strong' : 'text-muted hover:text-text',
+              )}
+            >
+              {one.label}
+            </button>
+          ))}
+        </fieldset>
+        {mode === 'published' && network.currentVersion !== null ? (
+          <>
+            <RunForm network={network} onStarted={(run) => go({ run })} />
+            <EarlierRuns network={network.id} current={search.run} onOpen={(run) => go({ run })} />
+          </>
+        ) : (
+          <p className="text-sm text-muted">
+            Without a model and without effect: what an agent would be told, and what the runtime would say to
+            what it decides. To run it, publish it.
+          </p>
+        )}
+      </aside>
+      <div className="min-w-0 flex-1 lg:overflow-y-auto">
+        {mode === 'draft' ? (
+          <DraftTrial draft={draft} />
+        ) : search.run ? (
+          <RunView key={search.run} runId={search.run} network={network} />
+        ) : (
+          <Empty icon={<FlaskConical size={20} aria-hidden="true" />} title="Nothing has run here yet">
+            Write what is asked, and run it. Every hand-over, every tool call and every refusal shows up here
+            as it happens.
+          </Empty>
+        )}
+      </div>
+    </div>
+  );
+}
