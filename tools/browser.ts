@@ -1,12 +1,25 @@
 /** A real browser for tests: Chromium from npm, so that neither root nor a download is needed. */
+import { setTimeout } from 'node:timers/promises';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
+/** What is meant for a place with one core and little memory, and makes pages slow or weak elsewhere; and a rule that must stay on. */
+const UNWANTED = ['--single-process', '--no-zygote', '--in-process-gpu', '--disable-web-security'];
+const PATIENCE_MS = 30_000;
+
 export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: await sparticuz.executablePath(),
-    // It comes with the rule switched off that keeps pages from the answers of other origins.
-    args: sparticuz.args.filter((arg) => arg !== '--disable-web-security'),
-    headless: true,
-  });
+  const args = sparticuz.args.filter((arg) => !UNWANTED.includes(arg));
+  for (const began = Date.now(); ; ) {
+    try {
+      return await chromium.launch({
+        executablePath: await sparticuz.executablePath(),
+        args,
+        headless: true,
+      });
+    } catch (error) {
+      // Another process of the tests is still unpacking it.
+      if (!String(error).includes('ETXTBSY') || Date.now() - began > PATIENCE_MS) throw error;
+      await setTimeout(100);
+    }
+  }
 }

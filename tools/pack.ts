@@ -16,7 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const root = resolve(import.meta.dirname, '..');
@@ -29,6 +29,7 @@ const pages: Record<string, string> = { sdk: 'docs/sdk.md', server: 'README.md',
 export function pack(folder: string, { check = true } = {}): string[] {
   const stage = mkdtempSync(join(root, 'node_modules/.pack-'));
   try {
+    run(process.execPath, [join(root, 'tools/console.ts'), '--if-changed']);
     compile(stage, check);
     const folders = packages.map((name) => stagePackage(stage, name));
     mkdirSync(folder, { recursive: true });
@@ -72,6 +73,11 @@ function stagePackage(stage: string, name: string): string {
   // What is no program, migrations above all, stands beside the program that reads it.
   for (const file of globSync('**/*.*', { cwd: source })) {
     if (!file.endsWith('.ts')) cpSync(join(source, file), join(to, 'dist', file));
+  }
+  // The console is served by the server, and is no package of its own.
+  if (name === 'server') {
+    const filter = (file: string) => basename(file) !== '.made-of';
+    cpSync(join(root, 'apps/console/dist'), join(to, 'dist/console'), { recursive: true, filter });
   }
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
   if (pages[name]) cpSync(join(root, pages[name]), join(to, 'README.md'));

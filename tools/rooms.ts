@@ -34,6 +34,7 @@ const server = (path: string) => [`packages/server/src/${path}`];
 const doors = ['doors/sessions', 'doors/spaces', 'doors/networks', 'doors/tasks'];
 const foundation = ['store', 'base', 'protocol'];
 const behindHttp = [
+  'overview',
   'sync',
   'stream',
   'triggers',
@@ -74,6 +75,7 @@ export const rooms: Record<string, Room> = {
   telemetry: { paths: server('telemetry/'), may: ['kernel', ...foundation] },
   triggers: { paths: server('triggers/'), may: [...doors, 'outgoing', ...foundation] },
   stream: { paths: server('stream/'), may: foundation },
+  overview: { paths: server('overview/'), may: ['kernel', ...foundation] },
   sync: { paths: server('sync/'), may: ['stream', ...foundation] },
   access: { paths: server('access/'), may: ['outgoing', ...foundation] },
   http: { paths: server('http/'), may: behindHttp },

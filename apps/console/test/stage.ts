@@ -33,7 +33,7 @@ export class ConsoleStage {
     const context = await this.browser.newContext({ viewport: { width: 1_280, height: 800 }, ...options });
     this.#watch(context);
     const page = await context.newPage();
-    await page.goto(this.server.url + path);
+    if (path !== 'about:blank') await page.goto(this.server.url + path);
     return page;
   }
 

@@ -125,6 +125,14 @@ export const agentPatch = z.strictObject({
     .max(2000)
     .describe('Why: for the list of versions, and where the status changes, for the audit log.')
     .optional(),
+  baseVersion: z
+    .number()
+    .int()
+    .positive()
+    .describe(
+      'The version that the change was made on. Where the agent has another by now, it is refused (`version_conflict`).',
+    )
+    .optional(),
 });
 export type AgentPatch = z.infer<typeof agentPatch>;
 
@@ -227,7 +235,7 @@ export const agentEndpoints = {
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,
-    problems: [...refusals, 'agent_in_use'],
+    problems: [...refusals, 'agent_in_use', 'version_conflict'],
   }),
   archive: endpoint({
     method: 'DELETE',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
+import { jsonObject } from './json.ts';
 
 export const capabilityId = z.string().regex(/^[a-z][a-z0-9_]{0,49}$/);
 
@@ -10,6 +11,8 @@ export const capability = z.object({
   status: z.enum(['available', 'coming_soon', 'deprecated']),
   icon: z.string().nullable(),
   category: z.string().nullable(),
+  configSchema: jsonObject.describe('What an agent may set for it, as JSON Schema.'),
+  includes: z.array(capabilityId).describe('Capabilities that it brings along.'),
 });
 export type Capability = z.infer<typeof capability>;
 

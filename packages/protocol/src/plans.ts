@@ -85,6 +85,16 @@ export const planEndpoints = {
     status: 200,
     response: page(plan),
   }),
+  listAll: endpoint({
+    method: 'GET',
+    path: '/v1/plans',
+    tag: 'plans',
+    summary: 'Plans of all agents, newest first',
+    scope: 'agents:read',
+    query: listQuery.extend({ status: planStatus.optional() }),
+    status: 200,
+    response: page(plan),
+  }),
   get: endpoint({
     method: 'GET',
     path: `${base}/{planId}`,

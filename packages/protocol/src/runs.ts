@@ -169,7 +169,7 @@ export const runEndpoints = {
     summary: 'Runs, newest first',
     scope: 'runs:read',
     description:
-      'A search goes through the newest 20,000 runs that the other filters leave, and no further: `since` and `until` move that window. The beginning of an id is found wherever it is.',
+      'A search reads 2,000 of the runs that the other filters leave for each page: a page may have few, or none, and a `nextCursor` from where it goes on. Those whose id begins so are all on the first page.',
     query: listQuery.extend({
       status: statuses.describe('One or several, separated by commas.').optional(),
       agentId: id.optional(),

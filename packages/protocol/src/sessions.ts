@@ -133,7 +133,9 @@ export const sessionEndpoints = {
     method: 'GET',
     path: '/v1/sessions',
     tag: 'sessions',
-    summary: 'Sessions of all agents, those with the newest activity first',
+    summary: 'Sessions of all agents, those that were spoken to last first',
+    description:
+      'With `status`, `tag` or `search`, a page may have few, or none, and a `nextCursor` from where it goes on.',
     scope: 'sessions:read',
     user: true,
     query: listQuery.extend({

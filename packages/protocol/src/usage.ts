@@ -10,7 +10,7 @@ const usageNumbers = {
   completed: count.describe('Runs that were completed.'),
   failed: count,
   canceled: count,
-  inputTokens: count.describe('Of the steps that were taken.'),
+  inputTokens: count,
   outputTokens: count,
   cost: z.number().nonnegative().describe('In the unit of the prices.'),
 };
@@ -69,7 +69,7 @@ export const usageEndpoints = {
     tag: 'usage',
     summary: 'Runs, tokens and cost over time',
     description:
-      'Runs count where they were made and where they ended, tokens and cost where the step was taken. `by=model` has tokens and cost only: a run is of no model.',
+      'Runs count where they were made and where they ended, their tokens and their cost where they ended. `by=model` has tokens and cost only, where the step was taken: a run is of no model.',
     scope: 'runs:read',
     query: z.strictObject({
       from: timestamp

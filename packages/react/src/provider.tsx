@@ -1,5 +1,15 @@
 import { Troupe, type TroupeOptions } from '@troupe/sdk';
-import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
+import {
+  createContext,
+  type ReactNode,
+  type RefObject,
+  use,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { meOf } from './me.ts';
 
 export interface TroupeProviderProps {
   /** A client, or what one is made of. A client is better kept outside: everything is shared by those who use the same. */
@@ -13,19 +23,34 @@ const Context = createContext<{ troupe: Troupe; entityId: string | null } | null
 
 /** The client for all hooks below it. */
 export function TroupeProvider({ client, entityId, children }: TroupeProviderProps): ReactNode {
-  const name = client instanceof Troupe ? null : nameOf(client);
-  // Options are often written in place, and are then other ones with every render.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what the options say is their name
-  const troupe = useMemo(() => (client instanceof Troupe ? client : new Troupe(client)), [name ?? client]);
+  const latest = useRef(client);
+  useEffect(() => {
+    latest.current = client;
+  });
+  // Options are often written in place, and are then other ones with every render: what they say is their name.
+  const name = client instanceof Troupe ? client : nameOf(client);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const troupe = useMemo(() => (client instanceof Troupe ? client : clientOf(client, latest)), [name]);
   const given = useMemo(() => ({ troupe, entityId: entityId ?? null }), [troupe, entityId]);
   return <Context value={given}>{children}</Context>;
+}
+
+/** A function that gives the token is the one of the last render, not of the first. */
+function clientOf(options: TroupeOptions, latest: RefObject<Troupe | TroupeOptions>): Troupe {
+  if (typeof options.token !== 'function') return new Troupe(options);
+  const token = () => {
+    const { token: now } = latest.current as TroupeOptions;
+    return typeof now === 'function' ? now() : (now ?? '');
+  };
+  return new Troupe({ ...options, token });
 }
 
 function nameOf({ baseUrl, key, token, retries, timeoutMs }: TroupeOptions): string {
   return JSON.stringify([baseUrl, key, typeof token === 'string' ? token : null, retries, timeoutMs]);
 }
 
-function useGiven() {
+/** For the hooks of this package. */
+export function useGiven(): { troupe: Troupe; entityId: string | null } {
   const given = use(Context);
   if (!given) throw new Error('Put a <TroupeProvider client={…}> around what uses hooks of Troupe.');
   return given;
@@ -36,8 +61,6 @@ export function useTroupe(): Troupe {
   return useGiven().troupe;
 }
 
-const asked = new WeakMap<Troupe, Promise<string | null>>();
-
 /** Who one is: what the provider was told, else the person that the token names; null where neither says, or not yet. */
 export function useEntityId(): string | null {
   const { troupe, entityId } = useGiven();
@@ -45,13 +68,7 @@ export function useEntityId(): string | null {
   useEffect(() => {
     if (entityId !== null) return;
     let isWanted = true;
-    const me = asked.get(troupe) ?? troupe.entities.me().then(({ id }) => id);
-    asked.set(troupe, me);
-    me.then(
-      (id) => isWanted && setNamed(id),
-      // A key names nobody; what could not be asked is asked again by the next one.
-      () => asked.delete(troupe),
-    );
+    void meOf(troupe).then((id) => isWanted && setNamed(id));
     return () => {
       isWanted = false;
     };

@@ -7,7 +7,7 @@ export type Connection = 'connecting' | 'live' | 'offline';
 export interface Read {
   /** Nothing has been read yet, and it is not known that nothing can be. */
   isLoading: boolean;
-  /** Why it cannot be read, or why the last try to do something failed; null where nothing is wrong. */
+  /** Why it cannot be read; null where nothing is wrong. Being offline is no error. */
   error: Error | null;
 }
 

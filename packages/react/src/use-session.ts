@@ -1,6 +1,13 @@
+import { useTroupe } from './provider.tsx';
 import type { SessionResult } from './results.ts';
+import { sessionStore } from './session-store.ts';
+import { useShared } from './shared.ts';
 
-/** A session: what was said, what is being said, and what is going on. A component is drawn again only for what it reads of the result. */
-export function useSession(agentId: string, sessionId: string): SessionResult {
-  throw new Error(`not yet: ${agentId} ${sessionId}`);
+/**
+ * A session: what was said, what is being said, and what is going on. A component is drawn again only for what it reads of the result.
+ * Null: there is none yet.
+ */
+export function useSession(agentId: string | null, sessionId: string | null): SessionResult {
+  const store = sessionStore(useTroupe(), agentId, sessionId);
+  return useShared(store, store.actions);
 }

@@ -6,6 +6,11 @@ import {
   type sessionEndpoints,
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
+
+import { type ChangesItem, type ChangesOptions, changesOf } from './changes.ts';
+
+import { followingOf } from './following.ts';
+
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
 import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
@@ -129,6 +134,24 @@ export class Troupe {
     return replicationOf(this.#transport, collection, options);
   }
 
+  /**
+   * Tells that something of these collections is new or another than before, or may be: for lists that are asked for again. All
+   * who watch share one connection, which is made again by itself; `onDisconnect` hears when it was lost. Answers with what ends it.
+   */
+  watch(
+    collections: readonly Collection[],
+    listener: (collection: Collection) => void,
+    onDisconnect?: () => void,
+  ): () => void {
+    const following = followingOf(this.#transport, {});
+    const ends = collections.map((collection) =>
+      following.follow({ collection, tell: () => listener(collection), onDisconnect }),
+    );
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
   /** Opens a new session with an agent. */
   async open(
     agentId: string,
@@ -137,6 +160,11 @@ export class Troupe {
   ): Promise<Session> {
     const session = await this.sessions.create({ params: { agentId }, body }, options);
     return this.session(agentId, session.id);
+  }
+
+  /** Which lists to ask for again, as things change: `for await (const item of troupe.changes({ signal }))`. With a secret key. */
+  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
+    return changesOf(this.#transport, options);
   }
 
   /** All items of a list, page after page: `for await (const agent of troupe.all(troupe.agents.list))`. */

@@ -1,6 +1,6 @@
 import type { Connected, Delta, Event, Membership, SpaceMessage, Task, Typing } from '@troupe/protocol';
 import { NotFoundError } from './errors.ts';
-import { insist } from './insist.ts';
+import { Followed, type FollowedState } from './followed.ts';
 import type { Space } from './space.ts';
 import type { StreamItem } from './stream.ts';
 
@@ -22,10 +22,7 @@ export interface ActiveAgent {
 export type PendingCall = Connected['calls'][number];
 
 /** A space at one moment. Nothing in it is ever changed: what changes is replaced. */
-export interface SpaceState {
-  status: 'loading' | 'following' | 'reconnecting' | 'ended';
-  /** Why it ended, where it did so by itself: the space is gone, or may no longer be read. */
-  error: unknown;
+export interface SpaceState extends FollowedState {
   /** In their order, without gaps: from some message on, all. */
   messages: readonly SpaceMessage[];
   /** Whether there are older ones, for `loadMore`. */
@@ -57,16 +54,13 @@ const MOST_ENDED = 1_000;
 const MOST_TASKS = 200;
 
 /**
- * What a space is, from its stream: `state` at any moment, `onChange` whenever it is another. Items are taken one after the other, so
- * that a live text is replaced by its message in one change, and nothing is seen out of order.
+ * What a space is, from its stream. Items are taken one after the other, so that a live text is replaced by its message in one
+ * change, and nothing is seen out of order.
  */
-export class FollowedSpace {
-  /** Resolves when everything is there for the first time; rejects where it never will be. */
-  readonly ready: Promise<void>;
+export class FollowedSpace extends Followed<SpaceState> {
+  protected readonly over = { live: [], typing: [] };
   readonly #space: Space;
   readonly #options: FollowOptions;
-  readonly #listeners = new Set<() => void>();
-  readonly #end = new AbortController();
   readonly #typists = new Map<string, ReturnType<typeof setTimeout>>();
   /** Runs whose end was told: a piece of theirs that comes late is of no use. */
   readonly #ended = new Set<string>();
@@ -76,44 +70,13 @@ export class FollowedSpace {
   /** Events up to here are in what `connected` told of runs and calls. */
   #told = 0;
   #last = 0;
-  #state: SpaceState = {
-    status: 'loading',
-    error: null,
-    messages: [],
-    hasMore: false,
-    live: [],
-    activeAgents: [],
-    pendingCalls: [],
-    typing: [],
-    members: [],
-    tasks: [],
-  };
 
   constructor(space: Space, options: FollowOptions = {}) {
+    const nothing = { live: [], activeAgents: [], pendingCalls: [], typing: [], members: [], tasks: [] };
+    super({ status: 'loading', error: null, messages: [], hasMore: false, ...nothing }, options.signal);
     this.#space = space;
     this.#options = options;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.ready = promise;
-    // Whoever does not wait for it reads the error in the state.
-    promise.catch(() => {});
-    const { signal } = options;
-    if (signal?.aborted) this.close();
-    else signal?.addEventListener('abort', () => this.close(), { once: true, signal: this.#end.signal });
-    void this.#follow(resolve).then(reject);
-  }
-
-  get state(): SpaceState {
-    return this.#state;
-  }
-
-  /** Called after every change; answers with what ends it. */
-  onChange = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  };
-
-  close(): void {
-    this.#end.abort(new Error('The space is followed no longer.'));
+    this.begin();
   }
 
   /** Older messages, where there are any. */
@@ -125,11 +88,11 @@ export class FollowedSpace {
   }
 
   async #loadMore(): Promise<void> {
-    const first = this.#state.messages[0];
-    if (!first || !this.#state.hasMore) return;
+    const first = this.state.messages[0];
+    if (!first || !this.state.hasMore) return;
     const query = { before: first.sequence, limit: this.#pageSize };
-    const { data, hasMore } = await this.#space.messages(query, { signal: this.#end.signal });
-    this.#change({ messages: [...data, ...this.#state.messages], hasMore });
+    const { data, hasMore } = await this.#space.messages(query, { signal: this.signal });
+    this.change({ messages: [...data, ...this.state.messages], hasMore });
     // Those that changed while they were on their way may have been read before.
     const changed = data.filter(({ id }) => this.#missed.has(id));
     this.#missed.clear();
@@ -140,46 +103,29 @@ export class FollowedSpace {
     return this.#options.pageSize ?? 50;
   }
 
-  /** Until it is closed or cannot go on; answers with why. */
-  async #follow(ready: () => void): Promise<unknown> {
-    const { signal } = this.#end;
-    let error: unknown = null;
+  protected async follow(ready: () => void): Promise<void> {
+    const { signal } = this;
+    // The place in the log first: what happens while the rest is read is heard again, and known already.
+    const { lastSequence } = await this.ask(() =>
+      this.#space.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal }),
+    );
+    const [{ data, hasMore }, members, tasks] = await Promise.all([
+      this.ask(() => this.#space.messages({ limit: this.#pageSize }, { signal })),
+      this.ask(() => this.#space.members({ signal })),
+      this.ask(() => this.#space.tasks({ limit: MOST_TASKS }, { signal })),
+    ]);
+    this.#last = lastSequence;
+    this.change({ messages: data, hasMore, members, tasks: tasks.data.filter(isOpen) });
+    const onDisconnect = () => this.change({ status: 'reconnecting' });
     try {
-      // The place in the log first: what happens while the rest is read is heard again, and known already.
-      const { lastSequence } = await this.#ask(() =>
-        this.#space.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal }),
-      );
-      const [{ data, hasMore }, members, tasks] = await Promise.all([
-        this.#ask(() => this.#space.messages({ limit: this.#pageSize }, { signal })),
-        this.#ask(() => this.#space.members({ signal })),
-        this.#ask(() => this.#space.tasks({ limit: MOST_TASKS }, { signal })),
-      ]);
-      this.#last = lastSequence;
-      this.#change({ messages: data, hasMore, members, tasks: tasks.data.filter(isOpen) });
-      const onDisconnect = () => this.#change({ status: 'reconnecting' });
       for await (const item of this.#space.stream({ after: lastSequence, signal, onDisconnect })) {
         await this.#hear(item);
         if (item.kind === 'connected') ready();
         this.#options.onItem?.(item);
       }
-    } catch (thrown) {
-      error = thrown;
+    } finally {
+      for (const timer of this.#typists.values()) clearTimeout(timer);
     }
-    const isClosed = signal.aborted;
-    for (const timer of this.#typists.values()) clearTimeout(timer);
-    this.#change({ status: 'ended', error: isClosed ? null : error, live: [], typing: [] });
-    this.close();
-    this.#listeners.clear();
-    return error;
-  }
-
-  #ask<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    return insist(ask, this.#end.signal);
-  }
-
-  #change(changes: Partial<SpaceState>): void {
-    this.#state = { ...this.#state, ...changes };
-    for (const listener of this.#listeners) listener();
   }
 
   async #hear(item: StreamItem): Promise<void> {
@@ -199,8 +145,8 @@ export class FollowedSpace {
     for (const { runId, entityId, agentName } of activeAgents)
       active = joined(active, { runId, entityId, agentName });
     const open = new Set(runs.map(({ id }) => id));
-    const live = this.#state.live.filter(({ runId }) => open.has(runId));
-    this.#change({ status: 'following', activeAgents: active, pendingCalls: calls, live });
+    const live = this.state.live.filter(({ runId }) => open.has(runId));
+    this.change({ status: 'following', activeAgents: active, pendingCalls: calls, live });
   }
 
   async #tell(event: Event): Promise<void> {
@@ -208,33 +154,33 @@ export class FollowedSpace {
     if (TOLD.includes(type) && typeof data.sequence === 'number')
       await this.#see(data.sequence, String(data.messageId), type !== 'message.created');
     if (type === 'space.member.joined') {
-      const members = await this.#ask(() => this.#space.members({ signal: this.#end.signal }));
-      this.#change({ members });
+      const members = await this.ask(() => this.#space.members({ signal: this.signal }));
+      this.change({ members });
     } else if (type === 'space.member.left') {
       const entityId = String(data.entityId);
-      this.#change({ members: this.#state.members.filter((member) => member.entityId !== entityId) });
+      this.change({ members: this.state.members.filter((member) => member.entityId !== entityId) });
     } else if (type.startsWith('task.')) await this.#task(String(data.id));
     else if (type === 'space.read') this.#haveRead(String(data.entityId), String(data.messageId));
     else if (type === 'message.failed') {
       const id = data.streamId ?? data.messageId;
       const isOver = (one: LiveText) => (id === undefined ? one.runId === runId : one.id === id);
-      this.#change({ live: this.#state.live.filter((one) => !isOver(one)) });
+      this.change({ live: this.state.live.filter((one) => !isOver(one)) });
     }
     if (sequence > this.#told) this.#work(event);
   }
 
   /** Who is at work, and what waits for somebody. */
   #work({ type, runId = '', data }: Event): void {
-    const { activeAgents, pendingCalls, live } = this.#state;
+    const { activeAgents, pendingCalls, live } = this.state;
     if (type === 'agent.active') {
       this.#ended.delete(runId);
       const entityId = String(data.entityId);
       const agentName = (data.agentName as string | null | undefined) ?? null;
-      this.#change({ activeAgents: joined(activeAgents, { runId, entityId, agentName }) });
+      this.change({ activeAgents: joined(activeAgents, { runId, entityId, agentName }) });
     } else if (type === 'agent.inactive' || ENDS.includes(type)) {
       this.#ended.add(runId);
       if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.values().next().value!);
-      this.#change({
+      this.change({
         activeAgents: left(activeAgents, runId),
         pendingCalls: pendingCalls.filter((call) => call.runId !== runId),
         live: live.filter((one) => one.runId !== runId),
@@ -242,19 +188,19 @@ export class FollowedSpace {
     } else if (type === 'run.resumed') {
       // What becomes of a call that the space does not see shows only in the run: it goes on when the last one is settled.
       const isSeen = ({ id }: PendingCall) =>
-        this.#state.messages.some((message) => message.runId === runId && message.tool?.callId === id);
-      this.#change({ pendingCalls: pendingCalls.filter((call) => call.runId !== runId || isSeen(call)) });
+        this.state.messages.some((message) => message.runId === runId && message.tool?.callId === id);
+      this.change({ pendingCalls: pendingCalls.filter((call) => call.runId !== runId || isSeen(call)) });
     } else if (type.startsWith('tool.')) {
       const id = String(data.id);
       const others = pendingCalls.filter((call) => call.runId !== runId || call.id !== id);
       const waits = type === 'tool.waiting' && SETTLED_OUTSIDE.includes(String(data.waitsFor));
       if (!waits && others.length === pendingCalls.length) return;
-      this.#change({ pendingCalls: waits ? [...others, this.#callOf(runId, id, data)] : others });
+      this.change({ pendingCalls: waits ? [...others, this.#callOf(runId, id, data)] : others });
     }
   }
 
   #callOf(runId: string, id: string, data: Event['data']): PendingCall {
-    const shown = this.#state.messages.find((message) => message.id === data.messageId)?.tool;
+    const shown = this.state.messages.find((message) => message.id === data.messageId)?.tool;
     return {
       id,
       runId,
@@ -267,7 +213,7 @@ export class FollowedSpace {
 
   /** A message that is new, or one that is another than before: a call of a visible tool. */
   async #see(sequence: number, id: string, isChanged: boolean): Promise<void> {
-    const { messages } = this.#state;
+    const { messages } = this.state;
     if (sequence > (messages.at(-1)?.sequence ?? 0)) return this.#catchUp();
     if (!isChanged) return;
     if (messages.some((message) => message.id === id)) await this.#refresh(id);
@@ -276,31 +222,31 @@ export class FollowedSpace {
 
   async #refresh(id: string): Promise<void> {
     try {
-      const now = await this.#ask(() => this.#space.message(id, { signal: this.#end.signal }));
-      const replaced = this.#state.messages.map((message) => (message.id === id ? now : message));
-      this.#change({ messages: replaced });
+      const now = await this.ask(() => this.#space.message(id, { signal: this.signal }));
+      const replaced = this.state.messages.map((message) => (message.id === id ? now : message));
+      this.change({ messages: replaced });
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
   }
 
   async #catchUp(): Promise<void> {
-    const { signal } = this.#end;
+    const { signal } = this;
     for (let isMore = true; isMore; ) {
-      const after = this.#state.messages.at(-1)?.sequence ?? 0;
-      const page = await this.#ask(() => this.#space.messages({ after, limit: PAGE }, { signal }));
+      const after = this.state.messages.at(-1)?.sequence ?? 0;
+      const page = await this.ask(() => this.#space.messages({ after, limit: PAGE }, { signal }));
       isMore = page.hasMore;
       if (page.data.length === 0) return;
       const stored = new Set(page.data.map(({ id }) => id));
       const senders = new Set(page.data.map(({ senderId }) => senderId));
-      for (const { entityId } of this.#state.typing) if (senders.has(entityId)) this.#forget(entityId);
-      this.#change({
-        messages: [...this.#state.messages, ...page.data],
-        live: this.#state.live.filter(({ id }) => !stored.has(id)),
+      for (const { entityId } of this.state.typing) if (senders.has(entityId)) this.#forget(entityId);
+      this.change({
+        messages: [...this.state.messages, ...page.data],
+        live: this.state.live.filter(({ id }) => !stored.has(id)),
         // Whoever says something has read up to there.
         members: page.data.reduce((members, { role, senderId, id }) => {
           return role === 'user' ? withMarker(members, senderId, id) : members;
-        }, this.#state.members),
+        }, this.state.members),
       });
     }
   }
@@ -308,28 +254,28 @@ export class FollowedSpace {
   /** As it is by now; one that is for somebody else is not told of. */
   async #task(id: string): Promise<void> {
     try {
-      const now = await this.#ask(() => this.#space.task(id, { signal: this.#end.signal }));
-      const others = this.#state.tasks.filter((task) => task.id !== id);
-      const isNew = others.length === this.#state.tasks.length;
-      const tasks = isNew ? [now, ...others] : this.#state.tasks.map((task) => (task.id === id ? now : task));
-      this.#change({ tasks: tasks.slice(0, MOST_TASKS) });
+      const now = await this.ask(() => this.#space.task(id, { signal: this.signal }));
+      const others = this.state.tasks.filter((task) => task.id !== id);
+      const isNew = others.length === this.state.tasks.length;
+      const tasks = isNew ? [now, ...others] : this.state.tasks.map((task) => (task.id === id ? now : task));
+      this.change({ tasks: tasks.slice(0, MOST_TASKS) });
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
   }
 
   #haveRead(entityId: string, messageId: string): void {
-    this.#change({ members: withMarker(this.#state.members, entityId, messageId) });
+    this.change({ members: withMarker(this.state.members, entityId, messageId) });
   }
 
   #write({ type, streamId: id, entityId, runId, offset, text }: Delta): void {
     if (type !== 'message.delta' || id === undefined || this.#ended.has(runId)) return;
-    const { live, messages } = this.#state;
+    const { live, messages } = this.state;
     const known = live.find((one) => one.id === id);
     // A piece whose beginning was missed says nothing; the message will.
     if (offset > (known?.text.length ?? 0) || messages.some((message) => message.id === id)) return;
     const now = { id, runId, entityId: entityId ?? null, text: (known?.text.slice(0, offset) ?? '') + text };
-    this.#change({ live: known ? live.map((one) => (one === known ? now : one)) : [...live, now] });
+    this.change({ live: known ? live.map((one) => (one === known ? now : one)) : [...live, now] });
   }
 
   #type({ entityId, name, typing }: Typing): void {
@@ -337,13 +283,13 @@ export class FollowedSpace {
     if (!typing) return;
     const timer = setTimeout(() => this.#forget(entityId), this.#options.typingMs ?? 6_000);
     this.#typists.set(entityId, timer);
-    this.#change({ typing: [...this.#state.typing, { entityId, name }] });
+    this.change({ typing: [...this.state.typing, { entityId, name }] });
   }
 
   #forget(entityId: string): void {
     clearTimeout(this.#typists.get(entityId));
     if (!this.#typists.delete(entityId)) return;
-    this.#change({ typing: this.#state.typing.filter((one) => one.entityId !== entityId) });
+    this.change({ typing: this.state.typing.filter((one) => one.entityId !== entityId) });
   }
 }
 

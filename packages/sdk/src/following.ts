@@ -1,7 +1,8 @@
 import { type Collection, syncEndpoints } from '@troupe/protocol';
 import { ApiError } from './errors.ts';
+import { pauseOrOnline } from './online.ts';
 import { framesOf } from './sse.ts';
-import { pause, pauseBefore, type Transport } from './transport.ts';
+import { pauseBefore, type Transport } from './transport.ts';
 
 // Browsers open six connections to a server over HTTP/1.1, and a stream keeps one: all collections that a client follows share it.
 
@@ -127,7 +128,7 @@ export class Following {
         return;
       }
       for (const one of this.#of(collections)) one.onDisconnect?.(failure);
-      await online(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal);
+      await pauseOrOnline(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal);
     }
   }
 
@@ -139,17 +140,4 @@ export class Following {
     };
     for (const one of this.#of([collection])) one.tell({ documents, checkpoint: { checkpoint } });
   }
-}
-
-/** The pause, or until the browser says that it is online again. */
-async function online(ms: number, signal: AbortSignal): Promise<void> {
-  const { addEventListener, removeEventListener } = globalThis as {
-    addEventListener?: (type: string, listener: () => void) => void;
-    removeEventListener?: (type: string, listener: () => void) => void;
-  };
-  const early = new AbortController();
-  const wake = () => early.abort();
-  addEventListener?.('online', wake);
-  await pause(ms, AbortSignal.any([signal, early.signal])).catch(() => {});
-  removeEventListener?.('online', wake);
 }

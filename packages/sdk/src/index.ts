@@ -6,8 +6,11 @@
 /** The shapes of what is sent and answered: `Api.Message`, `Api.Run`. */
 export type * as Api from '@troupe/protocol';
 export { Batch, type BatchWaitOptions } from './batch.ts';
+export type { ChangesItem, ChangesOptions } from './changes.ts';
 export { Troupe } from './client.ts';
 export * from './errors.ts';
+export { FollowedRun, type RunState } from './followed-run.ts';
+export { FollowedSession, type FollowSessionOptions, type SessionState } from './followed-session.ts';
 export {
   type ActiveAgent,
   FollowedSpace,
@@ -16,6 +19,7 @@ export {
   type PendingCall,
   type SpaceState,
 } from './followed-space.ts';
+export { newId } from './ids.ts';
 export type { LiveStep } from './live-steps.ts';
 export {
   type Invocation,

@@ -1,5 +1,6 @@
 import { ApiError } from './errors.ts';
-import { pause, pauseBefore } from './transport.ts';
+import { pauseOrOnline } from './online.ts';
+import { pauseBefore } from './transport.ts';
 
 /** Asks for as long as it takes, unless the answer is one that asking again cannot change. */
 export async function insist<Answer>(ask: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
@@ -9,7 +10,7 @@ export async function insist<Answer>(ask: () => Promise<Answer>, signal: AbortSi
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
-      await pause(pauseBefore(attempt, error), signal);
+      await pauseOrOnline(pauseBefore(attempt, error), signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { type BodyInputOf, type QueryInputOf, type ResultOf, runEndpoints } from '@troupe/protocol';
+import { FollowedRun } from './followed-run.ts';
 import { insist } from './insist.ts';
 import { type ServeToolsOptions, type ToolHandler, ToolServer } from './serve-tools.ts';
 import { Session } from './session.ts';
@@ -94,5 +95,9 @@ export class Run {
   /** What happened in it and what happens. Resumes by itself, and goes on when the run has ended: it may be taken up again. */
   stream(options?: StreamOptions): AsyncGenerator<StreamItem> {
     return streamEvents(this.#transport, { endpoint: runEndpoints.events, params: this.#params }, options);
+  }
+  /** The run as it is, with its steps and calls, kept up to date from its stream until it is closed. */
+  follow(options?: { signal?: AbortSignal }): FollowedRun {
+    return new FollowedRun(this, options);
   }
 }

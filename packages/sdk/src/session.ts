@@ -12,6 +12,7 @@ import {
   todoEndpoints,
 } from '@troupe/protocol';
 import { TimeoutError, TroupeClientError } from './errors.ts';
+import { FollowedSession, type FollowSessionOptions } from './followed-session.ts';
 import { newId } from './ids.ts';
 import { type ServeToolsOptions, type ToolHandler, ToolServer } from './serve-tools.ts';
 import { SessionFiles } from './session-files.ts';
@@ -193,6 +194,11 @@ export class Session {
     return this.#transport.call(taskEndpoints.cancelAll, { body: { chat: this.id } }, options);
   }
 
+  /** One of them, as it is now. */
+  task(taskId: string, options?: RequestOptions): Promise<Task> {
+    return this.#transport.call(taskEndpoints.get, { params: { taskId } }, options);
+  }
+
   /** What its research found. */
   findings(options?: RequestOptions) {
     return this.#transport.call(findingEndpoints.list, { params: this.#params }, options);
@@ -226,5 +232,9 @@ export class Session {
       { endpoint: sessionEndpoints.events, params: this.#params },
       options,
     );
+  }
+  /** The session as it is, kept up to date from its stream until it is closed. */
+  follow(options?: FollowSessionOptions): FollowedSession {
+    return new FollowedSession(this, options);
   }
 }

@@ -12,8 +12,9 @@ import type {
   Typing,
 } from '@troupe/protocol';
 import { ApiError, TroupeClientError } from './errors.ts';
+import { onOnline, pauseOrOnline } from './online.ts';
 import { framesOf } from './sse.ts';
-import { pause, pauseBefore, type Transport } from './transport.ts';
+import { pauseBefore, type Transport } from './transport.ts';
 
 /** What a stream brings. Events are stored and come in order, each once; deltas and who is typing are live and may be missed. */
 export type StreamItem =
@@ -97,6 +98,8 @@ async function* streamItems(
     const connection = new AbortController();
     const cut = () => connection.abort();
     signal?.addEventListener('abort', cut, { once: true });
+    // Whoever was offline has a connection that may never bring anything again.
+    const forget = onOnline(cut);
     let silence = setTimeout(cut, silenceMs);
     const alive = () => {
       clearTimeout(silence);
@@ -148,12 +151,13 @@ async function* streamItems(
     } finally {
       clearTimeout(silence);
       signal?.removeEventListener('abort', cut);
+      forget();
       connection.abort();
     }
     onDisconnect?.();
     failures = isOfUse ? 0 : failures + 1;
     const backoff = failure || failures > 0 ? pauseBefore(Math.max(failures - 1, 0), failure) : 0;
-    await pause(Math.max(retryMs, backoff), signal);
+    await pauseOrOnline(Math.max(retryMs, backoff), signal);
   }
 }
 

@@ -31,6 +31,7 @@ import {
   mcpServers,
   oneCall,
   openOutgoing,
+  Past,
   type Probe,
   ProviderRows,
   planTasks,
@@ -136,7 +137,8 @@ export async function openServer({
   });
   const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db), createTasksDoor(db)];
   const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
-  if (works) await kernel.work({ doors: [createSessionsDoor(db), ...others], ...work });
+  const all = [createSessionsDoor(db), ...others];
+  if (works) await kernel.work({ doors: all, ...work });
   else await kernel.listen();
   const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption) };
   const jobs = withJobs ? new Jobs({ db, logger, tasks, crontab: [] }) : null;
@@ -163,6 +165,8 @@ export async function openServer({
     ...(stallMs ? { stallMs } : {}),
   });
   const services = {
+    server: { version: '0', mode: 'dev' as const },
+    past: new Past(db, all),
     db,
     kernel,
     access,

@@ -20,3 +20,6 @@ export function given<Values extends object>(
 ): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
+
+/** Some of the values of an address; undefined takes one away. */
+export type SearchChange<Search> = { [Name in keyof Search]?: Search[Name] | undefined };

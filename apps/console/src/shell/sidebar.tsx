@@ -2,10 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { cx } from '../blocks/cx.ts';
+import { useLive } from '../data/live.ts';
 import { places } from './navigation.ts';
 import { waitingQuery } from './waiting.ts';
 
 export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNavigate?: () => void }) {
+  useLive('inbox');
   const waiting = useQuery(waitingQuery);
   return (
     <nav aria-label="Main" className="flex h-full w-56 shrink-0 flex-col border-r border-line bg-sunken">

@@ -5,5 +5,4 @@ import { troupe } from '../data/client.ts';
 export const waitingQuery = queryOptions({
   queryKey: ['inbox', 'count'],
   queryFn: async () => (await troupe.inbox.list({ query: { limit: 100 } })).data.length,
-  refetchInterval: 5_000,
 });

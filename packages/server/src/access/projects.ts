@@ -116,10 +116,15 @@ export class Projects {
     { project }: Caller,
     message = 'Projects are made by whoever runs the server.',
   ): Promise<void> {
-    if ((await findProject(this.#db.rows, project)).name === FIRST_PROJECT) return;
+    if (await this.isOperator({ project })) return;
     throw new Refusal('forbidden', 'forbidden', message, {
       hint: `Use a key of the project "${FIRST_PROJECT}".`,
     });
+  }
+
+  /** Whether it is the project of whoever runs the server. */
+  async isOperator({ project }: Pick<Caller, 'project'>): Promise<boolean> {
+    return (await findProject(this.#db.rows, project)).name === FIRST_PROJECT;
   }
 
   async get({ project }: Caller): Promise<Project> {

@@ -51,10 +51,11 @@ export async function updateAgent(
   db: Database,
   author: Author,
   id: string,
-  { status, notes, ...patch }: AgentPatch,
+  { status, notes, baseVersion, ...patch }: AgentPatch,
 ): Promise<Agent> {
   const row = await changing(db, async (transaction) => {
     const found = await locked(transaction, author, id);
+    if (baseVersion !== undefined && baseVersion !== found.version) throw versionConflict(found.version);
     const definition = { ...definitionOf(found), ...given(patch) };
     const noted = { action: 'agent.changed', notes: notes ?? null };
     const changed = await changeAgent(transaction, author, { row: found, definition, noted });
@@ -104,6 +105,18 @@ function agentInUse(uses: string[]): Refusal {
   });
 }
 
+function versionConflict(version: number): Refusal {
+  return new Refusal(
+    'conflict',
+    'version_conflict',
+    `The agent was changed meanwhile: it has version ${version}.`,
+    {
+      hint: 'Look at what changed, and make your change on that version.',
+      issues: [{ path: 'baseVersion', message: `is not ${version}` }],
+    },
+  );
+}
+
 /** What null makes of a field that cannot be null itself. */
 const CLEARED: Partial<Record<string, unknown>> = {
   systemPrompt: '',
@@ -117,7 +130,7 @@ const CLEARED: Partial<Record<string, unknown>> = {
 };
 
 /** Fields that were left out are not there, rather than undefined. */
-function given(patch: Omit<AgentPatch, 'status' | 'notes'>): Partial<AgentDefinition> {
+function given(patch: Omit<AgentPatch, 'status' | 'notes' | 'baseVersion'>): Partial<AgentDefinition> {
   return Object.fromEntries(
     Object.entries(patch)
       .filter(([, value]) => value !== undefined)

@@ -81,6 +81,7 @@ export {
   updateProvider,
 } from './providers.ts';
 export { rememberedPart } from './remembered.ts';
+export { isAnsweredByDemo } from './resolve.ts';
 export type { Sealer } from './sealer.ts';
 export {
   createTool,

@@ -39,14 +39,15 @@ export async function createPlan(
   });
 }
 
+/** Of an agent, or (null) of all. */
 export async function listPlans(
   db: store.Database,
   project: string,
-  agentId: string,
+  agentId: string | null,
   { limit, cursor, status }: ListQuery & { status?: PlanStatus | undefined },
 ): Promise<Page<Plan>> {
   const before = idCursor(cursor);
-  if (!(await store.readAgent(db.rows, project, agentId))) throw notFound('agent');
+  if (agentId !== null && !(await store.readAgent(db.rows, project, agentId))) throw notFound('agent');
   const rows = await store.listPlans(
     db.rows,
     { project, agent: agentId },

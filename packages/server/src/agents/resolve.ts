@@ -1,6 +1,6 @@
 import type { AgentDefinition, SnapshotModel } from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
-import type { ProjectModels, UsableModelRow } from '../store/index.ts';
+import { type Database, type ProjectModels, type UsableModelRow, usableModels } from '../store/index.ts';
 import { cachePrices } from './cache-prices.ts';
 
 /** Needs no rows, no key and no network: what is called where nobody chose anything. */
@@ -37,6 +37,14 @@ export function modelsOfVersion(agent: Named, { projectModelId, models }: Projec
   const named = agent.defaultModelId ?? projectModelId;
   const first = named == null ? models.find(({ isDefault }) => isDefault) : byId(models, named);
   return listed([first, ...agent.fallbackModelIds.map((id) => byId(models, id))]);
+}
+
+/** Whether an agent that names no model is answered by the demo: nobody chose another, for the project or as the default. */
+export async function isAnsweredByDemo(db: Database, project: string): Promise<boolean> {
+  const { projectModelId, models } = await usableModels(db.rows, project, []);
+  const first =
+    projectModelId === null ? models.find(({ isDefault }) => isDefault) : byId(models, projectModelId);
+  return first === undefined || first.kind === 'demo';
 }
 
 function listed(models: (UsableModelRow | undefined)[]): SnapshotModel[] {

@@ -1,12 +1,16 @@
 import type { Access } from '../access/index.ts';
 import type { Keys, McpPort } from '../agents/index.ts';
-import type { Kernel, Tools } from '../kernel/index.ts';
+import type { Kernel, Past, Tools } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 import type { Stream } from '../stream/index.ts';
 import type { Followers } from '../sync/index.ts';
 
 /** What routes act through. Null until the process has started: then requests are told to come back. */
 export interface Services extends Keys {
+  /** What answers. */
+  server: { version: string; mode: 'dev' | 'serve' };
+  /** For showing what a model was given. */
+  past: Past;
   db: Database;
   kernel: Kernel;
   access: Access;

@@ -22,6 +22,8 @@ export interface RunView {
   step: number;
   /** Which of the models takes it. */
   model: SnapshotModel;
+  /** The step was taken long ago, and somebody wants to see what was shown then: nothing is written. */
+  past?: true;
 }
 
 export interface Context {
@@ -33,6 +35,8 @@ export interface Context {
   reasoningEffort?: ReasoningEffort;
   /** What a final answer must look like, for models that can be told. */
   answerSchema?: JsonObject;
+  /** Of a step that was taken long ago: what may be otherwise than it was then. */
+  changed?: string[];
 }
 
 /** What a call is about to say in another thread, as far as it is new. */

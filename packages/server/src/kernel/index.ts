@@ -11,6 +11,7 @@ export type { Context, Door, LivePiece, Meaning, MeantCall, RunView } from './do
 export { GroupCommit } from './group-commit.ts';
 export { Kernel, type KernelOptions, type Onlooker, type WorkOptions } from './kernel.ts';
 export type { Ended } from './loop.ts';
+export { Past, type PastRequest } from './past.ts';
 export { patiently, persistently } from './patiently.ts';
 export { asJson, DEEPEST } from './plain-json.ts';
 export type * from './ports.ts';

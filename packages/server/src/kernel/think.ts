@@ -4,7 +4,7 @@ import type { StepRow } from '../store/index.ts';
 import { orAborted } from './abort.ts';
 import type { Budgets, Denied } from './budget.ts';
 import type { CallIds } from './call-ids.ts';
-import type { Door, Meaning, RunView } from './door.ts';
+import type { Context, Door, Meaning, RunView } from './door.ts';
 import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from './meters.ts';
 import { plainText } from './plain-json.ts';
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './ports.ts';
@@ -53,21 +53,7 @@ export async function think(
   try {
     const context = await orAborted(input.door.context(view), signal);
     const model = input.models.resolve(choice);
-    const request: ModelRequest = {
-      model: choice.model,
-      system: context.system,
-      messages: context.messages,
-      tools:
-        context.tools ??
-        snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
-      toolChoice: context.toolChoice ?? 'auto',
-      maxOutputTokens: outputLimit(snapshot, choice, view),
-      ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
-      ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),
-      requestKey: `${view.run.id}:${view.step}`,
-      runId: view.run.id,
-      step: view.step,
-    };
+    const request = requestOf(context, view);
     const budgetIds = view.run.budgetIds;
     const reservation = budgetIds?.length
       ? await input.budgets.reserve(budgetIds, {
@@ -154,6 +140,26 @@ export async function think(
     release();
     return { failed: failureOf(error) };
   }
+}
+
+/** What a model is asked, where no budget says otherwise. */
+export function requestOf(context: Context, view: RunView): ModelRequest {
+  const { snapshot, model, run, step } = view;
+  return {
+    model: model.model,
+    system: context.system,
+    messages: context.messages,
+    tools:
+      context.tools ??
+      snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    toolChoice: context.toolChoice ?? 'auto',
+    maxOutputTokens: outputLimit(snapshot, model, view),
+    ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
+    ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),
+    requestKey: `${run.id}:${step}`,
+    runId: run.id,
+    step,
+  };
 }
 
 function countAnswered(provider: string, { usage }: ModelAnswer, cost: number, ms: number): void {

@@ -14,7 +14,7 @@ import {
   type Services,
 } from '../http/index.ts';
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
-import { type Door, Kernel, type Models, type Tools } from '../kernel/index.ts';
+import { type Door, Kernel, type Models, Past, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import { Database, migrate, ping } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
@@ -199,6 +199,8 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
   const access = await openAccess(program, db, openEncryption(program.name, program.config));
   const stream = await openStream(program, db, kernel);
   return {
+    server: { version: program.version, mode: program.name === 'dev' ? 'dev' : 'serve' },
+    past: new Past(db, program.doors(db)),
     db,
     kernel,
     access,

@@ -503,6 +503,14 @@ export interface RunHeads {
   cost: number;
 }
 
+export interface RunPrompts {
+  run_id: string;
+  step: number;
+  space_id: string | null;
+  system: string;
+  created_at: Timestamp<undefined>;
+}
+
 export interface RunShown {
   run_id: string;
   space_id: string;
@@ -812,6 +820,13 @@ export interface Triggers {
   updated_at: Timestamp<undefined>;
 }
 
+export interface UsageSums {
+  project_id: string;
+  every: 'hour' | 'day';
+  at: Timestamp;
+  sums: JsonColumn;
+}
+
 export interface Workers {
   incarnation: string;
   host: string;
@@ -822,6 +837,7 @@ export interface Workers {
   draining: Generated<boolean>;
   code_tools: Generated<string[]>;
   started_at: Timestamp<undefined>;
+  beat_at: Timestamp<undefined>;
 }
 
 export interface DB {
@@ -870,6 +886,7 @@ export interface DB {
   purged_tombstones: PurgedTombstones;
   reply_waits: ReplyWaits;
   run_heads: RunHeads;
+  run_prompts: RunPrompts;
   run_shown: RunShown;
   run_steps: RunSteps;
   runs: Runs;
@@ -887,5 +904,6 @@ export interface DB {
   trigger_deliveries: TriggerDeliveries;
   trigger_versions: TriggerVersions;
   triggers: Triggers;
+  usage_sums: UsageSums;
   workers: Workers;
 }

@@ -634,6 +634,15 @@ create table troupe.run_heads (
   constraint run_heads_pkey PRIMARY KEY (run_id)
 ) with (fillfactor=50);
 
+create table troupe.run_prompts (
+  run_id uuid not null,
+  step integer not null,
+  space_id uuid,
+  system text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint run_prompts_pkey PRIMARY KEY (run_id, step)
+);
+
 create table troupe.run_shown (
   run_id uuid not null,
   space_id uuid not null,
@@ -986,6 +995,15 @@ create table troupe.triggers (
   constraint triggers_name_check CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text))
 );
 
+create table troupe.usage_sums (
+  project_id uuid not null,
+  every text not null,
+  at timestamp with time zone not null,
+  sums jsonb not null,
+  constraint usage_sums_pkey PRIMARY KEY (project_id, every, at),
+  constraint usage_sums_every_check CHECK ((every = ANY (ARRAY['hour'::text, 'day'::text])))
+);
+
 create unlogged table troupe.workers (
   incarnation uuid not null,
   host text not null,
@@ -996,6 +1014,7 @@ create unlogged table troupe.workers (
   draining boolean not null default false,
   code_tools text[] not null default '{}'::text[],
   started_at timestamp with time zone not null default now(),
+  beat_at timestamp with time zone not null default now(),
   constraint workers_pkey PRIMARY KEY (incarnation)
 ) with (fillfactor=50);
 
@@ -2709,6 +2728,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.forget_prompts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from troupe.run_prompts x where x.space_id = old.id;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.fork(p_source uuid, p_step integer, p_thread uuid, p_run uuid, p_snapshot uuid, p_edits jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2932,6 +2960,19 @@ begin
     answer := troupe.hand_up(j);
   end if;
   return coalesce(answer, troupe.tell_giver(j, p_current));
+end $function$;
+
+CREATE OR REPLACE FUNCTION troupe.keep_prompt(p_run uuid, p_epoch integer, p_worker uuid, p_step integer, p_system text, p_space uuid, p_from bigint, p_upto bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not troupe.has_run(p_run, p_epoch, p_worker) then
+    return false;
+  end if;
+  insert into troupe.run_prompts as x (run_id, step, space_id, system) values (p_run, p_step, p_space, p_system)
+    on conflict (run_id, step) do update set space_id = excluded.space_id, system = excluded.system, created_at = excluded.created_at;
+  return p_from is null or troupe.show_prompt(p_run, p_epoch, p_worker, p_space, p_from, p_upto);
 end $function$;
 
 CREATE OR REPLACE FUNCTION troupe.keep_used()
@@ -5381,11 +5422,14 @@ CREATE INDEX plans_due ON troupe.plans USING btree (next_run_at) WHERE (status =
 CREATE UNIQUE INDEX plans_name ON troupe.plans USING btree (entity_id, troupe.folded(name));
 CREATE UNIQUE INDEX projects_name ON troupe.projects USING btree (troupe.folded(name));
 CREATE INDEX reply_waits_space ON troupe.reply_waits USING btree (space_id);
+CREATE INDEX run_prompts_age ON troupe.run_prompts USING brin (created_at) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX run_prompts_space ON troupe.run_prompts USING btree (space_id) WHERE (space_id IS NOT NULL);
 CREATE INDEX run_shown_space ON troupe.run_shown USING btree (space_id);
 CREATE INDEX run_steps_budgeted ON troupe.run_steps USING btree (worker_id) WHERE budgeted;
 CREATE INDEX runs_active_space ON troupe.runs USING btree (active_space_id) WHERE ((active_space_id IS NOT NULL) AND (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_blocked ON troupe.runs USING btree (thread_id, trigger_seq) WHERE ((status = 'queued'::troupe.run_status) AND (NOT ready));
 CREATE UNIQUE INDEX runs_children ON troupe.runs USING btree (parent_run_id, parent_call_id) WHERE (parent_call_id IS NOT NULL);
+CREATE INDEX runs_ended ON troupe.runs USING btree (project_id, status, COALESCE(completed_at, canceled_at)) INCLUDE (id, agent_id, network_id, created_at, completed_at, canceled_at, input_tokens, output_tokens, cost) WHERE (status = ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status]));
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
 CREATE INDEX runs_lane_waiting ON troupe.runs USING btree (lane) WHERE ((lane IS NOT NULL) AND (status = 'waiting_tool'::troupe.run_status));
@@ -5407,6 +5451,7 @@ CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (stat
 CREATE INDEX runs_xid ON troupe.runs USING btree (xid);
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX sessions_project ON troupe.sessions USING btree (project_id, created_at DESC);
 CREATE INDEX sessions_xid ON troupe.sessions USING btree (xid);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
 CREATE INDEX spaces_xid ON troupe.spaces USING btree (xid);
@@ -5517,6 +5562,8 @@ CREATE TRIGGER spaces_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.spaces 
 CREATE TRIGGER spaces_end_tasks AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.end_tasks_of_space();
 
 CREATE TRIGGER spaces_erase AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
+
+CREATE TRIGGER spaces_forget_prompts AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.forget_prompts();
 
 CREATE TRIGGER spaces_stamp BEFORE UPDATE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
 

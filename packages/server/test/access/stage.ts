@@ -8,6 +8,7 @@ import { inject, onTestFinished } from 'vitest';
 import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
+import { Past } from '../../src/kernel/index.ts';
 import { Stream } from '../../src/stream/index.ts';
 import { Followers } from '../../src/sync/index.ts';
 
@@ -63,6 +64,8 @@ export async function openDoor({
     logger: silentLogger,
     health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
     services: () => ({
+      server: { version: '0', mode: 'serve' as const },
+      past: new Past(db, []),
       db,
       kernel,
       access,

@@ -200,6 +200,17 @@ test('the order of capabilities can be turned around', async () => {
   expect((await stage.patchAgent(agent.id, { capabilities: turned })).capabilities).toEqual(turned);
 });
 
+test('a change made on a version that is no longer the current one is refused and changes nothing', async () => {
+  const agent = await stage.createAgent({ name: 'edited by two' });
+  const first = await stage.patchAgent(agent.id, { systemPrompt: 'Mine.', baseVersion: 1 });
+  expect(first).toMatchObject({ version: 2, systemPrompt: 'Mine.' });
+  const late = await stage.send('PATCH', `/v1/agents/${agent.id}`, {
+    body: { systemPrompt: 'Yours.', baseVersion: 1 },
+  });
+  expect([late.status, (late.body as { code: string }).code]).toEqual([409, 'version_conflict']);
+  expect(await stage.get<Agent>(`/v1/agents/${agent.id}`)).toEqual(first);
+});
+
 test('patches at once give consecutive versions and lose nothing', async () => {
   const agent = await stage.createAgent({ name: 'contended' });
   const patches = Array.from({ length: 24 }, (_, index) =>
@@ -439,6 +450,12 @@ test('capabilities are listed in a stable order and shown with what they bring',
     prompt: '',
     tools: [{ name: 'current_time', description: expect.any(String) }],
   });
+  expect(data.find(({ id }) => id === 'memory')!.configSchema).toMatchObject({
+    type: 'object',
+    properties: { per: { enum: ['person', 'agent'], default: 'person' } },
+    additionalProperties: false,
+  });
+  expect(data.find(({ id }) => id === 'research')!.includes).toContain('web_search');
   expect((await stage.send('GET', '/v1/capabilities/flying')).status).toBe(404);
   expect((await stage.send('GET', '/v1/capabilities/FLYING%00')).status).toBe(404);
 });

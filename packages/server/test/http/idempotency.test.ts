@@ -9,6 +9,7 @@ import { Refusal, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
+import { Past } from '../../src/kernel/index.ts';
 import { encryptionKey, openDoor, takeTokens } from '../access/stage.ts';
 
 const order = endpoint({
@@ -44,6 +45,8 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
   };
   const app = new Hono();
   const endpoints = new Endpoints(app, () => ({
+    server: { version: '0', mode: 'serve' as const },
+    past: new Past(db, []),
     db,
     kernel,
     access,

@@ -254,6 +254,27 @@ test('with a model that is disabled when the plan is due, the run fails and says
   ]);
 });
 
+test('plans of all agents are listed together, page by page and by status', async () => {
+  const [one, two] = [await agent(), await agent()];
+  const first = await plan(one.at, { cron: '0 9 * * *' });
+  const second = await plan(two.at, { runAfter: '2 hours' });
+  await done('POST', `${two.at}/${second.id}/cancel`);
+  const page = await done<{ data: Plan[]; nextCursor: string }>('GET', '/plans?limit=1');
+  expect(page.data).toEqual([
+    expect.objectContaining({ id: second.id, agentId: two.id, status: 'canceled' }),
+  ]);
+  const next = await done<{ data: Plan[] }>('GET', `/plans?limit=1&cursor=${page.nextCursor}`);
+  expect(next.data).toEqual([first]);
+  const pending = await done<{ data: Plan[] }>('GET', '/plans?status=pending&limit=200');
+  expect(pending.data.map(({ id }) => id)).toContain(first.id);
+  expect(pending.data.map(({ id }) => id)).not.toContain(second.id);
+  const elsewhere = await done<{ key: string }>('POST', '/projects', { name: newId() });
+  const theirs = await ask<{ data: Plan[] }>('GET', '/plans', undefined, {
+    authorization: `Bearer ${elsewhere.key}`,
+  });
+  expect(theirs.body.data).toEqual([]);
+});
+
 test('what cannot be planned is refused, and nothing changes', async () => {
   const { at } = await agent();
   const kept = await plan(at, { name: 'Kept', cron: '0 9 * * *' });

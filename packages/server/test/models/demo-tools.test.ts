@@ -387,6 +387,9 @@ describe('in a network', () => {
     expect(await callsFor('Where is my order?', [route('desk')])).toEqual([
       ['route_to_agent', { agent: 'desk' }],
     ]);
+    expect(await callsFor('How much is 17*3?', [route('clock', 'sums')])).toEqual([
+      ['route_to_agent', { agent: 'sums' }],
+    ]);
     expect(await callsFor(handed('Where?'), [route('front', 'writer')])).toEqual([
       ['route_to_agent', { agent: 'writer' }],
     ]);

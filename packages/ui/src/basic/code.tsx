@@ -19,15 +19,14 @@ export function Code({ text, language, children, lines = 400, label }: CodeProps
   const [isOpen, setOpen] = useState(false);
   const bodyId = useId();
   const shown = isOpen ? null : shorten(text, lines);
-  const name = label ?? (language ? `Code, ${language}` : 'Code');
   return (
-    <figure className="troupe-code">
+    <figure className="troupe-code" aria-label={label}>
       <figcaption className="troupe-code-head">
         <span className="troupe-code-language">{language || 'text'}</span>
         <CopyButton text={text} label="Copy code" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre id={bodyId} className="troupe-code-body" tabIndex={0} role="region" aria-label={name}>
+      <pre id={bodyId} className="troupe-code-body" tabIndex={0}>
         <code>{shown ?? children ?? text}</code>
       </pre>
       {(shown !== null || isOpen) && (

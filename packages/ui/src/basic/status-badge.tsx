@@ -89,10 +89,10 @@ export function StatusBadge({ status, label, compact, className }: StatusBadgePr
 
 const paths: Record<Exclude<Shape, 'spin' | 'dot' | 'ring'>, string> = {
   check: 'm3 6.5 2 2 4-5',
-  cross: 'm3.500 3.500 5 5m0-5-5 5',
-  pause: 'M4.500 3.500v5m3-5v5',
+  cross: 'm3.5 3.5 5 5m0-5-5 5',
+  pause: 'M4.5 3.500v5m3-5v5',
   bar: 'M3 6h6',
-  doubt: 'M4.600 4.500a1.500 1.500 0 1 1 2.100 1.400c-.5.2-.7.500-.7 1M6 8.900v.1',
+  doubt: 'M4.6 4.500a1.5 1.5 0 1 1 2.1 1.400c-.5.2-.7.5-.7 1M6 8.900v.1',
 };
 
 export function StatusMark({ shape }: { shape: Shape }) {
@@ -104,9 +104,9 @@ export function StatusMark({ shape }: { shape: Shape }) {
       height="12"
       aria-hidden="true"
     >
-      {shape === 'dot' && <circle cx="6" cy="6" r="2.500" fill="currentColor" />}
-      {shape === 'ring' && <circle cx="6" cy="6" r="3.500" />}
-      {shape === 'spin' && <path d="M6 1.500a4.500 4.500 0 1 1-4.500 4.500" />}
+      {shape === 'dot' && <circle cx="6" cy="6" r="2.5" fill="currentColor" />}
+      {shape === 'ring' && <circle cx="6" cy="6" r="3.5" />}
+      {shape === 'spin' && <path d="M6 1.500a4.5 4.5 0 1 1-4.5 4.5" />}
       {shape !== 'dot' && shape !== 'ring' && shape !== 'spin' && <path d={paths[shape]} />}
     </svg>
   );

@@ -27,7 +27,7 @@ export interface ComposedMessage {
 
 export interface ComposerProps {
   /** The field is emptied at once; where this rejects, what was written comes back unless something new was. */
-  onSend: (message: ComposedMessage) => Promise<unknown> | void;
+  onSend: (message: ComposedMessage) => unknown;
   /** Work is going on: what is sent steers it or is queued, and it can be stopped. */
   busy?: boolean | undefined;
   onStop?: (() => Promise<void> | void) | undefined;

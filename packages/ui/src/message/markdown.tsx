@@ -64,8 +64,7 @@ function textOf(node: ReactNode): string {
 function Table({ children }: { children?: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    // biome-ignore lint/a11y/useSemanticElements: a section would be a heading's
-    <div className="troupe-table" role="region" aria-label="Table" tabIndex={0}>
+    <div className="troupe-table" tabIndex={0}>
       <table>{children}</table>
     </div>
   );

@@ -86,22 +86,22 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const does: Record<string, () => void> = {
-      ArrowDown: () => go(at + 1),
-      ArrowUp: () => go(at - 1),
-      PageDown: () => go(at + PAGE),
-      PageUp: () => go(at - PAGE),
-      Home: () => go(0),
-      End: () => go(spans.length - 1),
-      ArrowRight: () => zoom && setZoom(moved(zoom, whole, length / 10)),
-      ArrowLeft: () => zoom && setZoom(moved(zoom, whole, -length / 10)),
-      '+': () => scale(0.5, middle()),
-      '=': () => scale(0.5, middle()),
-      '-': () => scale(2, middle()),
-      '0': () => setZoom(null),
-      Enter: () => spans[at] && onSelect?.(spans[at]),
-    };
-    const act = does[event.key];
+    const does = new Map<string, () => void>([
+      ['ArrowDown', () => go(at + 1)],
+      ['ArrowUp', () => go(at - 1)],
+      ['PageDown', () => go(at + PAGE)],
+      ['PageUp', () => go(at - PAGE)],
+      ['Home', () => go(0)],
+      ['End', () => go(spans.length - 1)],
+      ['ArrowRight', () => zoom && setZoom(moved(zoom, whole, length / 10))],
+      ['ArrowLeft', () => zoom && setZoom(moved(zoom, whole, -length / 10))],
+      ['+', () => scale(0.5, middle())],
+      ['=', () => scale(0.5, middle())],
+      ['-', () => scale(2, middle())],
+      ['0', () => setZoom(null)],
+      ['Enter', () => spans[at] && onSelect?.(spans[at])],
+    ]);
+    const act = does.get(event.key);
     if (!act) return;
     event.preventDefault();
     act();
@@ -237,7 +237,13 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
                   {isSeen && (
                     <span
                       className="troupe-bar-time"
-                      style={right < 82 ? { left: `${right}%` } : { right: `${100 - Math.max(left, 12)}%` }}
+                      style={
+                        right < 82
+                          ? { left: `${right}%` }
+                          : left < 12
+                            ? { right: 4 }
+                            : { right: `${100 - left}%` }
+                      }
                       data-inside={right >= 82 && left < 12}
                     >
                       {durationText(end - from)}

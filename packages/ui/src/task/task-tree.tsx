@@ -59,24 +59,30 @@ export const TaskTree = memo(function TaskTree(props: TaskTreeProps) {
     const row = rows[index];
     if (!row) return;
     const { task } = row;
-    const does: Record<string, () => void> = {
-      ArrowDown: () => focus(rows[index + 1]?.task.id),
-      ArrowUp: () => focus(rows[index - 1]?.task.id),
-      Home: () => focus(rows[0]?.task.id),
-      End: () => focus(rows.at(-1)?.task.id),
-      ArrowRight: () => {
-        if (!isOpen(task)) set(task.id, true);
-        else if (rows[index + 1]?.parent === task.id) focus(rows[index + 1]?.task.id);
-      },
-      ArrowLeft: () => {
-        if (isOpen(task)) set(task.id, false);
-        else if (row.parent) focus(row.parent);
-      },
-      ' ': () => set(task.id, !isOpen(task)),
-      Enter: () => (onOpen ? onOpen(task) : set(task.id, !isOpen(task))),
-      Delete: () => void (!isEnded(task) && onCancel?.(task.id)),
-    };
-    const act = does[event.key];
+    const does = new Map<string, () => void>([
+      ['ArrowDown', () => focus(rows[index + 1]?.task.id)],
+      ['ArrowUp', () => focus(rows[index - 1]?.task.id)],
+      ['Home', () => focus(rows[0]?.task.id)],
+      ['End', () => focus(rows.at(-1)?.task.id)],
+      [
+        'ArrowRight',
+        () => {
+          if (!isOpen(task)) set(task.id, true);
+          else if (rows[index + 1]?.parent === task.id) focus(rows[index + 1]?.task.id);
+        },
+      ],
+      [
+        'ArrowLeft',
+        () => {
+          if (isOpen(task)) set(task.id, false);
+          else if (row.parent) focus(row.parent);
+        },
+      ],
+      [' ', () => set(task.id, !isOpen(task))],
+      ['Enter', () => (onOpen ? onOpen(task) : set(task.id, !isOpen(task)))],
+      ['Delete', () => void (!isEnded(task) && onCancel?.(task.id))],
+    ]);
+    const act = does.get(event.key);
     if (!act) return;
     event.preventDefault();
     act();

@@ -27,7 +27,7 @@ export async function startSession(): Promise<SessionDemo> {
     capabilities: [{ id: 'current_time' }],
   });
   const session = await troupe.open(agent.id, { title: 'A question for the guide' });
-  await session.send('What time is it, and what are you?');
+  await session.send('What time is it?');
   return { agentId: agent.id, sessionId: session.id };
 }
 
@@ -66,13 +66,12 @@ export async function startNetwork(): Promise<NetworkDemo> {
   const agents = [
     {
       key: 'front',
-      name: 'Front desk',
       isDefault: true,
       prompt: 'Hand every request to whoever knows.',
       routes: ['sums', 'clock'],
     },
-    { key: 'sums', name: 'Sums', allowRespond: true, prompt: 'You do sums.', routes: ['front'] },
-    { key: 'clock', name: 'Clock', allowRespond: true, prompt: 'You know about time.', routes: ['front'] },
+    { key: 'sums', allowRespond: true, prompt: 'You do sums.', routes: ['front'] },
+    { key: 'clock', allowRespond: true, prompt: 'You know about time.', routes: ['front'] },
   ];
   const found = await orNull(troupe.networks.get({ params: { network: name } }));
   if (!found)

@@ -12,14 +12,14 @@ export function SessionPanel({ agentId, sessionId }: SessionDemo) {
   return (
     <Lines>
       {messages.map((message) => {
-        if (message.role === 'user') return <Line key={message.id} mine text={textOf(message.content)} />;
-        if (message.role === 'assistant' && textOf(message.content))
-          return <Line key={message.id} text={textOf(message.content)} />;
-        return null;
+        const text = textOf(message.content);
+        if (message.role === 'user') return <Line key={message.id} mine text={text} />;
+        if (message.role === 'tool_call') {
+          const call = calls.find(({ id }) => id === (message.content as { id?: string }).id);
+          return <Called key={message.id} name={call?.tool ?? 'a tool'} isDone={call?.state === 'settled'} />;
+        }
+        return message.role === 'assistant' && text ? <Line key={message.id} text={text} /> : null;
       })}
-      {calls.length > 0 && (
-        <Done label={`${calls.length === 1 ? 'Looked at the clock' : `${calls.length} calls of tools`}`} />
-      )}
       {live.map((step) =>
         step.text ? <Line key={`${step.runId}${step.step}`} text={step.text} writing /> : null,
       )}
@@ -145,10 +145,11 @@ function Line({
   );
 }
 
-function Done({ label }: { label: string }) {
+function Called({ name, isDone }: { name: string; isDone: boolean }) {
   return (
     <p className="flex items-center gap-1.5 self-start text-xs text-muted">
-      <Check size={13} aria-hidden="true" className="text-good" /> {label}
+      {isDone ? <Check size={13} aria-hidden="true" className="text-good" /> : <Spinner />}
+      {isDone ? 'Called' : 'Calls'} <code className="font-mono">{name}</code>
     </p>
   );
 }

@@ -1,10 +1,19 @@
+import { getRouteApi } from '@tanstack/react-router';
 import { Page } from '../../blocks/page.tsx';
-import { Empty } from '../../blocks/states.tsx';
+import { PlanList } from './plan-list.tsx';
+
+const route = getRouteApi('/plans');
 
 export function PlansPage() {
+  const { status } = route.useSearch();
+  const navigate = route.useNavigate();
   return (
-    <Page title="Plans">
-      <Empty title="Not here yet" />
+    <Page title="Plans" about="Runs of agents that have yet to begin: once, or again and again.">
+      <PlanList
+        agentId={null}
+        status={status}
+        onStatus={(next) => void navigate({ search: next ? { status: next } : {}, replace: true })}
+      />
     </Page>
   );
 }

@@ -1,4 +1,5 @@
-import type { Capability } from '@troupe/protocol';
+import type { Capability, JsonObject } from '@troupe/protocol';
+import { z } from 'zod';
 import { notFound } from '../../base/index.ts';
 import { currentTime } from './current-time.ts';
 import { delegation } from './delegation.ts';
@@ -31,6 +32,14 @@ export const capabilities: readonly CapabilityEntry[] = [
 
 const byId = new Map(capabilities.map((entry) => [entry.id, entry]));
 
+/** As whoever sets it has to write it, so without what follows from defaults. */
+const configSchemas = new Map(
+  capabilities.map(({ id, config }) => {
+    const { $schema, ...schema } = z.toJSONSchema(config, { io: 'input' });
+    return [id, schema as JsonObject];
+  }),
+);
+
 export function findCapability(id: string): CapabilityEntry | undefined {
   return byId.get(id);
 }
@@ -46,6 +55,7 @@ export function getCapability(id: string) {
   return { ...summaryOf(entry), prompt: entry.prompt, tools };
 }
 
-function summaryOf({ id, name, description, status, icon, category }: CapabilityEntry): Capability {
-  return { id, name, description, status, icon, category };
+function summaryOf(entry: CapabilityEntry): Capability {
+  const { id, name, description, status, icon, category, includes = [] } = entry;
+  return { id, name, description, status, icon, category, configSchema: configSchemas.get(id)!, includes };
 }

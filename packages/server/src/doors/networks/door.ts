@@ -10,7 +10,7 @@ import {
 } from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
-import { REPLY, tasksPart } from '../shared/index.ts';
+import { changedSince, REPLY, tasksPart } from '../shared/index.ts';
 import { contextOf, delegateTool, plain } from './context.ts';
 import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
@@ -34,7 +34,8 @@ export function createNetworksDoor(db: Database): Door {
       const place = placeOf(view);
       // Only for an agent that can speak to them; asked of it first, since a large network has thousands of tools.
       const speaks = place.agent.equippedTools.includes(REPLY);
-      return contextOf(place, view, speaks ? await tasksPart(db, view.snapshot, view.run) : '');
+      const tasks = speaks ? await tasksPart(db, view.snapshot, view.run) : '';
+      return { ...contextOf(place, view, tasks), ...changedSince(view, { remembered: '', tasks }) };
     },
     settle: (view, answer) => settle(db, view, answer),
   };

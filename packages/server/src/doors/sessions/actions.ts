@@ -103,6 +103,16 @@ export async function listSessions(
   return (await store.listSessions(db, who, { ...asked, agent: agentId })).map(titled);
 }
 
+/** Of all agents, those that were spoken to last first. */
+export async function listAllSessions(
+  { db }: Pick<Parts, 'db'>,
+  who: Who,
+  asked: store.AllSessionsFilter,
+): Promise<{ sessions: store.SessionRow[]; next: string | null }> {
+  const { sessions, next } = await store.listAllSessions(db, who, asked);
+  return { sessions: sessions.map(titled), next };
+}
+
 export async function updateSession(
   parts: Pick<Parts, 'db'>,
   who: Who,

@@ -4,6 +4,7 @@ import { type Door, type Meaning, type RunView, toModelMessages } from '../../ke
 import type { Database } from '../../store/index.ts';
 import {
   asAsked,
+  changedSince,
   formatPart,
   isRefused,
   outputOf,
@@ -56,6 +57,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
       ),
       ...effortOf(run.metadata),
       ...(answer ? { answerSchema: answer.schema } : {}),
+      ...changedSince(view, { remembered, tasks }),
     };
   },
   settle: (view, { text, calls, finishReason }) => {

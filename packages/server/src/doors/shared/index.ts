@@ -5,6 +5,7 @@
  * Start reading: room.ts.
  */
 export { asAsked, formatPart, isRefused, outputOf, REFUSED_KEY, refusal } from './answer.ts';
+export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { roomFor, sizeOf } from './room.ts';

@@ -4,9 +4,10 @@ import { type Door, type RunView, toModelMessages } from '../../kernel/index.ts'
 import {
   contextOfRun,
   type Database,
+  findKeptPrompt,
+  keepPrompt,
   runsOfAgent,
   type StoredMessage,
-  showPrompt,
 } from '../../store/index.ts';
 import { roomFor, shortened, tasksPart } from '../shared/index.ts';
 import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
@@ -32,15 +33,16 @@ export function createSpacesDoor(db: Database): Door {
       const { run, snapshot } = view;
       let prompt = prompts.get(run);
       if (prompt === undefined) {
-        prompt = await promptFor(db, view);
+        prompt = await (view.past ? promptThen(db, view) : promptFor(db, view));
         prompts.set(run, prompt);
       }
-      const { system, parts } = prompt;
+      const { system, parts, changed } = prompt;
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
       const said = toModelMessages(view.transcript, view);
       return {
         system,
         messages: shortened([{ role: 'user', text: GO, ...(parts ? { parts } : {}) }, ...said], room),
+        ...(changed ? { changed } : {}),
       };
     },
     live: (view) => liveIn(view, (space) => prompts.get(view.run)?.spaces.has(space) ?? false),
@@ -66,6 +68,23 @@ interface Prompt {
   /** With the pictures of the message that began the run. */
   parts: ContentPart[] | null;
   spaces: ReadonlySet<string>;
+  /** What may be otherwise than it was then. */
+  changed?: string[];
+}
+
+/** What it was told when it took the step: that was kept, since what it was made of has changed. */
+async function promptThen(db: Database, view: RunView): Promise<Prompt> {
+  const [kept, made] = await Promise.all([
+    findKeptPrompt(db, view.run.id, view.step),
+    promptFor(db, view).catch((error: unknown) => {
+      // Its space may be gone, and the agent with it.
+      if (view.past) return null;
+      throw error;
+    }),
+  ]);
+  if (kept !== null) return { system: kept, parts: made?.parts ?? null, spaces: new Set() };
+  if (!made) throw new Error(`what run ${view.run.id} was told is not kept`);
+  return { ...made, changed: ['What it was told is not kept any more: this is made of what there is now.'] };
 }
 
 async function promptFor(db: Database, view: RunView): Promise<Prompt> {
@@ -95,9 +114,15 @@ async function promptFor(db: Database, view: RunView): Promise<Prompt> {
     room: roomFor(view),
   });
   // Before the model sees it: what a run was shown is known whoever goes on with it.
-  if (context.space && shown) {
+  if (!view.past) {
     const fence = { run: run.id, epoch: run.epoch, worker: view.worker };
-    await showPrompt(db, fence, { space: context.space.id, ...shown });
+    const space = context.space?.id ?? null;
+    await keepPrompt(db, fence, {
+      step: view.step,
+      system: text,
+      space,
+      shown: space === null ? null : shown,
+    });
   }
   const pictures = context.triggerParts?.filter(({ type }) => type === 'image') ?? [];
   return {

@@ -7,7 +7,16 @@ import {
   toModelMessages,
 } from '../../kernel/index.ts';
 import type { Database, StoredMessage } from '../../store/index.ts';
-import { asAsked, formatPart, outputOf, refusal, roomFor, shortened, tasksPart } from '../shared/index.ts';
+import {
+  asAsked,
+  changedSince,
+  formatPart,
+  outputOf,
+  refusal,
+  roomFor,
+  shortened,
+  tasksPart,
+} from '../shared/index.ts';
 import { DOOR } from './door-name.ts';
 import { finalOf, MISFIT, misfit } from './final.ts';
 import { lastTurn } from './forced.ts';
@@ -24,14 +33,16 @@ export function createTasksDoor(db: Database): Door {
       const { run, snapshot, transcript } = view;
       const forced = lastTurn(view) !== null;
       const isTool = snapshot.config.toolTask === true;
+      const remembered = isTool ? '' : await rememberedPart(db, snapshot, run);
+      const tasks = isTool ? '' : await tasksPart(db, snapshot, run);
       const parts = isTool
         ? []
         : [
             snapshot.prompt,
             forced ? ANSWER_NOW : SUB_AGENT,
             snapshot.answer ? `${formatPart(snapshot.answer)}${forced ? '' : IN_FINAL}` : '',
-            await rememberedPart(db, snapshot, run),
-            await tasksPart(db, snapshot, run),
+            remembered,
+            tasks,
           ];
       const system = parts.filter((part) => part !== '').join(BETWEEN);
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
@@ -40,6 +51,7 @@ export function createTasksDoor(db: Database): Door {
         messages: shortened(toModelMessages(whole(transcript), view, asAsked), room),
         ...(forced && !isTool ? { tools: [], toolChoice: 'none' as const } : {}),
         ...(forced && snapshot.answer ? { answerSchema: snapshot.answer.schema } : {}),
+        ...changedSince(view, { remembered, tasks }),
       };
     },
     settle: (view, { text, calls, finishReason }) => {

@@ -26,9 +26,11 @@ import { sessionRoutes } from './sessions.ts';
 import { spaceMessageRoutes } from './space-messages.ts';
 import { spaceRoutes } from './spaces.ts';
 import { syncRoutes } from './sync.ts';
+import { systemRoutes } from './system.ts';
 import { taskRoutes } from './tasks.ts';
 import { toolRoutes } from './tools.ts';
 import { triggerRoutes } from './triggers.ts';
+import { usageRoutes } from './usage.ts';
 
 /** All routes of `/v1`, one file per noun. */
 export const routes: ((endpoints: Endpoints) => void)[] = [
@@ -60,6 +62,8 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   spaceRoutes,
   taskRoutes,
   syncRoutes,
+  systemRoutes,
   toolRoutes,
   triggerRoutes,
+  usageRoutes,
 ];

@@ -12,6 +12,9 @@ export function planRoutes(endpoints: Endpoints): void {
   endpoints.serve(planEndpoints.list, ({ services, caller, params, query }) =>
     listPlans(services.db, caller.project, params.agentId, query),
   );
+  endpoints.serve(planEndpoints.listAll, ({ services, caller, query }) =>
+    listPlans(services.db, caller.project, null, query),
+  );
   endpoints.serve(planEndpoints.get, ({ services, caller, params }) =>
     getPlan(services.db, caller.project, params),
   );

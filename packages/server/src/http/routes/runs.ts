@@ -1,15 +1,19 @@
 import { runEndpoints } from '@troupe/protocol';
+import { notFound, Refusal } from '../../base/index.ts';
 import {
   cancelRun,
   continueRun,
   forkRun,
   getRunDetails,
+  getRunSeen,
   listRuns,
   retryRun,
 } from '../../doors/sessions/index.ts';
+import { readTimeline } from '../../overview/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, toCursor } from '../present/cursor.ts';
+import { presentPrompt } from '../present/prompt.ts';
 import { presentCall, presentListedRun, presentRun, presentStep } from '../present/run.ts';
 import { presentSession } from '../present/session.ts';
 
@@ -23,6 +27,20 @@ export function runRoutes(endpoints: Endpoints): void {
     const { run, steps, calls } = await getRunDetails(services, caller, params.runId);
     return { ...presentRun(run), steps: steps.map(presentStep), calls: calls.map(presentCall) };
   });
+  endpoints.serve(runEndpoints.timeline, async ({ services, caller, params }) => {
+    const { run, inSpace } = await getRunSeen(services, caller, params.runId);
+    const timeline = await readTimeline(services.db, run.id, run.threadId);
+    if (!timeline) throw notFound('run');
+    // What an agent does in a space is told there as far as others may see it.
+    return inSpace ? { ...timeline, spans: [], children: [] } : timeline;
+  });
+  endpoints.serve(runEndpoints.prompt, async ({ services, caller, params }) => {
+    const { runId, step } = params;
+    const asked = await services.past.requestAt({ project: caller.project, run: runId, step });
+    if (asked === null) throw notFound('run');
+    if (asked === 'step_not_found') throw stepNotFound(step);
+    return presentPrompt(asked);
+  });
   endpoints.serve(runEndpoints.cancel, async ({ services, caller, params }) =>
     presentRun(await cancelRun(services, caller, params.runId)),
   );
@@ -35,4 +53,10 @@ export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.continue, async ({ services, caller, params, body }) =>
     presentSession(await continueRun(services, caller, params.runId, body, authorOf(caller))),
   );
+}
+
+function stepNotFound(step: number): Refusal {
+  return new Refusal('not_found', 'step_not_found', `The run took no step ${step}.`, {
+    hint: 'GET /v1/runs/{runId} lists its steps.',
+  });
 }

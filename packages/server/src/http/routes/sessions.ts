@@ -5,13 +5,14 @@ import {
   deleteSession,
   forkSession,
   getSession,
+  listAllSessions,
   listSessions,
   retrySession,
   updateSession,
 } from '../../doors/sessions/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
+import { fromCursor, pageOf, toCursor } from '../present/cursor.ts';
 import { presentSession } from '../present/session.ts';
 
 export function sessionRoutes(endpoints: Endpoints): void {
@@ -22,6 +23,14 @@ export function sessionRoutes(endpoints: Endpoints): void {
     const { limit, cursor, ...filter } = query;
     const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
     return pageOf(await listSessions(services, caller, params.agentId, asked), limit, presentSession);
+  });
+  endpoints.serve(sessionEndpoints.listAll, async ({ services, caller, query }) => {
+    const { cursor, ...filter } = query;
+    const { sessions, next } = await listAllSessions(services, caller, {
+      ...filter,
+      before: fromCursor(cursor),
+    });
+    return { data: sessions.map(presentSession), nextCursor: next && toCursor(next) };
   });
   endpoints.serve(sessionEndpoints.get, async ({ services, caller, params }) =>
     presentSession(await getSession(services, caller, params)),

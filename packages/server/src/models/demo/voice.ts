@@ -1,5 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
 import type { ModelTool } from '../../kernel/ports.ts';
+import { clip } from './clip.ts';
 import type { PlannedCall } from './reply.ts';
 import { sampleOf } from './sample.ts';
 import { properties, propertyNamed } from './schema.ts';
@@ -39,8 +40,28 @@ function inNetwork({ tools, request }: Pick<Situation, 'tools' | 'request'>): Sp
   const agents = Array.isArray(to) ? to.filter((key): key is string => typeof key === 'string') : [];
   const asked = request.messages.find(({ role }) => role === 'user');
   const told = asked?.role === 'user' ? asked.text : '';
-  const next = agents.find((key) => !told.includes(`. ${key} handed over`)) ?? agents[0];
+  const fresh = agents.filter((key) => !told.includes(`. ${key} handed over`));
+  const next = fresh.find((key) => suits(key, told)) ?? fresh[0] ?? agents[0];
   return next === undefined ? undefined : () => ({ name: 'route_to_agent', arguments: { agent: next } });
+}
+
+/** What an agent is called, and what one asks such an agent. */
+const TOPICS = [
+  { called: /sum|math|calc|number/i, asks: /\d\s{0,3}[-+*/x^]\s{0,3}\d|\bhow much\b/i },
+  { called: /clock|time|date|calendar/i, asks: /\b(?:time|date|day|clock)\b/i },
+];
+
+/** By its key alone: what a router would guess from it. */
+function suits(key: string, asked: string): boolean {
+  const text = clip(asked, 2_000);
+  if (
+    text
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}_-]+/u)
+      .includes(key.toLowerCase())
+  )
+    return true;
+  return TOPICS.some(({ called, asks }) => called.test(key) && asks.test(text));
 }
 
 function propertyOf(tool: ModelTool | undefined, name: string): JsonObject | undefined {

@@ -214,18 +214,20 @@ export async function readSpace(
 }
 
 /** From which message to which the prompt of a run shows its space; false where the run is another's by now. */
-export async function showPrompt(
+/** What a run is told from this step on, and which messages of the space it shows. */
+export async function keepPrompt(
   db: Database,
   { run, epoch, worker }: RunFence,
-  { space, from, upto }: { space: string; from: number; upto: number },
-): Promise<boolean> {
-  return answerOf(db, 'show_prompt', 'troupe.show_prompt($1, $2, $3, $4, $5, $6)', [
-    run,
-    epoch,
-    worker,
+  {
+    step,
+    system,
     space,
-    from,
-    upto,
+    shown,
+  }: { step: number; system: string; space: string | null; shown: { from: number; upto: number } | null },
+): Promise<boolean> {
+  return answerOf(db, 'keep_prompt', 'troupe.keep_prompt($1, $2, $3, $4, $5, $6, $7, $8)', [
+    ...[run, epoch, worker, step, system, space],
+    ...[shown?.from ?? null, shown?.upto ?? null],
   ]);
 }
 

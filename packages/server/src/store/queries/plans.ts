@@ -42,14 +42,14 @@ export interface PlansOf {
   agent: string;
 }
 
-/** Newest first; `before` is the last of the page before. */
+/** Newest first; `before` is the last of the page before. Without an agent, those of all. */
 export async function listPlans(
   on: Rows,
-  { project, agent }: PlansOf,
+  { project, agent }: { project: string; agent: string | null },
   { status, before, limit }: { status?: PlanStatus | undefined; before: string | null; limit: number },
 ): Promise<PlanRow[]> {
   const { rows } = await sql<PlanRow>`select ${SHOWN} from troupe.plans p
-    where p.project_id = ${project} and p.agent_id = ${agent} and (${status ?? null}::text is null or p.status = ${status ?? null})
+    where p.project_id = ${project} and (${agent}::uuid is null or p.agent_id = ${agent}) and (${status ?? null}::text is null or p.status = ${status ?? null})
       and (${before}::uuid is null or p.id < ${before}::uuid) order by p.id desc limit ${limit}`.execute(on);
   return rows;
 }

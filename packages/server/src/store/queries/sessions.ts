@@ -4,6 +4,7 @@ import { toJsonText } from '../json.ts';
 import type { Author } from './author.ts';
 import { MESSAGE, type MessageRow, SENDER } from './messages.ts';
 import { type Standing, standing } from './models.ts';
+import { SESSION } from './session-columns.ts';
 
 /** A session, with what the runs of its thread say about it. */
 export interface SessionRow {
@@ -35,23 +36,6 @@ export interface SessionScope {
   entityId: string | null;
 }
 
-// Between the end of one run and the turn of the next there can be a moment, where somebody else holds the next one.
-const QUEUED = `exists (select from troupe.runs q where q.thread_id = t.id and q.status = 'queued' and not q.ready)`;
-
-// Every part is one look into an index, however long the session is.
-const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "entityId", s.thread_id as "threadId", s.title, s.tags, s.model_id as "modelId",
-    s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
-    e.completed_at as "finishedAt",
-    case when e.id is not null then jsonb_build_object('code', coalesce(e.error->>'code', 'failed'), 'message', coalesce(e.error->>'message', ''), 'runId', e.id) end as error,
-    greatest(s.created_at, (select v.created_at from troupe.events v where v.thread_id = s.thread_id and v.seq = t.last_event_seq)) as "lastActivityAt",
-    (select left(m.content->>'text', 300) from troupe.messages m where m.thread_id = s.thread_id and m.seq = 1) as "firstText"
-  from troupe.sessions s
-    join troupe.threads t on t.id = s.thread_id
-    left join troupe.runs a on a.id = t.active_run_id
-    left join troupe.runs e on e.id = t.failed_run_id
-    left join lateral (select r.started_at from troupe.runs r where r.thread_id = s.thread_id order by r.created_at limit 1) f on true
-    cross join lateral (select case when a.status in ('queued', 'running') then 'running' when a.status is not null then 'waiting'
-      when ${QUEUED} then 'running' when t.failed_run_id is not null then 'failed' else 'pending' end as status) x`;
 const WITHIN = `s.project_id = $1 and ($2::uuid is null or s.entity_id = $2)`;
 
 export async function findSession(

@@ -24,7 +24,7 @@ export async function beat(db: Database, self: WorkerSelf): Promise<WorkerSeen[]
       name: 'beat',
       text: `with me as (
           insert into troupe.workers (incarnation, host, pid, beat, capacity, load, draining, code_tools) values ($1, $2, $3, $4, $5, $6, $7, $8)
-          on conflict (incarnation) do update set beat = excluded.beat, capacity = excluded.capacity, load = excluded.load, draining = excluded.draining)
+          on conflict (incarnation) do update set beat = excluded.beat, capacity = excluded.capacity, load = excluded.load, draining = excluded.draining, beat_at = now())
         select incarnation, beat from troupe.workers where incarnation <> $1`,
       values: [
         ...[self.incarnation, self.host, self.pid, self.beat, self.capacity, self.load, self.draining],
@@ -133,4 +133,31 @@ export async function postgresUptimeMs(db: Database): Promise<number> {
     db.liveness,
   );
   return rows[0]!.ms;
+}
+
+export interface WorkerRow {
+  id: string;
+  host: string;
+  pid: number;
+  startedAt: Date;
+  lastBeatAt: Date;
+  /** By the clock of the database. */
+  silentMs: number;
+  places: number;
+  taken: number;
+  draining: boolean;
+  functions: string[];
+}
+
+/** Everybody who works, those that began last first. */
+export async function listWorkers(db: Database): Promise<WorkerRow[]> {
+  return db.run<WorkerRow>(
+    {
+      name: 'list_workers',
+      text: `select incarnation as id, host, pid, started_at as "startedAt", beat_at as "lastBeatAt", (extract(epoch from clock_timestamp() - beat_at) * 1000)::float8 as "silentMs",
+          capacity as places, load as taken, draining, code_tools as functions from troupe.workers order by started_at desc, incarnation`,
+      values: [],
+    },
+    db.pool,
+  );
 }

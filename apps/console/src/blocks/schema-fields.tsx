@@ -1,0 +1,153 @@
+import { Checkbox, Field, Input, Select, TextArea } from './field.tsx';
+import { JsonField } from './json-field.tsx';
+
+type Schema = { [key: string]: unknown };
+type Values = Record<string, unknown>;
+
+/** Fields for the properties of a JSON Schema. What is simple has a field of its kind; the rest is written as JSON. */
+export function SchemaFields({
+  schema,
+  value,
+  onChange,
+  issue,
+}: {
+  schema: Schema;
+  value: Values;
+  /** Properties that are left empty are absent. */
+  onChange: (value: Values, invalid: string[]) => void;
+  /** What the server said about a property. */
+  issue?: (name: string) => string | undefined;
+}) {
+  const properties = (schema.properties ?? {}) as Record<string, Schema>;
+  const required = new Set((schema.required ?? []) as string[]);
+  const set = (name: string, next: unknown, isValid = true) => {
+    const { [name]: _, ...others } = value;
+    onChange(next === undefined ? others : { ...others, [name]: next }, isValid ? [] : [name]);
+  };
+  return (
+    <>
+      {Object.entries(properties).map(([name, property]) => (
+        <OneField
+          key={name}
+          name={name}
+          schema={property}
+          isRequired={required.has(name)}
+          value={value[name]}
+          error={issue?.(name)}
+          onChange={(next, isValid) => set(name, next, isValid)}
+        />
+      ))}
+    </>
+  );
+}
+
+function OneField({
+  name,
+  schema,
+  isRequired,
+  value,
+  error,
+  onChange,
+}: {
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+  value: unknown;
+  error: string | undefined;
+  onChange: (value: unknown, isValid?: boolean) => void;
+}) {
+  const kind = kindOf(schema);
+  const label = isRequired ? `${name} *` : name;
+  const hint = [schema.description, rangeOf(schema)].filter(Boolean).join(' ') || undefined;
+  const standard = schema.default === undefined ? undefined : String(schema.default);
+  if (kind === 'boolean')
+    return (
+      <div className="flex flex-col gap-1">
+        <Checkbox
+          label={name}
+          checked={(value ?? schema.default ?? false) === true}
+          onChange={({ target }) => onChange(target.checked)}
+        />
+        {(error || hint) && (
+          <p className={error ? 'text-xs text-bad' : 'text-xs text-faint'}>{error ?? hint}</p>
+        )}
+      </div>
+    );
+  if (kind === 'json')
+    return (
+      <JsonField
+        label={label}
+        hint={hint ?? 'As JSON.'}
+        error={error}
+        value={value}
+        empty={null}
+        rows={2}
+        onChange={(next, isValid) =>
+          onChange(next === null && !allowsNull(schema) ? undefined : next, isValid)
+        }
+      />
+    );
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ids) =>
+        kind === 'choice' ? (
+          <Select
+            {...ids}
+            value={value === undefined ? '' : JSON.stringify(value)}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : JSON.parse(target.value))}
+          >
+            <option value="">{standard === undefined ? 'Not set' : `Not set (${standard})`}</option>
+            {(schema.enum as unknown[]).map((option) => (
+              <option key={JSON.stringify(option)} value={JSON.stringify(option)}>
+                {String(option)}
+              </option>
+            ))}
+          </Select>
+        ) : kind === 'number' ? (
+          <Input
+            {...ids}
+            type="number"
+            step={schema.type === 'integer' ? 1 : 'any'}
+            placeholder={standard}
+            value={value === undefined ? '' : String(value)}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
+          />
+        ) : kind === 'long' ? (
+          <TextArea
+            {...ids}
+            rows={3}
+            value={typeof value === 'string' ? value : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          />
+        ) : (
+          <Input
+            {...ids}
+            placeholder={standard}
+            value={typeof value === 'string' ? value : ''}
+            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+function kindOf(schema: Schema): 'boolean' | 'choice' | 'number' | 'text' | 'long' | 'json' {
+  if (Array.isArray(schema.enum)) return 'choice';
+  if (schema.type === 'boolean') return 'boolean';
+  if (schema.type === 'number' || schema.type === 'integer') return 'number';
+  if (schema.type === 'string') return Number(schema.maxLength ?? 0) > 1_000 ? 'long' : 'text';
+  return 'json';
+}
+
+function allowsNull({ type }: Schema): boolean {
+  return type === 'null' || (Array.isArray(type) && type.includes('null'));
+}
+
+function rangeOf({ minimum, maximum }: Schema): string | undefined {
+  const isTold = (bound: unknown) => typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  if (isTold(minimum) && isTold(maximum)) return `From ${minimum} to ${maximum}.`;
+  if (isTold(minimum)) return `${minimum} at least.`;
+  if (isTold(maximum)) return `${maximum} at most.`;
+  return undefined;
+}

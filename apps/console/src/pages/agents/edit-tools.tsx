@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { X } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { Checkbox, Field, Input, Select } from '../../blocks/field.tsx';
+import { Card } from '../../blocks/page.tsx';
+import { Tag } from '../../blocks/tag.tsx';
+import { issueAt } from '../../data/issues.ts';
+import type { PartProps } from './edit-tab.tsx';
+import { toolsQuery } from './queries.ts';
+
+/** Tools of the project that it may call, and of which a person must approve the calls. */
+export function EditTools({ draft, change, error }: PartProps) {
+  const { data: all = [] } = useQuery(toolsQuery);
+  const [approvals, setApprovals] = useState(draft.approvals.join(', '));
+  const free = all.filter(({ name }) => !draft.tools.includes(name));
+  const setApproval = (name: string, isAsked: boolean) => {
+    const others = draft.approvals.filter((one) => one !== name);
+    const next = isAsked ? [...others, name] : others;
+    change({ approvals: next });
+    setApprovals(next.join(', '));
+  };
+  return (
+    <Card
+      title="Tools and approvals"
+      actions={
+        <Select
+          aria-label="Add a tool"
+          className="w-auto max-w-56"
+          value=""
+          disabled={free.length === 0}
+          onChange={({ target }) => change({ tools: [...draft.tools, target.value] })}
+        >
+          <option value="">{all.length === 0 ? 'No tools yet' : 'Add a tool…'}</option>
+          {free.map(({ id, name, kind }) => (
+            <option key={id} value={name}>
+              {name} ({kind})
+            </option>
+          ))}
+        </Select>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        {draft.tools.length === 0 ? (
+          <p className="text-sm text-muted">
+            None of your own.{' '}
+            <Link to="/tools" className="text-accent-strong hover:underline">
+              Define one
+            </Link>
+            , and it can be added here.
+          </p>
+        ) : (
+          <ul aria-label="Tools" className="flex flex-col divide-y divide-line rounded-md border border-line">
+            {draft.tools.map((name) => {
+              const tool = all.find((one) => one.name === name);
+              return (
+                <li key={name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+                  <div className="min-w-0 flex-1 basis-48">
+                    <p className="flex items-center gap-2 text-sm">
+                      <span className="truncate font-mono text-xs">{name}</span>
+                      {tool ? <Tag>{tool.kind}</Tag> : all.length > 0 && <Tag tone="bad">not there</Tag>}
+                    </p>
+                    {tool?.description && <p className="truncate text-xs text-muted">{tool.description}</p>}
+                  </div>
+                  {tool?.approval ? (
+                    <span className="text-xs text-faint">Always asks</span>
+                  ) : (
+                    <Checkbox
+                      label="Ask a person"
+                      checked={draft.approvals.includes(name)}
+                      onChange={({ target }) => setApproval(name, target.checked)}
+                    />
+                  )}
+                  <Button
+                    kind="quiet"
+                    size="small-icon"
+                    aria-label={`Remove ${name}`}
+                    icon={<X size={14} />}
+                    onClick={() => {
+                      change({ tools: draft.tools.filter((one) => one !== name) });
+                      if (draft.approvals.includes(name)) setApproval(name, false);
+                    }}
+                  />
+                </li>
+              );
+            })}
+          </ul>
+        )}
+        {issueAt(error, 'tools') && <p className="text-xs text-bad">{issueAt(error, 'tools')}</p>}
+        <div className="grid gap-4 md:grid-cols-2">
+          <Field
+            label="A person must approve calls of"
+            hint="Names of tools, those of capabilities too, separated by commas."
+            error={issueAt(error, 'approvals')}
+          >
+            {(ids) => (
+              <Input
+                {...ids}
+                value={approvals}
+                placeholder="run_code, send_mail"
+                onChange={({ target }) => {
+                  setApprovals(target.value);
+                  const given = target.value.split(/[\s,]+/).filter((name) => name !== '');
+                  change({ approvals: [...new Set(given)] });
+                }}
+              />
+            )}
+          </Field>
+          <Field label="Who decides" error={issueAt(error, 'approvers')}>
+            {(ids) => (
+              <Select
+                {...ids}
+                value={draft.approvers}
+                onChange={({ target }) => change({ approvers: target.value as 'anyone' | 'keys' })}
+              >
+                <option value="anyone">Anyone who can reach the session</option>
+                <option value="keys">Only whoever has a secret key</option>
+              </Select>
+            )}
+          </Field>
+        </div>
+      </div>
+    </Card>
+  );
+}

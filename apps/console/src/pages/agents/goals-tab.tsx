@@ -1,0 +1,186 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { Api } from '@troupe/sdk';
+import { Target, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/dialog.tsx';
+import { Input, Select } from '../../blocks/field.tsx';
+import { MoreButton } from '../../blocks/more-button.tsx';
+import { Card } from '../../blocks/page.tsx';
+import { Empty, Failure, Loading } from '../../blocks/states.tsx';
+import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { sayError } from '../../blocks/toast.tsx';
+import { When } from '../../blocks/when.tsx';
+import { troupe } from '../../data/client.ts';
+import { useCursorPages } from '../../data/cursor-pages.ts';
+import { useLive } from '../../data/live.ts';
+import { useWhose, Whose } from './whose.tsx';
+
+const statuses = ['active', 'completed', 'abandoned'] as const;
+const words = { active: 'Active', completed: 'Completed', abandoned: 'Abandoned' };
+const priorities = [1, 2, 3, 4, 5];
+
+/** What the agent is to achieve: for all, or for one person. */
+export default function GoalsTab({ agentId }: { agentId: string }) {
+  const whose = useWhose();
+  const client = useQueryClient();
+  const [gone, setGone] = useState<Api.Goal | null>(null);
+  useLive('goals');
+  const list = useCursorPages(['goals', agentId, whose], (page) =>
+    troupe.goals.list({ params: { agentId }, query: { ...page, ...whose } }),
+  );
+  const changed = () => client.invalidateQueries({ queryKey: ['goals'] });
+  const change = useMutation({
+    mutationFn: ({ id, ...body }: { id: string; status?: Api.GoalStatus; priority?: number }) =>
+      troupe.goals.update({ params: { agentId, goalId: id }, query: whose, body }),
+    onSuccess: changed,
+    onError: sayError,
+  });
+  return (
+    <div className="mx-auto flex max-w-5xl flex-col gap-4">
+      <Whose />
+      <NewGoal agentId={agentId} whose={whose} />
+      <Card flush>
+        {list.items === undefined ? (
+          list.error ? (
+            <Failure error={list.error} retry={list.refetch} />
+          ) : (
+            <Loading />
+          )
+        ) : list.items.length === 0 ? (
+          <Empty icon={<Target size={20} aria-hidden="true" />} title="No goals">
+            Goals stand in the prompt of an agent with the capability Memory, the most important first. It
+            sets its own, and you can add to them.
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="Goals"
+              head={
+                <>
+                  <Th>Goal</Th>
+                  <Th>Priority</Th>
+                  <Th>Status</Th>
+                  <Th>Changed</Th>
+                  <Th>
+                    <span className="sr-only">Actions</span>
+                  </Th>
+                </>
+              }
+            >
+              {list.items.map((goal) => (
+                <Tr key={goal.id}>
+                  <Td className="max-w-xl min-w-56 break-words whitespace-pre-wrap">{goal.description}</Td>
+                  <Td>
+                    <Select
+                      aria-label={`Priority of ${goal.description.slice(0, 60)}`}
+                      className="w-16"
+                      value={goal.priority}
+                      onChange={({ target }) =>
+                        change.mutate({ id: goal.id, priority: Number(target.value) })
+                      }
+                    >
+                      {priorities.map((one) => (
+                        <option key={one}>{one}</option>
+                      ))}
+                    </Select>
+                  </Td>
+                  <Td>
+                    <Select
+                      aria-label={`Status of ${goal.description.slice(0, 60)}`}
+                      className="w-32"
+                      value={goal.status}
+                      onChange={({ target }) =>
+                        change.mutate({ id: goal.id, status: target.value as Api.GoalStatus })
+                      }
+                    >
+                      {statuses.map((status) => (
+                        <option key={status} value={status}>
+                          {words[status]}
+                        </option>
+                      ))}
+                    </Select>
+                  </Td>
+                  <Td className="text-muted">
+                    <When value={goal.updatedAt} />
+                  </Td>
+                  <Td className="w-px">
+                    <Button
+                      kind="quiet"
+                      size="small-icon"
+                      aria-label={`Delete ${goal.description.slice(0, 60)}`}
+                      icon={<Trash2 size={14} />}
+                      onClick={() => setGone(goal)}
+                    />
+                  </Td>
+                </Tr>
+              ))}
+            </Table>
+            <MoreButton list={list} />
+          </>
+        )}
+      </Card>
+      <Confirm
+        open={gone !== null}
+        onClose={() => setGone(null)}
+        title="Delete this goal?"
+        label="Delete"
+        act={async () => {
+          await troupe.goals.remove({ params: { agentId, goalId: gone!.id }, query: whose });
+          await changed();
+        }}
+      >
+        <p className="line-clamp-4 break-words">{gone?.description}</p>
+      </Confirm>
+    </div>
+  );
+}
+
+function NewGoal({ agentId, whose }: { agentId: string; whose: { user?: string } }) {
+  const [description, setDescription] = useState('');
+  const [priority, setPriority] = useState(3);
+  const client = useQueryClient();
+  const create = useMutation({
+    mutationFn: () =>
+      troupe.goals.create({ params: { agentId }, query: whose, body: { description, priority } }),
+    onSuccess: () => {
+      setDescription('');
+      return client.invalidateQueries({ queryKey: ['goals'] });
+    },
+    onError: sayError,
+  });
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <Input
+        aria-label="New goal"
+        placeholder="What is it to achieve?"
+        required
+        maxLength={10_000}
+        value={description}
+        onChange={({ target }) => setDescription(target.value)}
+        className="flex-1 basis-64"
+      />
+      <Select
+        aria-label="Priority"
+        className="w-auto"
+        value={priority}
+        onChange={({ target }) => setPriority(Number(target.value))}
+      >
+        {priorities.map((one) => (
+          <option key={one} value={one}>
+            Priority {one}
+          </option>
+        ))}
+      </Select>
+      <Button type="submit" kind="primary" busy={create.isPending}>
+        Add
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,9 @@
+import { PlanList } from '../plans/plan-list.tsx';
+
+export default function PlansTab({ agentId }: { agentId: string }) {
+  return (
+    <div className="mx-auto max-w-5xl">
+      <PlanList agentId={agentId} />
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import type { Api } from '@troupe/sdk';
+import { Chat } from '@troupe/ui';
+import { GitFork } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { KnownTools } from '../../blocks/known-tools.tsx';
+import { ForkSession } from './fork-session.tsx';
+import { SUGGESTIONS } from './words.ts';
+
+const policies = ['queue', 'steer', 'interrupt'] as const;
+
+/** Apart from its page, since drawing markdown takes a good deal of code. */
+export default function SessionChat({ session, agentName }: { session: Api.Session; agentName: string }) {
+  const [forkAt, setForkAt] = useState<string | null>(null);
+  const actions = useCallback(
+    ({ id }: { id: string }) => (
+      <Button
+        kind="quiet"
+        size="small-icon"
+        title="Fork from here"
+        aria-label="Fork from here"
+        icon={<GitFork size={14} aria-hidden="true" />}
+        onClick={() => setForkAt(id)}
+      />
+    ),
+    [],
+  );
+  return (
+    <KnownTools>
+      <Chat
+        agentId={session.agentId}
+        sessionId={session.id}
+        agentName={agentName}
+        suggestions={SUGGESTIONS}
+        policies={policiesOf(session.policy)}
+        // They stand beside the chat already.
+        tasks={false}
+        messageActions={actions}
+        className="h-full"
+      />
+      {forkAt && <ForkSession session={session} messageId={forkAt} onClose={() => setForkAt(null)} />}
+    </KnownTools>
+  );
+}
+
+/** That of the session first. */
+function policiesOf(usual: Api.BusyPolicy) {
+  return [...policies].sort((one, other) => Number(other === usual) - Number(one === usual));
+}

@@ -1,0 +1,145 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { Page } from '../../blocks/page.tsx';
+import { Failure, Loading } from '../../blocks/states.tsx';
+import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
+import { useWide } from '../../blocks/use-wide.ts';
+import { troupe } from '../../data/client.ts';
+import { shortId } from '../../data/format.ts';
+import { useLive } from '../../data/live.ts';
+import { useMe } from '../../data/me.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
+import { MembersPanel } from './members-panel.tsx';
+import { membersQuery, spaceQuery } from './queries.ts';
+import { RunsPanel } from './runs-panel.tsx';
+import { SearchPanel } from './search-panel.tsx';
+import { SettingsPanel } from './settings-panel.tsx';
+import { TasksPanel } from './tasks-panel.tsx';
+import { WhoAmI } from './who-am-i.tsx';
+import type { SpacePanel } from './words.ts';
+
+const SpaceTalk = lazy(() => import('./space-talk.tsx'));
+const SpaceEvents = lazy(() => import('./space-events.tsx'));
+
+const tabs: { value: SpacePanel; label: string }[] = [
+  { value: 'members', label: 'Members' },
+  { value: 'search', label: 'Search' },
+  { value: 'tasks', label: 'Tasks' },
+  { value: 'runs', label: 'Runs' },
+  { value: 'settings', label: 'Settings' },
+  { value: 'events', label: 'Events' },
+];
+
+export function SpacePage() {
+  const { spaceId } = useParams({ from: '/spaces/$spaceId' });
+  const search = useSearch({ from: '/spaces/$spaceId' });
+  const navigate = useNavigate({ from: '/spaces/$spaceId' });
+  const isWide = useWide();
+  const me = useMe();
+  const space = useQuery(spaceQuery(spaceId));
+  const members = useQuery(membersQuery(spaceId));
+  useLive('spaces');
+  useMemberEvents(spaceId);
+  if (!space.data)
+    return (
+      <Page title="Space" crumbs={[{ label: 'Spaces', to: '/spaces' }]} fill>
+        {space.error ? <Failure error={space.error} retry={() => void space.refetch()} /> : <Loading />}
+      </Page>
+    );
+  const name = space.data.name ?? `Unnamed ${shortId(spaceId)}`;
+  const change = (values: SearchChange<typeof search>) =>
+    void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
+  const talk = (
+    <Suspense fallback={<Loading />}>
+      {/* Another person is another reader: with another mark, and other new messages. */}
+      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} members={members.data} />
+    </Suspense>
+  );
+  const panels: Record<Exclude<SpacePanel, 'chat'>, ReactNode> = {
+    members: <MembersPanel spaceId={spaceId} me={me} />,
+    search: (
+      <SearchPanel
+        spaceId={spaceId}
+        text={search.search ?? ''}
+        onSearch={(text) => change({ search: text || undefined })}
+      />
+    ),
+    tasks: <TasksPanel spaceId={spaceId} entityId={me.entityId} />,
+    runs: <RunsPanel spaceId={spaceId} />,
+    settings: <SettingsPanel key={space.data.updatedAt} space={space.data} />,
+    events: (
+      <SpaceEvents
+        spaceId={spaceId}
+        filter={search.events ?? ''}
+        onFilter={(events) => change({ events: events || undefined })}
+      />
+    ),
+  };
+  const panel = search.panel ?? (isWide ? 'members' : 'chat');
+  const shown = isWide && panel === 'chat' ? 'members' : panel;
+  const beside = (
+    <Tabs
+      label="Of this space"
+      value={shown}
+      onChange={(next) => change({ panel: next })}
+      tabs={isWide ? tabs : [{ value: 'chat', label: 'Talk' }, ...tabs]}
+    >
+      <TabPanel value={shown} fill>
+        {shown === 'chat' ? (
+          talk
+        ) : (
+          <div className="h-full overflow-y-auto">
+            <Suspense fallback={<Loading />}>{panels[shown]}</Suspense>
+          </div>
+        )}
+      </TabPanel>
+    </Tabs>
+  );
+  return (
+    <Page
+      title={name}
+      heading={<span title={name}>{name}</span>}
+      crumbs={[{ label: 'Spaces', to: '/spaces' }]}
+      about={
+        space.data.description && (
+          <span className="block truncate" title={space.data.description}>
+            {space.data.description}
+          </span>
+        )
+      }
+      actions={<WhoAmI />}
+      fill
+    >
+      {isWide ? (
+        <div className="flex h-full min-h-0">
+          <div className="min-w-0 flex-1">{talk}</div>
+          <aside aria-label="Beside the space" className="w-[26rem] shrink-0 border-l border-line bg-surface">
+            {beside}
+          </aside>
+        </div>
+      ) : (
+        beside
+      )}
+    </Page>
+  );
+}
+
+/** Who comes and goes is told at once. */
+function useMemberEvents(spaceId: string): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const follow = async () => {
+      const space = troupe.space(spaceId);
+      const { lastSequence } = await space.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal });
+      const types = ['space.updated', 'space.member.joined', 'space.member.left'];
+      for await (const item of space.stream({ after: lastSequence, types, signal }))
+        if (item.kind === 'event') void client.invalidateQueries({ queryKey: ['spaces'] });
+    };
+    // Where it cannot be followed, the page that shows the space says so.
+    follow().catch(() => {});
+    return () => leaving.abort();
+  }, [client, spaceId]);
+}

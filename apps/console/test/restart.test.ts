@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Troupe } from '@troupe/sdk';
+import { createDatabase, until } from '@troupe/testing';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { openBrowser } from '../../../tools/browser.ts';
+import { buildConsole } from '../../../tools/console.ts';
+
+// The server as a process, killed while an answer streams, and started again: the page is not touched.
+
+const MAIN = fileURLToPath(new URL('../../../packages/server/src/main.ts', import.meta.url));
+const cleanups: (() => unknown)[] = [];
+let browser: Browser;
+let port: number;
+let env: Record<string, string | undefined>;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: found } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return found;
+}
+
+async function start(): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [MAIN, 'dev'], { env: env as NodeJS.ProcessEnv, stdio: 'ignore' });
+  cleanups.push(() => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'));
+  await until(
+    'the server is ready',
+    () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    30_000,
+  );
+  return child;
+}
+
+beforeAll(async () => {
+  await buildConsole();
+  const database = await createDatabase(inject('postgresUrl'), null);
+  cleanups.push(() => database.drop());
+  port = await freePort();
+  const { PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE, TMPDIR } = process.env;
+  env = {
+    ...{ PATH, HOME, NODE_OPTIONS, NODE_COMPILE_CACHE, TMPDIR },
+    DATABASE_URL: database.url,
+    PORT: String(port),
+    LOG_LEVEL: 'silent',
+    TROUPE_HOME: `${TMPDIR ?? '/tmp'}/troupe-restart-${process.pid}`,
+  };
+  browser = await openBrowser();
+  cleanups.push(() => browser.close());
+}, 60_000);
+
+afterAll(async () => {
+  for (const clean of cleanups.reverse()) await clean();
+});
+
+it('shows the whole answer once by itself, after the server was killed in the middle of it', async () => {
+  const first = await start();
+  const troupe = new Troupe({ baseUrl: `http://127.0.0.1:${port}` });
+  const agent = await troupe.agents.create({ body: { name: 'Ada' } });
+  const session = await troupe.open(agent.id);
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${port}/sessions/${agent.id}/${session.id}`);
+  await page.getByRole('textbox', { name: /message/i }).fill('hello');
+  await page.keyboard.press('Enter');
+  // The demo model writes a word at a time; its greeting begins so, and ends with what to ask.
+  await page.getByText('Hello', { exact: false }).last().waitFor();
+  first.kill('SIGKILL');
+  await once(first, 'exit');
+  await page
+    .getByText(/offline|reconnect/i)
+    .first()
+    .waitFor();
+  await start();
+  await page.getByText('to learn more.').waitFor({ timeout: 30_000 });
+  const answers = await page.getByText(/Hello! I can/).count();
+  expect(answers).toBe(1);
+  const { data } = await troupe.sessions.listMessages({
+    params: { agentId: agent.id, sessionId: session.id },
+    query: {},
+  });
+  expect(data.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  // It goes on from here without a reload.
+  await page.getByRole('textbox', { name: /message/i }).fill('How much is 2+2?');
+  await page.keyboard.press('Enter');
+  await page.getByText('2+2 = 4.').waitFor();
+}, 90_000);

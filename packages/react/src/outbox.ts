@@ -1,0 +1,161 @@
+import { ConnectionError, TimeoutError } from '@troupe/sdk';
+import { isOffline, onPage } from './line.ts';
+import type { Sending } from './results.ts';
+
+/** How long after a try that did not reach the server, where nothing else says that it can be reached. */
+const AGAIN_MS = 5_000;
+
+interface Entry<Message> {
+  message: Message;
+  /** Sends it as the message that it is: a second time, it is the same message. Answers with it as it is stored. */
+  send(): Promise<Message>;
+  state: 'queued' | 'sending' | 'waiting' | 'failed' | 'sent';
+  error: Error | null;
+  done: PromiseWithResolvers<string>;
+}
+
+/**
+ * What was said here and is not in the log yet. One is sent after the other, so that they are stored in the order in which they were said.
+ * What could not be sent since nobody answered waits and is sent again; what was refused is left to whoever said it.
+ */
+export class Outbox<Message extends { id: string }> {
+  #entries: readonly Entry<Message>[] = [];
+  #isSending = false;
+  #again: ReturnType<typeof setTimeout> | undefined;
+  #forget: (() => void) | null = null;
+  readonly #changed: () => void;
+
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** Resolves when the server has it, rejects where it was refused; whoever does not care reads the message. */
+  add(message: Message, send: () => Promise<Message>): Promise<string> {
+    const done = Promise.withResolvers<string>();
+    done.promise.catch(() => {});
+    const state = isOffline() ? 'waiting' : 'queued';
+    this.#set([...this.#entries, { message, send, state, error: null, done }]);
+    void this.#pump();
+    return done.promise;
+  }
+
+  /** The messages that are stored, and behind them those that are not. */
+  after(stored: readonly Message[]): readonly (Message & { sending?: Sending })[] {
+    if (this.#entries.length === 0) return stored;
+    const there = new Set(stored.map(({ id }) => id));
+    const last = (stored.at(-1) as { sequence?: number } | undefined)?.sequence ?? 0;
+    const own = this.#entries
+      .filter(({ message }) => !there.has(message.id))
+      .map((entry, at) => {
+        const { message, state, error } = entry;
+        if (state === 'sent') return message;
+        const shown = state === 'queued' ? 'sending' : state;
+        const sending: Sending = {
+          state: shown,
+          error,
+          resend: () => this.#resend(message.id),
+          discard: () => this.#discard(message.id),
+        };
+        return { ...message, sequence: last + 1 + at, sending };
+      });
+    return own.length > 0 ? [...stored, ...own] : stored;
+  }
+
+  /** These are in the log, whether or not the answer to the request came. Whoever says so shows them now. */
+  confirm(stored: readonly Message[]): void {
+    if (this.#entries.length === 0) return;
+    const there = new Set(stored.map(({ id }) => id));
+    const rest = this.#entries.filter(({ message }) => !there.has(message.id));
+    if (rest.length === this.#entries.length) return;
+    for (const { message, done } of this.#entries) if (there.has(message.id)) done.resolve(message.id);
+    this.#keep(rest);
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.every(({ state }) => state === 'failed' || state === 'sent');
+  }
+
+  /** The server can be reached again, or may be. */
+  wake = (): void => {
+    clearTimeout(this.#again);
+    if (this.#entries.every(({ state }) => state !== 'waiting')) return;
+    for (const { message, state } of this.#entries)
+      if (state === 'waiting') this.#update(message.id, { state: 'queued' });
+    void this.#pump();
+  };
+
+  #resend(id: string): void {
+    const entry = this.#find(id);
+    if (!entry || (entry.state !== 'failed' && entry.state !== 'waiting')) return;
+    // Behind what was said since: that is the order in which it is stored.
+    const others = this.#entries.filter((other) => other !== entry);
+    this.#set([...others, { ...entry, state: 'queued', error: null }]);
+    void this.#pump();
+  }
+
+  #discard(id: string): void {
+    const entry = this.#find(id);
+    if (!entry || (entry.state !== 'failed' && entry.state !== 'waiting')) return;
+    entry.done.reject(entry.error ?? new Error('It was discarded.'));
+    this.#set(this.#entries.filter((other) => other !== entry));
+  }
+
+  #find(id: string): Entry<Message> | undefined {
+    return this.#entries.find(({ message }) => message.id === id);
+  }
+
+  #update(id: string, changes: Partial<Entry<Message>>): void {
+    this.#set(this.#entries.map((entry) => (entry.message.id === id ? { ...entry, ...changes } : entry)));
+  }
+
+  #set(entries: readonly Entry<Message>[]): void {
+    this.#keep(entries);
+    this.#changed();
+  }
+
+  #keep(entries: readonly Entry<Message>[]): void {
+    this.#entries = entries;
+    const isWaiting = entries.some(({ state }) => state === 'waiting');
+    if (isWaiting && !this.#forget) this.#forget = onPage(['online'], this.wake);
+    else if (!isWaiting) {
+      this.#forget?.();
+      this.#forget = null;
+    }
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    try {
+      for (;;) {
+        const next = this.#entries.find(({ state }) => state === 'queued' || state === 'waiting');
+        // What waits keeps those behind it waiting.
+        if (next?.state !== 'queued') break;
+        await this.#sendOne(next);
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  async #sendOne({ message: { id }, send, done }: Entry<Message>): Promise<void> {
+    this.#update(id, { state: 'sending' });
+    try {
+      const message = await send();
+      done.resolve(id);
+      this.#update(id, { state: 'sent', message });
+    } catch (thrown) {
+      // The log may have told meanwhile that it was stored.
+      if (!this.#find(id)) return;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (error instanceof ConnectionError || error instanceof TimeoutError) {
+        this.#update(id, { state: 'waiting' });
+        clearTimeout(this.#again);
+        this.#again = setTimeout(this.wake, AGAIN_MS);
+      } else {
+        done.reject(error);
+        this.#update(id, { state: 'failed', error });
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { type Session, Troupe } from '@troupe/sdk';
+import { until } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { openStage, type Stage, type Visit } from './stage.ts';
+
+// Servers that are killed while something is being written, and networks that go while something is said. What the agent says: server-process.ts.
+
+let stage: Stage;
+let page: Visit;
+let troupe: Troupe;
+let agentId: string;
+const LONG = 'Slowly: this is written piece by piece, and takes so long that nobody waits for the end of it.';
+
+beforeAll(async () => {
+  stage = await openStage({ postgresUrl: inject('postgresUrl') });
+  troupe = new Troupe({ baseUrl: stage.origin });
+  agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
+  page = await stage.visit();
+}, 120_000);
+afterAll(() => stage.close());
+afterEach(async () => {
+  stage.rule();
+  await page.ask('unmountAll()');
+  expect(page.errors).toEqual([]);
+});
+
+interface Drawn {
+  texts: string[];
+  live: string[];
+  connection: string;
+}
+
+async function show(): Promise<Session> {
+  const session = await troupe.open(agentId);
+  await page.ask(`mount('chat', ({ useSession, useConnection }, log) => {
+    const chat = useSession('${agentId}', '${session.id}');
+    const overall = useConnection();
+    log.push({ texts: chat.messages.map(({ content }) => content.text), live: chat.live.map(({ text }) => text), connection: chat.connection });
+    return { ...chat, overall };
+  })`);
+  await page.sees(`results.chat.connection === 'live' && results.chat.overall === 'live'`);
+  return session;
+}
+const texts = `results.chat.messages.map(({ content }) => content.text).join('|')`;
+
+it('a server that is killed while an answer is written, and started again, brings the whole answer once', async () => {
+  const session = await show();
+  await page.ask(`results.chat.send('${LONG}')`);
+  await page.sees('results.chat.live[0]?.text.length > 12');
+  await stage.kill();
+  // What was there stays to be seen, and what is said now waits.
+  await page.sees(`results.chat.connection === 'offline' && results.chat.overall === 'offline'`);
+  expect(await page.ask(texts)).toBe(LONG);
+  await page.ask(`void results.chat.send('And then?')`);
+  await page.sees(`results.chat.messages[1].sending?.state === 'waiting'`);
+  await stage.start();
+  await page.sees(`results.chat.connection === 'live'`);
+  await page.sees(`results.chat.messages.length === 4 && !results.chat.run`);
+  expect((await page.ask<string>(texts)).split('|').sort()).toEqual(
+    [LONG, LONG, 'And then?', 'Heard: And then?'].sort(),
+  );
+  const { data } = await session.messages();
+  expect(await page.ask('results.chat.messages.map(({ id }) => id)')).toEqual(data.map(({ id }) => id));
+  for (const { texts: shown, live } of await page.ask<Drawn[]>('log.chat')) {
+    expect(shown.filter((text) => text === LONG).length).toBeLessThanOrEqual(2);
+    // It is never written beside the message that it became, and never anything but a beginning of it.
+    if (shown.filter((text) => text === LONG).length === 2) expect(live).not.toContainEqual(LONG);
+    for (const text of live) expect(LONG.startsWith(text) || 'Heard: And then?'.startsWith(text)).toBe(true);
+  }
+});
+
+it('whoever was offline sees what was said meanwhile, and what they said is sent', async () => {
+  const session = await show();
+  await page.setOffline(true);
+  await page.sees(`results.chat.connection === 'offline'`);
+  await page.ask(`void results.chat.send('From the train.')`);
+  await page.sees(`results.chat.messages[0]?.sending.state === 'waiting'`);
+  await session.sendAndWait('From the office.');
+  expect(await page.ask(texts)).toBe('From the train.');
+  await page.setOffline(false);
+  await page.sees(`results.chat.messages.length === 4 && results.chat.connection === 'live'`);
+  expect(await page.ask(texts)).toBe(
+    'From the office.|Heard: From the office.|From the train.|Heard: From the train.',
+  );
+  const { data } = await session.messages();
+  expect(await page.ask('results.chat.messages.map(({ id }) => id)')).toEqual(data.map(({ id }) => id));
+  await until('it is idle', async () => (await session.get()).status === 'pending');
+});
+
+it('what may not be read says so, and is read again by the next who asks', async () => {
+  const session = await troupe.open(agentId);
+  stage.rule(() => ({ status: 403, code: 'forbidden' }));
+  const mount = (name: string) =>
+    page.ask(`mount('${name}', ({ useSession }) => useSession('${agentId}', '${session.id}'))`);
+  await mount('chat');
+  await page.sees(`results.chat.error?.code === 'forbidden' && !results.chat.isLoading`);
+  stage.rule();
+  await mount('again');
+  await page.sees(`results.again.connection === 'live' && results.chat.error === null`);
+});

@@ -1,0 +1,34 @@
+// The page of the tests: renders hooks, and shows the test what they give.
+import * as hooks from '@troupe/react';
+import { Troupe } from '@troupe/sdk';
+import { createElement, Fragment, StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+
+const { TroupeProvider } = hooks;
+const roots = {};
+
+Object.assign(window, { hooks, createElement, results: {}, renders: {}, log: {} });
+window.client = new Troupe({ baseUrl: window.location.origin });
+
+function Probe({ name, use }) {
+  const result = use(hooks, window.log[name]);
+  window.renders[name]++;
+  window.results[name] = result;
+  return result?.view ?? null;
+}
+
+/** Renders a component that uses hooks; what it gives is in `results[name]`, how often it was drawn in `renders[name]`. */
+window.mount = (name, use, { strict = true, entityId, client = window.client } = {}) => {
+  window.renders[name] = 0;
+  window.log[name] = [];
+  const element = document.body.appendChild(document.createElement('div'));
+  roots[name] = createRoot(element);
+  const probe = createElement(TroupeProvider, { client, entityId }, createElement(Probe, { name, use }));
+  roots[name].render(createElement(strict ? StrictMode : Fragment, null, probe));
+};
+window.unmount = (name) => {
+  roots[name].unmount();
+  delete roots[name];
+};
+window.unmountAll = () => Object.keys(roots).forEach(window.unmount);
+window.isLoaded = true;

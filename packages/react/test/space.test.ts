@@ -1,0 +1,145 @@
+import { type Api, type Space, Troupe } from '@troupe/sdk';
+import { until } from '@troupe/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { openStage, type Stage, type Visit } from './stage.ts';
+
+// Two agents that say what they were told, piece by piece, and two people: Ann looks at the page.
+
+let stage: Stage;
+let page: Visit;
+let troupe: Troupe;
+let ann: Api.Entity;
+let ben: Api.Entity;
+let agents: Api.Agent[];
+let space: Space;
+
+beforeAll(async () => {
+  stage = await openStage({
+    postgresUrl: inject('postgresUrl'),
+    script: ({ system, step }) => {
+      if (step > 1) return { text: '' };
+      const name = system.includes('You are Ada.') ? 'Ada' : 'Bob';
+      const heard = JSON.parse(/^- message: (".*")$/m.exec(system)![1]!) as string;
+      const said = JSON.stringify({ text: `${name} says slowly, word by word: ${heard}` });
+      const chunks = said.match(/.{1,6}/g)!;
+      return {
+        delayBetweenChunksMs: 40,
+        calls: [{ name: 'send_message', arguments: JSON.parse(said), chunks }],
+      };
+    },
+  });
+  troupe = new Troupe({ baseUrl: stage.origin });
+  const person = (externalId: string, displayName: string) =>
+    troupe.entities.create({ body: { externalId, displayName } });
+  [ann, ben] = [await person('ann', 'Ann'), await person('ben', 'Ben')];
+  agents = [];
+  for (const name of ['Ada', 'Bob'])
+    agents.push(await troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } }));
+  page = await stage.visit();
+}, 120_000);
+afterAll(() => stage.close());
+beforeEach(async () => {
+  const members = [
+    ...[ann, ben].map(({ id }) => ({ entityId: id })),
+    ...agents.map(({ id }) => ({ agentId: id })),
+  ];
+  const { id } = await troupe.spaces.create({ body: { name: 'Launch', policy: 'humans', members } });
+  space = troupe.space(id).as(ben.id);
+});
+afterEach(async () => {
+  stage.rule();
+  await page.ask('unmountAll()');
+  expect(page.errors).toEqual([]);
+});
+
+const show = () =>
+  page.ask(`mount('space', ({ useSpace }, log) => {
+    const space = useSpace('${space.id}');
+    log.push({ live: space.live.map(({ id }) => id), messages: space.messages.map(({ id }) => id) });
+    return space;
+  }, { entityId: '${ann.id}' })`);
+
+it('two agents write at once, and each text becomes its message', async () => {
+  await show();
+  await page.ask(
+    `mount('active', ({ useActiveAgents, useMembers }) => ({ active: useActiveAgents('${space.id}').map(({ agentName }) => agentName),
+      members: useMembers('${space.id}').map(({ name }) => name) }), { entityId: '${ann.id}' })`,
+  );
+  await page.sees(`results.space.connection === 'live' && results.space.space?.name === 'Launch'`);
+  expect(await page.ask('results.active.members')).toEqual(['Ann', 'Ben', 'Ada', 'Bob']);
+  const id = await page.ask<string>(`results.space.post('Go.')`);
+  await page.sees(
+    'results.space.live.length === 2 && results.space.live.every(({ text }) => text.length > 8)',
+  );
+  expect((await page.ask<string[]>('results.active.active')).sort()).toEqual(['Ada', 'Bob']);
+  await page.sees('results.space.messages.length === 3 && results.active.active.length === 0');
+  const said = `results.space.messages.map(({ senderName, content }) => senderName + ': ' + content.text)`;
+  expect((await page.ask<string[]>(said)).sort()).toEqual([
+    'Ada: Ada says slowly, word by word: Go.',
+    'Ann: Go.',
+    'Bob: Bob says slowly, word by word: Go.',
+  ]);
+  const log = await page.ask<{ live: string[]; messages: string[] }[]>('log.space');
+  expect(log.find(({ messages }) => messages.length > 0)!.messages).toEqual([id]);
+  for (const { live, messages } of log) {
+    const shown = [...messages, ...live];
+    expect(new Set(shown).size).toBe(shown.length);
+  }
+  // Both components look at one stream.
+  expect(stage.seen.filter(({ path, isStream }) => isStream && path.includes(space.id))).toHaveLength(1);
+});
+
+it('others are seen typing, oneself is not, and what is refused can be sent again', async () => {
+  await show();
+  await page.sees(`results.space.connection === 'live'`);
+  await space.typing();
+  await page.sees(`results.space.typing[0]?.name === 'Ben'`);
+  await page.ask('results.space.setTyping(true)');
+  await page.ask('results.space.setTyping(true)');
+  await space.post({ content: { text: 'Hello.' }, startsRuns: false });
+  await page.sees(`results.space.messages.length === 1 && results.space.typing.length === 0`);
+  const typed = stage.seen.filter(({ path }) => path === `/v1/spaces/${space.id}/typing`);
+  expect(typed).toHaveLength(2); // Ben's, and one of Ann's two.
+
+  stage.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'not_a_member' } : 'pass'));
+  const post = `results.space.post('Hi.', { startsRuns: false }).catch(({ code }) => code)`;
+  expect(await page.ask(post)).toBe('not_a_member');
+  expect(await page.ask('results.space.messages[1]')).toMatchObject({
+    content: { text: 'Hi.' },
+    senderName: 'Ann',
+    sending: { state: 'failed' },
+  });
+  stage.rule();
+  await page.ask('results.space.messages[1].sending.resend()');
+  await page.sees('!results.space.messages[1].sending');
+  expect((await space.messages()).data.map(({ content }) => content.text)).toEqual(['Hello.', 'Hi.']);
+});
+
+it('what was seen is marked as read, once it was in view', async () => {
+  for (let at = 0; at < 6; at++) await space.post({ content: { text: `No. ${at}` }, startsRuns: false });
+  await page.ask(`mount('marker', ({ useSpace, useReadMarker }) => {
+    const { messages } = useSpace('${space.id}');
+    const marker = useReadMarker('${space.id}');
+    const view = createElement('div', { id: 'list', style: { height: 100, overflow: 'auto' } }, messages.map(({ id, content }) =>
+      createElement('p', { key: id, ref: marker.readRef(id), style: { height: 48, margin: 0 } }, content.text)));
+    return { ...marker, view };
+  }, { entityId: '${ann.id}' })`);
+  await page.sees('results.marker.unread === 4');
+  const { data } = await space.messages();
+  const markerOf = async () =>
+    (await space.members()).find(({ entityId }) => entityId === ann.id)!.lastSeenMessageId;
+  await until('the server knows it', async () => (await markerOf()) === data[1]!.id);
+  expect(await page.ask('results.marker.firstUnreadId')).toBe(data[2]!.id);
+  await page.ask(`document.querySelector('#list').scrollTo(0, 1_000)`);
+  await page.sees('results.marker.unread === 0');
+  await until('the server knows it', async () => (await markerOf()) === data[5]!.id);
+  // What one could not tell the server is unread again; and it never goes back.
+  await space.post({ content: { text: 'One more' }, startsRuns: false });
+  await page.sees('results.marker.unread === 1');
+  stage.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'forbidden' } : 'pass'));
+  expect(await page.ask('results.marker.markRead().catch(({ code }) => code)')).toBe('forbidden');
+  await page.sees('results.marker.unread === 1');
+  stage.rule();
+  await page.ask(`results.marker.markRead('${data[0]!.id}')`);
+  expect(await page.ask('results.marker.unread')).toBe(1);
+});

@@ -1,0 +1,7 @@
+/**
+ * overview: how a project stands, for whoever watches over it: what was used over time, where the time of a run went.
+ * Imports: kernel, store, base, protocol.
+ * Start reading: usage.ts (sums that are kept), timeline.ts (a run as spans).
+ */
+export { readTimeline, spansOf } from './timeline.ts';
+export { readUsage, type UsageQuery } from './usage.ts';

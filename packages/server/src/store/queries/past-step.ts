@@ -1,0 +1,101 @@
+import type { Database } from '../database.ts';
+import type { StoredMessage } from './advance.ts';
+import type { RunRow } from './claim.ts';
+
+/** A run as it was when one of its steps was taken. */
+export interface PastStep {
+  /** With the tokens that it had used when the worker of that step claimed it. */
+  run: RunRow;
+  /** Null: the step was not taken. */
+  taken: {
+    provider: string;
+    model: string;
+    agentKey: string | null;
+    budgeted: boolean;
+    /** By the clock of the worker. */
+    startedAt: Date;
+    /** The run had ended since, and was taken up again. */
+    inEarlierLife: boolean;
+  } | null;
+  /** As a claim gives it, up to what the model can have known. */
+  transcript: StoredMessage[];
+  /** Something was said to the run at about the moment at which the model was asked. */
+  isDoubtful: boolean;
+}
+
+// As `troupe.claim` gives it.
+const RUN = `r.id, r.project_id as "projectId", r.door, r.agent_id as "agentId", r.entity_id as "entityId", r.snapshot_id as "snapshotId", r.thread_id as "threadId",
+  r.parent_run_id as "parentRunId", r.root_run_id as "rootRunId", r.trigger_type as "triggerType", r.trigger_message_id as "triggerMessageId", r.trigger_seq as "triggerSeq",
+  r.trigger, r.chain_depth as "chainDepth", r.serial, r.status, coalesce(h.step, r.step) as step, r.epoch, coalesce(h.version, 1) as version, r.attempt, r.model_index as "modelIndex",
+  r.takeovers, r.open_calls as "openCalls", r.steers, r.wait_state as "waitState", 0 as "remainingMs", r.cost, r.budget_ids as "budgetIds", r.metadata, r.space_id as "spaceId", r.lives`;
+
+/** Null where there is no such run. Of a step that was not taken, as it is now. */
+export async function findPastStep(
+  db: Database,
+  { project, run, step }: { project: string; run: string; step: number },
+): Promise<PastStep | null> {
+  const rows = await db.run<
+    RunRow & { historyLimit: number; lifeBegan: Date | null; taken: string | null; [column: string]: unknown }
+  >(
+    {
+      name: 'find_past_step',
+      text: `select ${RUN}, r.history_limit as "historyLimit", r.deadline_at - make_interval(secs => r.wall_ms::float8 / 1000) as "lifeBegan",
+          s.provider, s.model, s.agent_key as "agentKey", s.budgeted, s.started_at as "startedAt",
+          coalesce((select sum(x.input_tokens) from troupe.run_steps x where x.run_id = r.id and (s.epoch is null or x.epoch < s.epoch)), 0)::bigint as "inputTokens",
+          coalesce((select sum(x.output_tokens) from troupe.run_steps x where x.run_id = r.id and (s.epoch is null or x.epoch < s.epoch)), 0)::bigint as "outputTokens"
+        from troupe.runs r left join troupe.run_heads h on h.run_id = r.id left join troupe.run_steps s on s.run_id = r.id and s.step = $3
+        where r.project_id = $1 and r.id = $2`,
+      values: [project, run, step],
+    },
+    db.pool,
+  );
+  const row = rows[0];
+  if (!row) return null;
+  const { historyLimit, lifeBegan, provider, model, agentKey, budgeted, startedAt, ...found } = row;
+  const at = startedAt as Date | null;
+  const messages = await db.run<StoredMessage & { at: Date }>(
+    {
+      name: 'past_transcript',
+      text: `select m.id, m.seq, m.role, m.content, m.tool_call_id as "callId", m.sender_id as sender, m.run_id as "runId", m.step, m.metadata, m.created_at as at
+        from troupe.messages m join troupe.threads t on t.id = m.thread_id
+        where m.thread_id = $1 and m.seq > coalesce($2::bigint, t.last_message_seq) - $3 order by m.seq`,
+      values: [found.threadId, found.triggerSeq, historyLimit],
+    },
+    db.pool,
+  );
+  const isOwn = (message: StoredMessage) => message.runId === run && message.step !== null;
+  const before = messages.filter((message) => isOwn(message) && message.step! < step);
+  // What lies before a message that the run itself had written came to it with the commit of that.
+  const known = Math.max(found.triggerSeq ?? 0, ...before.map(({ seq }) => seq));
+  const transcript = messages.filter((message) =>
+    isOwn(message) ? message.step! < step : message.seq <= known || at === null || message.at <= at,
+  );
+  return {
+    run: found as unknown as RunRow,
+    taken: at && {
+      provider: provider as string,
+      model: model as string,
+      agentKey: agentKey as string | null,
+      budgeted: budgeted as boolean,
+      startedAt: at,
+      inEarlierLife: found.lives > 1 && lifeBegan !== null && at < lifeBegan,
+    },
+    transcript: transcript.map(({ at: _, ...message }) => message),
+    isDoubtful:
+      at !== null &&
+      transcript.some((message) => !isOwn(message) && message.runId === run && message.seq > known),
+  };
+}
+
+/** What a run in a space was told when it took this step; null where that is not kept. */
+export async function findKeptPrompt(db: Database, run: string, step: number): Promise<string | null> {
+  const rows = await db.run<{ system: string }>(
+    {
+      name: 'find_kept_prompt',
+      text: 'select system from troupe.run_prompts where run_id = $1 and step <= $2 order by step desc limit 1',
+      values: [run, step],
+    },
+    db.pool,
+  );
+  return rows[0]?.system ?? null;
+}

@@ -1,0 +1,189 @@
+import type { Json, UsageBy, UsageInterval } from '@troupe/protocol';
+import type { Database } from '../database.ts';
+import { toJsonText } from '../json.ts';
+
+/** So many runs that were made in one interval and ended in another, in the same way. */
+export interface UsageOfRuns {
+  agentId: string | null;
+  networkId: string | null;
+  madeAt: Date;
+  /** Null: they have not ended. */
+  endedAt: Date | null;
+  status: 'completed' | 'failed' | 'canceled' | null;
+  runs: number;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+}
+
+// In UTC, where every interval is equally long.
+const bin = (time: string) => `date_bin($3::interval, ${time}, '2000-01-03T00:00:00Z'::timestamptz)`;
+const STRIDE: Record<UsageInterval, string> = { minute: '1 minute', hour: '1 hour', day: '1 day' };
+
+/** Runs that ended since then, of whatever time they were made, and those that have not: one pass over an index that has all of it. */
+export async function usageOfRuns(
+  db: Database,
+  project: string,
+  from: Date,
+  interval: UsageInterval,
+): Promise<UsageOfRuns[]> {
+  const open = (where: string) =>
+    `select r.created_at, r.agent_id, r.network_id from troupe.runs r where r.project_id = $1 and ${where} and r.created_at >= $2`;
+  return db.run<UsageOfRuns>(
+    {
+      name: 'usage_of_runs',
+      text: `select r.agent_id as "agentId", r.network_id as "networkId", ${bin('r.created_at')} as "madeAt", ${bin('coalesce(r.completed_at, r.canceled_at)')} as "endedAt", r.status,
+            count(*)::int as runs, sum(r.input_tokens)::bigint as "inputTokens", sum(r.output_tokens)::bigint as "outputTokens", sum(r.cost)::bigint as cost
+          from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and coalesce(r.completed_at, r.canceled_at) >= $2
+          group by 1, 2, 3, 4, 5
+        union all
+        select o.agent_id, o.network_id, ${bin('o.created_at')}, null, null, count(*)::int, 0, 0, 0 from (${OPEN.map(open).join(' union all ')}) o
+          group by 1, 2, 3`,
+      values: [project, from, STRIDE[interval]],
+      plannedAnew: true,
+    },
+    db.pool,
+  );
+}
+
+// Runs that have not ended, each kind by a partial index of its own.
+const OPEN = [
+  `r.status = 'running'`,
+  `r.status in ('waiting_tool', 'waiting_reply')`,
+  `r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null`,
+  `r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null`,
+  `r.status in ('queued', 'running') and r.lane is not null and r.status = 'queued' and r.ready`,
+  `r.status = 'queued' and not r.ready`,
+];
+
+/** What the steps of a model took in an interval. */
+export interface UsageOfSteps {
+  /** `provider/model`. */
+  model: string;
+  at: Date;
+  inputTokens: number;
+  outputTokens: number;
+  cost: number;
+}
+
+/** Of runs that ended since then, and of those that have not. */
+export async function usageOfSteps(
+  db: Database,
+  project: string,
+  from: Date,
+  interval: UsageInterval,
+): Promise<UsageOfSteps[]> {
+  const open = (where: string) => `select r.id from troupe.runs r where r.project_id = $1 and ${where}`;
+  return db.run<UsageOfSteps>(
+    {
+      name: 'usage_of_steps',
+      text: `with run as (select r.id from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and coalesce(r.completed_at, r.canceled_at) >= $2
+          union all ${OPEN.map(open).join(' union all ')})
+        select s.provider || '/' || s.model as model, ${bin('s.finished_at')} as at,
+          sum(s.input_tokens)::bigint as "inputTokens", sum(s.output_tokens)::bigint as "outputTokens", sum(s.cost)::bigint as cost
+        from run cross join lateral (select x.* from troupe.run_steps x where x.run_id = run.id and x.finished_at >= $2 offset 0) s group by s.provider, s.model, 2`,
+      values: [project, from, STRIDE[interval]],
+      plannedAnew: true,
+    },
+    db.pool,
+  );
+}
+
+/** When the first run of a project was made that there still is, and what time it is. */
+export async function usageBegins(db: Database, project: string): Promise<{ first: Date | null; now: Date }> {
+  const rows = await db.run<{ first: Date | null; now: Date }>(
+    {
+      name: 'usage_begins',
+      text: `select (select r.created_at from troupe.runs r where r.project_id = $1 order by r.id limit 1) as first, now() as now`,
+      values: [project],
+    },
+    db.pool,
+  );
+  return rows[0]!;
+}
+
+/** What was kept of intervals that are over. */
+export async function readUsageSums(
+  db: Database,
+  project: string,
+  every: 'hour' | 'day',
+  from: Date,
+  to: Date,
+): Promise<{ at: Date; sums: Json }[]> {
+  return db.run<{ at: Date; sums: Json }>(
+    {
+      name: 'read_usage_sums',
+      text: 'select at, sums from troupe.usage_sums where project_id = $1 and every = $2 and at >= $3 and at < $4',
+      values: [project, every, from, to],
+    },
+    db.pool,
+  );
+}
+
+/** Whoever comes second changes nothing. */
+export async function keepUsageSums(
+  db: Database,
+  project: string,
+  every: 'hour' | 'day',
+  sums: { at: Date; sums: Json }[],
+): Promise<void> {
+  await db.run(
+    {
+      name: 'keep_usage_sums',
+      text: `insert into troupe.usage_sums (project_id, every, at, sums)
+        select $1, $2, x.at, x.sums from unnest($3::timestamptz[], $4::jsonb[]) x(at, sums) on conflict do nothing`,
+      values: [project, every, sums.map(({ at }) => at), sums.map((one) => toJsonText(one.sums))],
+    },
+    db.pool,
+  );
+}
+
+/** What things are called, by the keys of their series. */
+export async function namesOfUsage(
+  db: Database,
+  project: string,
+  by: UsageBy,
+  keys: string[],
+): Promise<Map<string, string>> {
+  if (by === 'none' || keys.length === 0) return new Map();
+  if (by === 'model') return new Map(keys.map((key) => [key, key.slice(key.indexOf('/') + 1)]));
+  const rows = await db.run<{ id: string; name: string }>(
+    {
+      name: `names_of_${by}s`,
+      text: `select id, name from troupe.${by === 'agent' ? 'agents' : 'networks'} where project_id = $1 and id = any($2::uuid[])`,
+      values: [project, keys],
+    },
+    db.pool,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+export interface BudgetRow {
+  id: string;
+  scope: 'project' | 'agent' | 'space' | 'session' | 'run_tree';
+  scopeId: string;
+  name: string | null;
+  unit: 'tokens' | 'cost';
+  amount: number;
+  spent: number;
+  reserved: number;
+  onExhausted: 'stop' | 'fallback' | 'wait';
+  waiting: number;
+}
+
+/** Shares that workers hold count as spent as far as they reported it, and as reserved for the rest. */
+export async function listBudgets(db: Database, project: string): Promise<BudgetRow[]> {
+  return db.run<BudgetRow>(
+    {
+      name: 'list_budgets',
+      text: `select b.id, b.scope, b.scope_id as "scopeId", coalesce(p.name, a.name, c.name, s.title) as name, b.unit, b.amount, b.spent, b.leased as reserved,
+          b.on_exhausted as "onExhausted", (select count(*)::int from troupe.runs r where r.status in ('waiting_tool', 'waiting_reply')
+            and r.project_id = b.project_id and r.wait_state->>'budget' = b.id::text) as waiting
+        from troupe.budgets b left join troupe.projects p on b.scope = 'project' and p.id = b.scope_id left join troupe.agents a on b.scope = 'agent' and a.id = b.scope_id
+          left join troupe.spaces c on b.scope = 'space' and c.id = b.scope_id left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id
+        where b.project_id = $1 order by b.scope, b.id limit 500`,
+      values: [project],
+    },
+    db.pool,
+  );
+}

@@ -1,0 +1,2 @@
+/** Vite puts style sheets in place. */
+declare module '*.css';
