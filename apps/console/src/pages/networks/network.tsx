@@ -9,6 +9,7 @@ import { Tag } from '../../blocks/tag.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
 import { troupe } from '../../data/client.ts';
 import { useLive } from '../../data/live.ts';
+import type { SearchChange } from '../../data/search-values.ts';
 import { type Graph, useDraft } from './draft/use-draft.ts';
 import { useTrial } from './draft/use-trial.ts';
 import { NetworkActions } from './network-actions.tsx';
@@ -32,7 +33,7 @@ const labels: Record<NetworkTab, string> = {
 
 export function NetworkPage() {
   const { network } = useParams({ from: '/networks/$network' });
-  useLive('networks', 5_000);
+  useLive('networks');
   const query = useQuery({
     queryKey: ['networks', network, 'graph'],
     queryFn: () => troupe.networks.graph({ params: { network } }),
@@ -50,10 +51,7 @@ export function NetworkPage() {
 }
 
 /** What is undefined goes from the address. */
-export type GoTo = (
-  change: { [Name in keyof NetworkSearch]?: NetworkSearch[Name] | undefined },
-  options?: { replace?: boolean },
-) => void;
+export type GoTo = (change: SearchChange<NetworkSearch>, options?: { replace?: boolean }) => void;
 
 function Loaded({ graph }: { graph: Graph }) {
   const { network } = graph;

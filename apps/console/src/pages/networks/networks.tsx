@@ -37,7 +37,7 @@ export function NetworksPage() {
         <>
           <Select
             aria-label="Status"
-            className="w-auto"
+            className="w-auto!"
             value={status ?? ''}
             onChange={({ target }) =>
               go(target.value === '' ? {} : { status: target.value as NonNullable<typeof status> })

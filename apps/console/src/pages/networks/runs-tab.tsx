@@ -14,8 +14,8 @@ import { useLive } from '../../data/live.ts';
 
 /** Runs of the network: those of its batches and its tasks too. */
 export default function RunsTab({ network }: { network: Api.Network }) {
-  useLive('network-runs', 2_000);
-  const list = useCursorPages(['network-runs', network.id], (page) =>
+  useLive('runs');
+  const list = useCursorPages(['runs', 'of-network', network.id], (page) =>
     troupe.runs.list({ query: { ...page, networkId: network.id } }),
   );
   if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;

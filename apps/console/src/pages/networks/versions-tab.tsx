@@ -109,7 +109,9 @@ export default function VersionsTab({
         </Table>
         <MoreButton list={list} />
       </Card>
-      <Compare network={network.id} versions={list.items} search={search} go={go} />
+      {list.items.length > 1 && (
+        <Compare network={network.id} versions={list.items} search={search} go={go} />
+      )}
       <Confirm
         open={back !== null}
         onClose={() => setBack(null)}
@@ -155,7 +157,7 @@ function Compare({
   const choose = (label: string, value: number, name: 'from' | 'to') => (
     <Select
       aria-label={label}
-      className="w-auto"
+      className="w-auto!"
       value={value}
       onChange={({ target }) => go({ [name]: Number(target.value) })}
     >

@@ -1,6 +1,8 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { StatusBadge } from '@troupe/ui';
+import { useEffect } from 'react';
 import { Select } from '../../../blocks/field.tsx';
 import { MoreButton } from '../../../blocks/more-button.tsx';
 import { Card } from '../../../blocks/page.tsx';
@@ -10,25 +12,19 @@ import { runAddress } from '../../../data/addresses.ts';
 import { troupe } from '../../../data/client.ts';
 import { useCursorPages } from '../../../data/cursor-pages.ts';
 import { formatNumber, shortId } from '../../../data/format.ts';
-import { useLive } from '../../../data/live.ts';
 import type { GoTo } from '../network.tsx';
 import { itemStatuses, type NetworkSearch } from '../search.ts';
 
-export function BatchItems({
-  batch,
-  isAtWork,
-  search,
-  go,
-}: {
-  batch: Api.Batch;
-  isAtWork: boolean;
-  search: NetworkSearch;
-  go: GoTo;
-}) {
+export function BatchItems({ batch, search, go }: { batch: Api.Batch; search: NetworkSearch; go: GoTo }) {
   const status = search.items;
-  useLive('batch-items', isAtWork ? 1_000 : 30_000);
-  // Where it ends, what is shown is read once more: the key says whether it has.
-  const list = useCursorPages(['batch-items', batch.id, status ?? 'all', isAtWork], (page) =>
+  const client = useQueryClient();
+  const counted = JSON.stringify(batch.counts);
+  // Whoever shows the batch looks at its counts every moment: where they are others, items are others.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the counts that matter
+  useEffect(() => {
+    void client.invalidateQueries({ queryKey: ['batch-items', batch.id] });
+  }, [client, batch.id, counted]);
+  const list = useCursorPages(['batch-items', batch.id, status ?? 'all'], (page) =>
     troupe.batch(batch.id).items({ ...page, ...(status ? { status } : {}) }),
   );
   const count = (one: (typeof itemStatuses)[number]) => batch.counts[one];
@@ -39,7 +35,7 @@ export function BatchItems({
       actions={
         <Select
           aria-label="Status of the items"
-          className="w-auto"
+          className="w-auto!"
           value={status ?? ''}
           onChange={({ target }) => go({ items: (target.value || undefined) as typeof status })}
         >

@@ -103,7 +103,7 @@ export function BatchView({
           <Facts batch={batch} />
         </div>
       </Card>
-      <BatchItems batch={batch} isAtWork={isAtWork(batch)} search={search} go={go} />
+      <BatchItems batch={batch} search={search} go={go} />
       <Confirm
         open={removing}
         onClose={() => setRemoving(false)}

@@ -32,7 +32,7 @@ export default function BatchesTab(props: Props) {
 }
 
 function BatchList({ network, go }: Props) {
-  useLive('batches', 2_000);
+  useLive('batches');
   const list = useCursorPages(['batches', network.id], (page) =>
     troupe.batches.list({ params: { network: network.id }, query: page }),
   );

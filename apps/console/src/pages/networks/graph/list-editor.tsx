@@ -34,7 +34,7 @@ export default function ListEditor({ draft, checked: { trial }, search, go }: Ed
             </Button>
             <Select
               aria-label="Add an agent of the project"
-              className="w-auto max-w-full"
+              className="w-auto! max-w-full"
               value=""
               onChange={({ target }) => target.value && add(target.value)}
             >

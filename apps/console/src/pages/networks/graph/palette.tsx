@@ -27,12 +27,13 @@ export function Palette({
   return (
     <aside
       aria-label="Palette"
-      className="flex max-h-52 w-full shrink-0 flex-col gap-3 overflow-y-auto border-b border-line bg-surface p-3 md:max-h-none md:w-52 md:border-r md:border-b-0"
+      className="flex max-h-44 w-full shrink-0 flex-col gap-3 overflow-y-auto border-b border-line bg-surface p-3 md:max-h-none md:w-52 md:border-r md:border-b-0"
     >
       <Input
         type="search"
         aria-label="Find in the palette"
         placeholder="Find…"
+        className="shrink-0"
         value={search}
         onChange={({ target }) => setSearch(target.value)}
       />

@@ -62,7 +62,7 @@ export default function TextEditor({
       <div className="flex flex-wrap items-center gap-2">
         <Select
           aria-label="Written as"
-          className="w-auto"
+          className="w-auto!"
           value={format}
           onChange={({ target }) => {
             const next = target.value as Format;

@@ -44,12 +44,17 @@ function brief(definition: Definition): object {
       ? {
           tools: tools.map(({ key, ...tool }) => ({
             key,
-            ...differing(tool, { description: null, params: null }),
+            ...differing({ ...tool, params: briefParams(tool.params) }, { description: null, params: null }),
           })),
         }
       : {}),
     agents: agents.map(({ key, ...own }) => ({ key, ...differing(own, agent) })),
   };
+}
+
+function briefParams(params: Definition['tools'][number]['params']): object[] | null {
+  const usual = { source: 'agent', required: false, schema: {} };
+  return params?.map(({ name, ...param }) => ({ name, ...differing(param, usual) })) ?? null;
 }
 
 /** Fields that are not as they would be; of policies, those of their fields. */

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { StatusBadge, Time } from '@troupe/ui';
 import { cx } from '../../../blocks/cx.ts';
 import { troupe } from '../../../data/client.ts';
+import { useLive } from '../../../data/live.ts';
 
 export function EarlierRuns({
   network,
@@ -12,11 +13,11 @@ export function EarlierRuns({
   current: string | undefined;
   onOpen: (runId: string) => void;
 }) {
+  useLive('runs');
   const { data: runs } = useQuery({
-    queryKey: ['network-runs', network, 'earlier'],
+    queryKey: ['runs', 'of-network', network, 'earlier'],
     queryFn: async () =>
       (await troupe.runs.list({ query: { networkId: network, triggerType: 'network', limit: 12 } })).data,
-    refetchInterval: 3_000,
   });
   if (!runs?.length) return null;
   return (

@@ -10,6 +10,7 @@ import { DraftTrial } from './draft-trial.tsx';
 import { EarlierRuns } from './earlier-runs.tsx';
 import { RunForm } from './run-form.tsx';
 import { RunView } from './run-view.tsx';
+import { WayGraph } from './way-graph.tsx';
 
 type Mode = 'published' | 'draft';
 
@@ -67,15 +68,22 @@ export default function PlaygroundTab({
         )}
       </aside>
       <div className="min-w-0 flex-1 lg:overflow-y-auto">
-        {mode === 'draft' ? (
+        {mode === 'draft' || network.currentVersion === null ? (
           <DraftTrial draft={draft} />
         ) : search.run ? (
           <RunView key={search.run} runId={search.run} network={network} />
         ) : (
-          <Empty icon={<FlaskConical size={20} aria-hidden="true" />} title="Nothing has run here yet">
-            Write what is asked, and run it. Every hand-over, every tool call and every refusal shows up here
-            as it happens.
-          </Empty>
+          <div className="flex flex-col gap-4 p-4">
+            <WayGraph network={network.id} version={network.currentVersion!} path={null} isOver />
+            <Empty
+              icon={<FlaskConical size={20} aria-hidden="true" />}
+              title="Nothing is shown yet"
+              className="py-6"
+            >
+              Write what is asked, and run it. Every hand-over, every tool call and every refusal shows up
+              here as it happens.
+            </Empty>
+          </div>
         )}
       </div>
     </div>

@@ -49,7 +49,7 @@ export function RunForm({
         ...(agent === '' ? {} : { agent }),
         systemParams,
       });
-      await client.invalidateQueries({ queryKey: ['network-runs'] });
+      await client.invalidateQueries({ queryKey: ['runs'] });
       onStarted(started.id);
     } catch (reason) {
       setError(reason);

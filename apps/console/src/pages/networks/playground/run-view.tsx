@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { Duration, Json, StatusBadge } from '@troupe/ui';
 import { CircleStop, ExternalLink } from 'lucide-react';
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import { Button, buttonClass } from '../../../blocks/button.tsx';
 import { Card } from '../../../blocks/page.tsx';
 import { Failure, Loading, Notice } from '../../../blocks/states.tsx';
@@ -11,13 +11,12 @@ import { sayError } from '../../../blocks/toast.tsx';
 import { runAddress } from '../../../data/addresses.ts';
 import { troupe } from '../../../data/client.ts';
 import { formatNumber } from '../../../data/format.ts';
-import { defaultAgentOf, positionsOf } from '../draft/definition.ts';
+import { defaultAgentOf } from '../draft/definition.ts';
 import { versionQuery } from '../versions.ts';
 import { isEnd, pathOf } from './path.ts';
 import { StepList } from './step-list.tsx';
 import { useFollowedRun } from './use-followed-run.ts';
-
-const NetworkGraph = lazy(async () => ({ default: (await import('@troupe/ui/graph')).NetworkGraph }));
+import { WayGraph } from './way-graph.tsx';
 
 /** One run of the network: the way on the graph, each decision with its verdict, and the answer. */
 export function RunView({ runId, network }: { runId: string; network: Api.Network }) {
@@ -31,7 +30,6 @@ export function RunView({ runId, network }: { runId: string; network: Api.Networ
   const trigger = typeof run?.trigger.agent === 'string' ? run.trigger.agent : null;
   const first = trigger ?? (definition ? defaultAgentOf(definition) : null);
   const path = useMemo(() => pathOf(run?.steps ?? [], first), [run?.steps, first]);
-  const positions = useMemo(() => (definition ? positionsOf(definition) : {}), [definition]);
   if (!run)
     return query.error ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   if (run.networkId !== network.id)
@@ -73,20 +71,7 @@ export function RunView({ runId, network }: { runId: string; network: Api.Networ
       <p className="sr-only" aria-live="polite">
         {hasEnded ? `The run is ${run.status}.` : at ? `At ${at}.` : ''}
       </p>
-      <div className="h-80 overflow-hidden rounded-lg border border-line bg-ground">
-        <Suspense fallback={<Loading />}>
-          {definition && (
-            <NetworkGraph
-              className="h-full"
-              label="The way of the run"
-              agents={definition.agents}
-              positions={positions}
-              {...(at ? { active: { agents: [at], routes: path.by ? [path.by] : [] } } : {})}
-              visited={{ agents: path.agents, routes: path.routes }}
-            />
-          )}
-        </Suspense>
-      </div>
+      {version !== null && <WayGraph network={network.id} version={version} path={path} isOver={hasEnded} />}
       {run.error && (
         <Notice tone="bad">
           {run.error.message} <code className="font-mono text-xs">{run.error.code}</code>

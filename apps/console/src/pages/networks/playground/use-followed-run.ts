@@ -16,7 +16,7 @@ export interface LiveText {
 /** A run as it happens: its steps and calls, what its model is writing, and the sentences of refusals. */
 export function useFollowedRun(runId: string) {
   const client = useQueryClient();
-  const queryKey = ['network-runs', 'one', runId];
+  const queryKey = ['run-of-network', runId];
   const query = useQuery({
     queryKey,
     queryFn: () => troupe.runs.get({ params: { runId } }),
