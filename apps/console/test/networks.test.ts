@@ -10,7 +10,9 @@ let stage: ConsoleStage;
 let page: Page;
 beforeAll(async () => {
   stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
-  page = await stage.page('/networks');
+  // Wide enough that a route is not drawn at the edge of the canvas, which would move under the hand.
+  page = await stage.page('/networks', { viewport: { width: 1_920, height: 1_000 } });
+  page.setDefaultTimeout(12_000);
 });
 afterAll(() => stage.close());
 
@@ -49,7 +51,7 @@ test('a network is made from the example, and routes are drawn by keyboard and b
   await dialog().getByLabel('Name').fill('Help desk');
   await page.keyboard.press('Enter');
   await node('writer').waitFor();
-  expect(await page.getByLabel(/^Route from/).count()).toBe(2);
+  expect(await page.getByLabel(/^Route from \w+ to/).count()).toBe(2);
 
   await page.getByLabel('From', { exact: true }).focus();
   await page.keyboard.type('writer');
@@ -59,15 +61,15 @@ test('a network is made from the example, and routes are drawn by keyboard and b
   await page.keyboard.press('Enter');
   await route('writer', 'front').waitFor({ state: 'attached' });
 
-  // An agent that no route leads to is a problem, shown where it is.
+  // No route leads to a new agent, and none from it to one that may respond: both are shown where they are.
   await button('Add an own agent').click();
-  await node('agent').getByText('No route leads from "front"').waitFor();
+  await node('agent').getByText('only a limit would end a run there. (and 1 more)').waitFor();
   await drag(node('front').locator('.source'), node('agent').locator('.target'));
   await route('front', 'agent').waitFor({ state: 'attached' });
-  await node('agent').getByText('only a limit would end a run there').waitFor();
+  await node('agent').getByText('(and 1 more)').waitFor({ state: 'detached' });
   await page.locator('summary', { hasText: '1 problem' }).click();
   await page.getByRole('button', { name: /agents\.agent · no_way_to_respond/ }).click();
-  await page.getByLabel('May respond').check();
+  await page.getByRole('checkbox', { name: 'May respond' }).check();
   await page.getByText('No problems').waitFor();
   expect((await draftOf()).agents).toHaveLength(3);
 });
@@ -81,7 +83,7 @@ test('undo and redo; a tool is dropped on an agent; what differs is shown, and s
   await node('writer').getByText('lookup').waitFor();
   await button('Save').click();
   const differs = dialog().getByLabel('What differs');
-  expect(await differs.getByRole('listitem').filter({ hasText: 'Added' }).first().innerText()).toMatch(
+  expect(await differs.getByRole('listitem').filter({ hasText: 'Added' }).first().textContent()).toMatch(
     /agent/,
   );
   await dialog().getByRole('button', { name: 'Save draft' }).click();
@@ -175,8 +177,11 @@ test('three rows become a batch, whose results are downloaded', async () => {
   await button('Begin 3 runs').click();
   await page.getByText('3 / 3').waitFor();
   const items = page.getByRole('table', { name: 'Items of the batch' });
-  await until(async () => (await items.getByText('Completed').count()) === 3);
-  expect(await items.innerText()).toMatch(/2 \+ 2 = 4/);
+  await until(
+    'all items are shown completed',
+    async () => (await items.getByText('Completed').count()) === 3,
+  );
+  expect(await items.textContent()).toMatch(/2 \+ 2 = 4/);
   await button('Results').click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -185,6 +190,7 @@ test('three rows become a batch, whose results are downloaded', async () => {
   expect(await readFile(await download.path(), 'utf8')).toMatch(/3 \+ 3 = 6/);
   await tab('Runs');
   await until(
+    'all runs are shown',
     async () =>
       (await page.getByRole('table', { name: 'Runs of the network' }).getByRole('row').count()) === 5,
   );
