@@ -196,6 +196,15 @@ test('three rows become a batch, whose results are downloaded', async () => {
   );
 });
 
+test('what is selected stands in the address, and is selected where it is opened', async () => {
+  await page.goto(`${page.url().split('?')[0]}?agent=researcher`);
+  expect(await page.getByRole('textbox', { name: 'Key' }).inputValue()).toBe('researcher');
+  await node('researcher').locator('.troupe-node-selected').waitFor();
+  await page.locator('.react-flow__pane').click({ position: { x: 300, y: 60 } });
+  await page.getByText('Select an agent or a route').waitFor();
+  expect(new URL(page.url()).search).toBe('');
+});
+
 test('a phone gets the list, and nothing was thrown or asked of others', async () => {
   const { pathname } = new URL(page.url());
   const phone = await stage.page(pathname, { viewport: { width: 390, height: 844 } });

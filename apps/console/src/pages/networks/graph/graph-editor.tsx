@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Dropped, type GraphSelection, NetworkGraph } from '@troupe/ui/graph';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { agentsQuery } from '../../../data/queries.ts';
 import {
   addAgent,
@@ -28,7 +28,11 @@ export default function GraphEditor({ draft, checked: { trial }, search, go }: E
   const isRoute = route !== null && agentOf(definition, route[0])?.routes.some((to) => to === route[1]);
   const selected: GraphSelection | null = agent ? { agent: agent.key } : isRoute ? { route } : null;
 
+  // A graph that is being put up says that nothing is selected, before it knows what is: that is not taken for a wish.
+  const isKnown = useRef(false);
   const select = (selection: GraphSelection | null) => {
+    if (selection === null && !isKnown.current) return;
+    isKnown.current = selection !== null;
     setChosenRoute(selection && 'route' in selection ? selection.route : null);
     const key = selection && 'agent' in selection ? selection.agent : undefined;
     if (key !== search.agent) go({ agent: key });

@@ -1,6 +1,6 @@
 import type { Api } from '@troupe/sdk';
 import { FlaskConical } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { cx } from '../../../blocks/cx.ts';
 import { Empty } from '../../../blocks/states.tsx';
 import type { Draft } from '../draft/use-draft.ts';
@@ -27,6 +27,7 @@ export default function PlaygroundTab({
   go: GoTo;
 }) {
   const [mode, setMode] = useState<Mode>(network.currentVersion === null ? 'draft' : 'published');
+  const shown = useRef<HTMLDivElement>(null);
   const modes: { mode: Mode; label: string; isDisabled: boolean }[] = [
     { mode: 'published', label: 'Run what is published', isDisabled: network.currentVersion === null },
     { mode: 'draft', label: 'Ask the draft', isDisabled: false },
@@ -57,7 +58,14 @@ export default function PlaygroundTab({
         </fieldset>
         {mode === 'published' && network.currentVersion !== null ? (
           <>
-            <RunForm network={network} onStarted={(run) => go({ run })} />
+            <RunForm
+              network={network}
+              onStarted={(run) => {
+                go({ run });
+                // On a small screen it is below.
+                shown.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
+              }}
+            />
             <EarlierRuns network={network.id} current={search.run} onOpen={(run) => go({ run })} />
           </>
         ) : (
@@ -67,7 +75,7 @@ export default function PlaygroundTab({
           </p>
         )}
       </aside>
-      <div className="min-w-0 flex-1 lg:overflow-y-auto">
+      <div ref={shown} className="min-w-0 flex-1 lg:overflow-y-auto">
         {mode === 'draft' || network.currentVersion === null ? (
           <DraftTrial draft={draft} />
         ) : search.run ? (
