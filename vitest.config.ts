@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -10,13 +11,29 @@ if (scratch) process.env.TMPDIR = scratch;
 process.env.NODE_COMPILE_CACHE ??= resolve(import.meta.dirname, 'node_modules/.cache/compiled');
 process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, await bundle()].filter(Boolean).join(' ');
 
+// Which sample is taken of what only `npm run test:long` plays in full: another one for each commit.
+process.env.TROUPE_TEST_SEED ??= seedOfCommit();
+console.log(process.env.TROUPE_TEST_LONG ? 'All cases.' : `TROUPE_TEST_SEED=${process.env.TROUPE_TEST_SEED}`);
+
+function seedOfCommit(): string {
+  try {
+    return execFileSync('git', ['log', '-1', '--format=%ct'], {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return '1'; // sources without a history
+  }
+}
+
 /**
  * Test files that leave nothing behind in their process: one process runs many of them and imports the server once,
  * which takes longer than most of them. No helper of theirs registers a hook when it is imported. The ones left out
  * measure or change the process that they are in.
  */
 const together = [
-  'packages/server/test/{access,config,doors,outgoing,races,store,tools}/*.test.ts',
+  'packages/server/test/{access,config,doors,outgoing,overview,races,store,tools}/*.test.ts',
   'packages/server/test/agents/!(files).test.ts',
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
@@ -27,6 +44,32 @@ const together = [
   'packages/server/test/sync/{documents,order,rights}.test.ts',
   'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools,triggers}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
+];
+/**
+ * Files that hold time, memory or a takeover to a bound. They come last and no more than two at once, one for each core. The others wait
+ * for processes and timers a good part of their time: there are three at once.
+ */
+const measured = [
+  'packages/server/test/base/json-schema.test.ts',
+  'packages/server/test/crash/{stopped.zombie,takeover.crash}.test.ts',
+  'packages/server/test/embedded/start.test.ts',
+  'packages/server/test/jobs/jobs.test.ts',
+  'packages/server/test/kernel/{bad-input,memory}.test.ts',
+  'packages/server/test/models/hostile.test.ts',
+  'packages/server/test/process/dev.test.ts',
+  'packages/server/test/stream/{crowd,processes.crash}.test.ts',
+  'packages/server/test/sync/stream.test.ts',
+  'packages/server/test/telemetry/spans.test.ts',
+];
+/** Those of them that leave nothing behind. */
+const measuredTogether = [
+  'packages/sdk/test/{offline-chat,stream}.test.ts',
+  'packages/server/test/http/{app,network-versions,server}.test.ts',
+  'packages/server/test/kernel/cancel.test.ts',
+  'packages/server/test/spaces/guard.test.ts',
+  'packages/server/test/stream/{live,shutdown}.test.ts',
+  'packages/server/test/tasks/tasks.test.ts',
+  'packages/server/test/triggers/conditions.test.ts',
 ];
 /** What does not depend on Postgres need not be run on a second one: what is refused before a statement, the memory of a process. */
 const same = process.env.TROUPE_TEST_POSTGRES === '15' ? ['**/kernel/{bad-input,memory}.test.ts'] : [];
@@ -47,6 +90,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const last = { maxWorkers: 2, sequence: { groupOrder: 1, sequencer: LongestFirst } };
+
 export default defineConfig({
   test: {
     testTimeout: 30_000,
@@ -57,12 +102,20 @@ export default defineConfig({
     pool: 'forks',
     // Node runs TypeScript and keeps what it compiled; nothing here is mocked or transformed.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['packages/testing/src/global-setup.ts'],
     projects: [
-      { extends: true, test: { name: 'alone', include: all, exclude: [...together, ...same] } },
-      { extends: true, test: { name: 'together', include: together, isolate: false } },
+      { extends: true, test: { name: 'alone', include: all, exclude: [...together, ...measured, ...same] } },
+      {
+        extends: true,
+        test: { name: 'together', include: together, exclude: measuredTogether, isolate: false },
+      },
+      { extends: true, test: { name: 'measured', include: measured, exclude: same, ...last } },
+      {
+        extends: true,
+        test: { name: 'measured together', include: measuredTogether, isolate: false, ...last },
+      },
     ],
   },
 });

@@ -1,7 +1,7 @@
 /**
  * The one test command: format, lint, rooms, types, lockfile, schema, tests of kernel and store on the oldest Postgres that is
  * supported, and all tests. Stops at the first stage that fails.
- * `node tools/check.ts --only types,rooms` runs a part.
+ * `node tools/check.ts --only types,rooms` runs a part; `--long` before that has the tests play in full what they otherwise take a sample of.
  * The first five stages only read files, so they run two at a time, and the tests on the oldest Postgres, which wait a lot and
  * measure no time, beside them; all are reported in order.
  */
@@ -144,7 +144,7 @@ function chosenStages(args: string[]): Stage[] {
   const unknown = names.find((name) => !stages.some((stage) => stage.name === name));
   if (flag !== '--only' || names.length === 0 || rest.length > 0 || unknown !== undefined) {
     if (unknown !== undefined) console.error(`There is no stage "${unknown}".`);
-    console.error(`Usage: node tools/check.ts [--only ${stages.map(({ name }) => name).join(',')}]`);
+    console.error(`Usage: node tools/check.ts [--long] [--only ${stages.map(({ name }) => name).join(',')}]`);
     process.exit(2);
   }
   return stages.filter(({ name }) => names.includes(name));
@@ -162,7 +162,10 @@ async function timed(stage: Stage): Promise<Result & { time: string }> {
 }
 
 async function main(): Promise<boolean> {
-  const chosen = chosenStages(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  const isLong = args[0] === '--long';
+  if (isLong) process.env.TROUPE_TEST_LONG = '1';
+  const chosen = chosenStages(isLong ? args.slice(1) : args);
   const began = performance.now();
   const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
   const started = new Map<Stage, ReturnType<typeof timed>>();

@@ -9,6 +9,7 @@ export * from './factories.ts';
 export * from './homes.ts';
 export * from './invariants.ts';
 export * from './no-mcp.ts';
+export * from './sample.ts';
 export * from './server.ts';
 export * from './stage.ts';
 export * from './until.ts';

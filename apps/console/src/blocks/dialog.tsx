@@ -1,6 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import { cx } from './cx.ts';
 import { Notice } from './states.tsx';
@@ -18,11 +18,14 @@ export function Dialog({
   children: ReactNode;
   wide?: boolean;
 }) {
+  const body = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_10_20/45%)] transition-opacity data-[ending-style]:opacity-0 data-[starting-style]:opacity-0" />
         <Base.Popup
+          // Whoever asked for a form wants to fill it in, and not the button that closes it.
+          initialFocus={() => body.current?.querySelector<HTMLElement>('input, textarea, select') ?? true}
           className={cx(
             'fixed top-[8vh] left-1/2 z-50 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-high transition data-[ending-style]:opacity-0 data-[starting-style]:translate-y-2 data-[starting-style]:opacity-0',
             wide ? 'max-w-4xl' : 'max-w-lg',
@@ -34,7 +37,9 @@ export function Dialog({
               render={<Button kind="quiet" size="small-icon" aria-label="Close" icon={<X size={16} />} />}
             />
           </header>
-          <div className="min-h-0 overflow-y-auto p-4">{children}</div>
+          <div ref={body} className="min-h-0 overflow-y-auto p-4">
+            {children}
+          </div>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -29,7 +29,7 @@ export class PatientPool {
     const patient = () => this.#connect(connect);
     this.pool.connect = ((callback?: ConnectCallback) => {
       if (!callback) return patient();
-      void patient().then((client) => callback(undefined, client, (error) => client.release(error)));
+      void patient().then((client) => callback(undefined, client, releaseOnce(client)));
     }) as pg.Pool['connect'];
   }
 
@@ -61,6 +61,20 @@ export class PatientPool {
     this.hurry();
     await Promise.race([this.pool.end(), delay(QUIET_CHECK_MS * 10, undefined, { ref: false })]);
   }
+}
+
+/**
+ * Of this time that it was lent, and no later one. Graphile Worker gives the connection that it listens on back twice when it breaks while it
+ * is given back anyway; nobody would hear of the error of the second time, and the process would end by it.
+ */
+function releaseOnce(client: pg.PoolClient): (error?: Error | boolean) => void {
+  const release = client.release.bind(client);
+  let isReleased = false;
+  return (error) => {
+    if (isReleased) return;
+    isReleased = true;
+    release(error);
+  };
 }
 
 type ConnectCallback = (

@@ -1,8 +1,9 @@
 import { BOUNDARIES, type Boundary } from '@troupe/server';
 import { until } from '@troupe/testing';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent, everyKind } from './agents.ts';
-import { SCENARIOS, type Scenario, type When } from './scenarios.ts';
+import type { Strike } from './orders.ts';
+import { prepare, SCENARIOS, type Scenario, type When } from './scenarios.ts';
 import { Scene, settleAll } from './scene.ts';
 import { endAll } from './worker-processes.ts';
 
@@ -11,30 +12,102 @@ import { endAll } from './worker-processes.ts';
 const postgresUrl = inject('postgresUrl');
 afterAll(endAll);
 
-const cases = BOUNDARIES.flatMap((boundary) =>
+interface Case {
+  boundary: Boundary;
+  when: When;
+  scenario: Scenario;
+  title: string;
+}
+
+const cases: Case[] = BOUNDARIES.flatMap((boundary) =>
   (['before', 'after'] as const).flatMap((when) =>
     SCENARIOS[boundary].map((scenario) => ({ boundary, when, scenario, title: scenario.title })),
   ),
 );
 
+/**
+ * What one run writes by itself, and is still with its worker or nobody's: one process dies for all of these, when each run has come to a place
+ * of its own. (After a retry the run is in the queue again, and whoever lives on takes it.)
+ */
+const OF_ONE_RUN: Boundary[] = ['answer', 'result', 'recover', 'fallback', 'finish'];
+const together = cases.filter(({ boundary }) => OF_ONE_RUN.includes(boundary));
+/** With TROUPE_TEST_LONG each of the others has a process of its own, too. */
+const apart = process.env.TROUPE_TEST_LONG ? cases : cases.filter((one) => !together.includes(one));
+
 describe.concurrent('a worker killed', () => {
-  it.each(cases)('$when $boundary: $title', async ({ boundary, when, scenario }) => {
+  it.each(apart)('$when $boundary: $title', async ({ boundary, when, scenario }) => {
     await using scene = await Scene.open(postgresUrl);
     const { run, ends } = await survive(scene, boundary, when, scenario);
     expect(ends[run]).toBe(scenario.ends ?? 'completed');
     expect(new Set(Object.values(ends))).toEqual(new Set([scenario.ends ?? 'completed']));
-    const doubtful = await scene.count(`troupe.tool_calls where run_id = $1 and status = 'in_doubt'`, [run]);
-    expect(doubtful).toBe(scenario.inDoubt?.[when] ?? 0);
+    expect(await doubtful(scene, run)).toBe(scenario.inDoubt?.[when] ?? 0);
     await scene.check();
   });
 });
+
+/** Those for whom another worker died before have that die for all of them, too. */
+const groups = [
+  { how: 'one after the other', group: together.filter(({ scenario }) => scenario.earlier) },
+  { how: 'once', group: together.filter(({ scenario }) => !scenario.earlier) },
+];
+
+describe.each(groups)('a worker killed with many runs, $how, of which this one stands', ({ group }) => {
+  let scene: Scene;
+  let ends: Record<string, string>;
+  const runs = new Map<Case, string>();
+
+  beforeAll(async () => {
+    scene = await Scene.open(postgresUrl);
+    for (const one of group) {
+      const { agent: its = agent, text = everyKind } = one.scenario;
+      runs.set(one, await scene.start(its, text));
+    }
+    const earlier = group.flatMap(({ scenario }) => scenario.earlier ?? []);
+    if (earlier.length > 0) await dieAt(earlier);
+    for (const { next } of earlier) await next?.(scene);
+    await dieAt(group.map(({ boundary, when, scenario }) => ({ ...scenario, boundary, when })));
+    await scene.worker();
+    ends = await scene.finish();
+  });
+  afterAll(() => scene?.[Symbol.asyncDispose]());
+
+  async function dieAt(places: Pick<Strike, 'boundary' | 'when' | 'occurrence'>[]): Promise<void> {
+    const stops: Record<string, Strike> = {};
+    // Nobody answers a run that stands: it would be taken up again.
+    const answered: string[] = [];
+    for (const [index, { boundary, when, occurrence = 1 }] of places.entries()) {
+      const run = runs.get(group[index]!)!;
+      stops[run] = { boundary, when, occurrence };
+      if (boundary === 'answer' && occurrence === 4) answered.push(run);
+    }
+    const victim = await scene.worker({ stops });
+    await until('the victim is dead', async () => {
+      await scene.attend(() => settleAll(scene, answered));
+      return !victim.alive;
+    });
+    expect(await victim.died).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(new Set(victim.struck!.runs)).toEqual(new Set(Object.keys(stops)));
+  }
+
+  it.each(group)('$when $boundary: $title', async (one) => {
+    const run = runs.get(one)!;
+    expect(ends[run]).toBe(one.scenario.ends ?? 'completed');
+    expect(await doubtful(scene, run)).toBe(one.scenario.inDoubt?.[one.when] ?? 0);
+  });
+
+  it('and nothing is done twice or left undone', () => scene.check());
+});
+
+/** How many calls of the run are in doubt. */
+function doubtful(scene: Scene, run: string): Promise<number> {
+  return scene.count(`troupe.tool_calls where run_id = $1 and status = 'in_doubt'`, [run]);
+}
 
 async function survive(scene: Scene, boundary: Boundary, when: When, scenario: Scenario) {
   const { occurrence = 1, job = {}, outside = settleAll } = scenario;
   const victim = scene.enlist();
   const survivor = scene.enlist();
-  const run = await (scenario.prepare?.(scene) ??
-    scene.startMany(scenario.agent ?? agent, scenario.text ?? everyKind, 2).then(([first]) => first!));
+  const run = await prepare(scene, scenario);
 
   await scene.worker({ ...job, strike: { boundary, when, occurrence, run } }, victim);
   const act = async () => {

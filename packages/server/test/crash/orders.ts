@@ -20,6 +20,11 @@ export interface Job {
   capacity?: number;
   graceMs?: number;
   strike?: Strike;
+  /**
+   * By run: it comes to a place of its own and goes no further. When all stand still the process kills itself, so that for each of them it
+   * died right there.
+   */
+  stops?: Record<string, Strike>;
   /** `model`, the id of a run (its model calls), names of tools: such a call begins and does not end before `release`. */
   hold?: string[];
 }

@@ -15,6 +15,8 @@ export interface Scenario {
   occurrence?: number;
   agent?: typeof agent;
   text?: string;
+  /** Where another worker died of the run before, and what was done about it then. */
+  earlier?: Strike & { next?(scene: Scene): Promise<unknown> };
   /** Before the victim begins to work; answers with the run that it is about. */
   prepare?(scene: Scene): Promise<string>;
   job?: Omit<Job, 'url'>;
@@ -61,15 +63,21 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
   recover: [
     {
       title: 'a once call of the dead',
-      prepare: (scene) => diedAt(scene, { boundary: 'result', when: 'before' }),
+      earlier: { boundary: 'result', when: 'before' },
       inDoubt: { before: 1, after: 1 },
     },
     {
       title: 'an idempotent and a pure call of the dead',
-      prepare: (scene) => diedAt(scene, { boundary: 'result', when: 'before', occurrence: 2 }),
+      earlier: { boundary: 'result', when: 'before', occurrence: 2 },
     },
     // As with an answer: on record as running and not begun.
-    { title: 'an approved call begins', prepare: approved, inDoubt: { before: 0, after: 1 } },
+    {
+      title: 'an approved call begins',
+      agent: careful,
+      text: oneApproval,
+      earlier: { boundary: 'answer', when: 'after', next: approveAll },
+      inDoubt: { before: 0, after: 1 },
+    },
   ],
   park: [{ title: 'a budget is spent and the run waits for more', ...waitingForBudget() }],
   retry: [
@@ -138,22 +146,28 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
   reap: [
     {
       title: 'the observer of a dead worker dies',
-      prepare: (scene) => diedAt(scene, { boundary: 'answer', when: 'after', occurrence: 2 }),
+      earlier: { boundary: 'answer', when: 'after', occurrence: 2 },
     },
   ],
 };
 
-/** A worker took the run and died. */
-async function diedAt(scene: Scene, strike: Strike): Promise<string> {
-  const [run] = await scene.startMany(agent, everyKind, 2);
-  const earlier = await scene.worker({ strike: { ...strike, run: run! } });
-  expect(await earlier.died).toMatchObject({ signal: 'SIGKILL' });
+/** The run of a scenario, as the victim finds it. */
+export async function prepare(scene: Scene, scenario: Scenario): Promise<string> {
+  if (scenario.prepare) return scenario.prepare(scene);
+  const { earlier } = scenario;
+  const [run] = await scene.startMany(scenario.agent ?? agent, scenario.text ?? everyKind, 2);
+  if (!earlier) return run!;
+  const { next, ...strike } = earlier;
+  const worker = await scene.worker({ strike: { ...strike, run: run! } });
+  expect(await worker.died).toMatchObject({ signal: 'SIGKILL' });
+  await next?.(scene);
   return run!;
 }
 
 /** Runs waited for a client, which has answered; no worker is there to go on. */
 async function settled(scene: Scene): Promise<string> {
-  const run = await diedAt(scene, { boundary: 'result', when: 'after', occurrence: 4 });
+  const earlier: Strike = { boundary: 'result', when: 'after', occurrence: 4 };
+  const run = await prepare(scene, { title: 'a call waits', earlier });
   await until('it is settled', async () => {
     await settleAll(scene);
     return scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]);

@@ -134,11 +134,12 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-/** Clients answer whatever a waiting run asks them. */
-export async function settleAll(scene: Scene): Promise<void> {
+/** Clients answer whatever a waiting run asks them; `runs`: these alone. */
+export async function settleAll(scene: Scene, runs: string[] | null = null): Promise<void> {
   const waiting = await scene.query<{ run_id: string; call_id: string }>(
     `select c.run_id, c.call_id from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
-      where c.waits_for = 'client' and r.status = 'waiting_tool'`,
+      where c.waits_for = 'client' and r.status = 'waiting_tool' and ($1::uuid[] is null or r.id = any($1))`,
+    [runs],
   );
   for (const { run_id, call_id } of waiting)
     await scene.stage.kernel.settle(run_id, call_id, { status: 'completed', output: 'yes' }, 'client');

@@ -47,6 +47,29 @@ function striking(strike: Strike): Probe {
   };
 }
 
+function stopping(stops: Record<string, Strike>): Probe {
+  const standing = new Set<string>();
+  const counts = new Map<string, number>();
+  return async (reached, then, runs) => {
+    const [run] = runs;
+    const stop = run === undefined ? undefined : stops[run];
+    if (!stop || reached === 'claim') return; // others are claimed with it
+    if (!standing.has(run!)) {
+      const { boundary, when, occurrence = 1 } = stop;
+      if (reached !== boundary || then !== when) return;
+      const count = (counts.get(run!) ?? 0) + 1;
+      counts.set(run!, count);
+      if (count !== occurrence) return;
+      standing.add(run!);
+      if (standing.size === Object.keys(stops).length) {
+        report({ type: 'struck', boundary, when, runs: [...standing] });
+        process.kill(process.pid, 'SIGKILL');
+      }
+    }
+    await new Promise(() => {});
+  };
+}
+
 async function work(job: Job): Promise<string> {
   const db = new Database({ url: job.url, applicationName: 'troupe/crash', logger: silentLogger });
   const book = new pg.Pool({ connectionString: job.url, max: 4 });
@@ -81,6 +104,7 @@ async function work(job: Job): Promise<string> {
     db,
     logger: silentLogger,
     ...(job.strike ? { probe: striking(job.strike) } : {}),
+    ...(job.stops ? { probe: stopping(job.stops) } : {}),
   });
   atWork = {
     kernel,

@@ -82,7 +82,7 @@ export function enlist(): WorkerProcess {
 export async function dismiss(worker: WorkerProcess): Promise<void> {
   if (!worker.alive) return;
   if (worker.job === null) idle.push(worker);
-  else if (worker.job.hold || worker.job.strike) {
+  else if (worker.job.hold || worker.job.strike || worker.job.stops) {
     worker.signal('SIGKILL');
     await worker.died;
   } else {

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from '@troupe/server';
 import { codeTools, until, violations } from '@troupe/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { SessionStage } from './session-stage.ts';
 
 // The boundaries at which a run changes hands or goes on by itself; those of a turn that one worker carries through are in
@@ -31,21 +31,21 @@ afterEach(async () => {
 
 for (const boundary of ['recover', 'expire', 'release', 'park']) {
   for (const when of ['before', 'after']) {
-    describe(`a second message ${when} ${boundary} is answered exactly once`, () => {
-      for (const policy of POLICIES) {
-        it(policy, async () => {
-          const { session, said } = await play(boundary, when, policy);
-          const messages = await stage.messages(session);
-          const texts = (role: string) =>
-            messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);
-          // After a sweep the run is free to end before the second message comes: then nothing is busy any more.
-          const refusals =
-            policy === 'reject' ? (boundary === 'expire' && when === 'after' ? [409, 201] : [409]) : [201];
-          expect(refusals).toContain(said);
-          expect(texts('user')).toEqual(said === 409 ? ['first'] : ['first', 'second']);
-          // Answers name what they answer.
-          expect(texts('assistant').flatMap((answer) => answer.slice(4).split('+'))).toEqual(texts('user'));
-        });
+    it(`a second message ${when} ${boundary} is answered exactly once, whatever its policy`, async () => {
+      for (const [policy, { session, said }] of await play(boundary, when)) {
+        const messages = await stage.messages(session);
+        const texts = (role: string) =>
+          messages.filter((one) => one.role === role).map(({ content }) => (content as Turn).text!);
+        // After a sweep the run is free to end before the second message comes: then nothing is busy any more.
+        const refusals =
+          policy === 'reject' ? (boundary === 'expire' && when === 'after' ? [409, 201] : [409]) : [201];
+        expect(refusals, policy).toContain(said);
+        expect(texts('user'), policy).toEqual(said === 409 ? ['first'] : ['first', 'second']);
+        // Answers name what they answer.
+        expect(
+          texts('assistant').flatMap((answer) => answer.slice(4).split('+')),
+          policy,
+        ).toEqual(texts('user'));
       }
     });
   }
@@ -124,25 +124,47 @@ function reply(request: ModelRequest): Turn {
   return { text: `re: ${open.join('+')}` };
 }
 
-/** The first message, the boundary, the second message at it, and everything until nothing is left to do. */
-async function play(boundary: string, when: string, policy: BusyPolicy) {
-  let session: Session | null = null;
-  let said = 0;
-  let once = true;
+interface Conversation {
+  session: Session;
+  /** The answer to the second message; 0 before it is sent. */
+  said: number;
+  second: PromiseWithResolvers<void>;
+}
+
+/** For each policy: the first message, the boundary, the second message at it, and everything until nothing is left to do. */
+async function play(boundary: string, when: string): Promise<Map<BusyPolicy, Conversation>> {
+  const conversations = new Map<BusyPolicy, Conversation>();
   const script = (request: ModelRequest): Turn => {
     if (request.step === 1) return { calls: [{ id: 'call', name: CALLS[boundary]!, arguments: {} }] };
     return reply(request);
   };
-  const echoing = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
-  let tries = 0;
+  const isIn = async (run: string) => {
+    const { rows } = await stage.db.pool.query('select thread_id from troupe.runs where id = $1', [run]);
+    return [...conversations].find(([, { session }]) => session.threadId === rows[0]?.thread_id);
+  };
+  const echoing = new Set<Conversation>();
   // Pure: whoever takes the run over executes it again, and that may be before the second message is there.
-  const echo = async () => {
-    echoing.resolve();
-    if (boundary === 'release') await (tries++ === 0 ? new Promise(() => {}) : second.promise);
+  const echo: ToolExecute = async (_, { runId }) => {
+    if (boundary !== 'release') return 'x';
+    const [, conversation] = (await isIn(runId))!;
+    const isFirst = !echoing.has(conversation);
+    echoing.add(conversation);
+    await (isFirst ? new Promise(() => {}) : conversation.second.promise);
     return 'x';
   };
+  const say = async (policy: BusyPolicy, conversation: Conversation) => {
+    if (conversation.said !== 0) return;
+    conversation.said = -1; // once
+    const path = `${stage.sessions}/${conversation.session.id}/messages`;
+    conversation.said = (await stage.ask('POST', path, { content: { text: 'second' }, policy })).status;
+    conversation.second.resolve();
+  };
+  const all = async (status: string) => {
+    const sessions = [...conversations.values()].map(({ session }) => stage.get(session));
+    return (await Promise.all(sessions)).every((session) => session.status === status);
+  };
   const tools = { approve: () => 'x', echo };
+  let swept = false;
   stage = await SessionStage.open({
     script,
     tools,
@@ -153,36 +175,46 @@ async function play(boundary: string, when: string, policy: BusyPolicy) {
     ],
     graceMs: 1,
     apart: boundary === 'park',
-    probe: async (at, moment) => {
-      if (!once || !session || at !== boundary || moment !== when) return;
-      // A sweep comes round in any case; this one has something to do.
-      if (at === 'expire' && moment === 'before' && (await stage.get(session)).status !== 'waiting') return;
-      once = false;
-      const path = `${stage.sessions}/${session.id}/messages`;
-      said = (await stage.ask('POST', path, { content: { text: 'second' }, policy })).status;
-      second.resolve();
+    probe: async (at, moment, [run]) => {
+      if (at !== boundary || conversations.size < POLICIES.length) return;
+      if (run !== undefined) {
+        const found = moment === when ? await isIn(run) : undefined;
+        if (found) await say(...found);
+        return;
+      }
+      // A sweep comes round in any case; this one has something to do for all of them.
+      if (swept) return;
+      if (moment === 'before') await until('all wait', () => all('waiting'));
+      if (moment !== when) return;
+      swept = true;
+      for (const conversation of conversations) await say(...conversation);
     },
   });
-  const opened = await stage.create();
   const budget = boundary === 'park' ? await shortOfMoney() : null;
-  session = opened;
-  await stage.say(session, 'first');
+  const opened = await Promise.all(POLICIES.map(() => stage.create()));
+  for (const [index, policy] of POLICIES.entries())
+    conversations.set(policy, {
+      session: opened[index]!,
+      said: 0,
+      second: Promise.withResolvers(),
+    });
+  await Promise.all(opened.map((session) => stage.say(session, 'first')));
   if (boundary === 'release') {
-    await echoing.promise;
+    await until('all are at it', () => echoing.size === POLICIES.length);
     await another(script, tools);
     await stage.kernel.worker!.drain();
   }
   await until('nothing is left to do', async () => {
-    if (said !== 0 && budget) await stage.kernel.raiseBudget(budget, 1e9);
+    const isSaid = [...conversations.values()].every(({ said }) => said > 0);
+    if (isSaid && budget) await stage.kernel.raiseBudget(budget, 1e9);
     const { rows } = await stage.db.pool.query<{ run: string }>(
       `select r.id as run from troupe.runs r join troupe.tool_calls c on c.run_id = r.id
-        where r.thread_id = $1 and r.status = 'waiting_tool' and c.waits_for = 'approval'`,
-      [opened.threadId],
+        where r.status = 'waiting_tool' and c.waits_for = 'approval'`,
     );
     for (const { run } of rows) await stage.kernel.settle(run, 'call', { status: 'proceed' });
-    return said !== 0 && (await stage.get(opened)).status === 'pending';
+    return isSaid && (await all('pending'));
   });
-  return { session: opened, said };
+  return conversations;
 }
 
 /** A worker of another process, as far as the database can tell. */

@@ -1,4 +1,5 @@
 import type { Absorbed, Started } from '@troupe/server';
+import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Arena, atOnce, callId, type Held, send } from './arena.ts';
@@ -18,7 +19,7 @@ const code = (answer: Absorbed) => (answer.ok ? 'ok' : answer.code);
 
 describe('two runs that absorb', () => {
   it('a third at once: the first wins, the other is told who did', async () => {
-    for (let trial = 0; trial < 40; trial++) {
+    for (let trial = 0; trial < oftenOf(40); trial++) {
       const [target, a, b] = await arena.hold(3);
       const answers = await atOnce(
         [() => absorb(target!, a!, 0), () => absorb(target!, b!, 1), () => absorb(target!, a!, 1)],
@@ -34,7 +35,7 @@ describe('two runs that absorb', () => {
   });
 
   it('each other at once: exactly one wins, and nobody sees a deadlock', async () => {
-    for (let trial = 0; trial < 60; trial++) {
+    for (let trial = 0; trial < oftenOf(60); trial++) {
       const [a, b] = await arena.hold(2);
       const answers = await atOnce(
         [() => absorb(b!, a!, 0), () => absorb(a!, b!, 1)],
@@ -47,7 +48,7 @@ describe('two runs that absorb', () => {
   });
 
   it('each other in a ring of five: at least one is left, and each absorbed one has one absorber', async () => {
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < oftenOf(20); trial++) {
       const ring = await arena.hold(5);
       const answers = await atOnce(ring.map((run, n) => () => absorb(ring[(n + 1) % 5]!, run, n)));
       const statuses = await Promise.all(ring.map((run) => arena.status(run.run)));
@@ -120,7 +121,7 @@ describe('absorbing a run', () => {
         );
         await arena.sound();
       }),
-      { numRuns: 60 },
+      { numRuns: oftenOf(60) },
     );
   });
 });

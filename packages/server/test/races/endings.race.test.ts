@@ -1,4 +1,5 @@
 import { fork, newId, reap, retry, settle } from '@troupe/server';
+import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Arena, atOnce, type Held, send } from './arena.ts';
@@ -57,7 +58,7 @@ describe('a run', () => {
 
   it('ends once, where the commit and the cancellations waited for its lock', async () => {
     const winners = new Set<string>();
-    for (let trial = 0; trial < 16; trial++) {
+    for (let trial = 0; trial < oftenOf(16); trial++) {
       const [run] = await arena.hold(1);
       const actions: (() => Promise<boolean>)[] = [
         async () => (await send(arena.process(0).db, [run!.finishes()]))[0]!.ok,
@@ -73,7 +74,7 @@ describe('a run', () => {
   });
 
   it('of a dead worker is either taken back or committed by it, never both', async () => {
-    for (let trial = 0; trial < 30; trial++) {
+    for (let trial = 0; trial < oftenOf(30); trial++) {
       const door = `door ${newId()}`;
       const worker = newId();
       const starts = Array.from({ length: 4 }, () => arena.item({ run: { door } }));
@@ -105,7 +106,7 @@ describe('a run', () => {
   });
 
   it('is taken back together with many others, beside batches of commits that it is in', async () => {
-    for (let trial = 0; trial < 15; trial++) {
+    for (let trial = 0; trial < oftenOf(15); trial++) {
       const door = `door ${newId()}`;
       const worker = newId();
       const items = Array.from({ length: 24 }, () => arena.item({ run: { door } }));
@@ -132,7 +133,7 @@ describe('a run', () => {
   });
 
   it('of a lane is claimed only while the lane has room, by eight claimers at once', async () => {
-    for (let trial = 0; trial < 15; trial++) {
+    for (let trial = 0; trial < oftenOf(15); trial++) {
       const door = `door ${newId()}`;
       const lane = { door, lane: door, laneLimit: 3 };
       const items = Array.from({ length: 10 }, () => arena.item({ run: lane }));
@@ -200,12 +201,12 @@ describe('a serial thread', () => {
         );
         await notBlocked(active.thread);
       }),
-      { numRuns: 80 },
+      { numRuns: oftenOf(80) },
     );
   });
 
   it('lets the next but one in when the next is canceled behind the same lock as the end', async () => {
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < oftenOf(20); trial++) {
       const { active, next } = await busyThread(2);
       const finish = () => send(arena.process(0).db, [active.finishes()]);
       const cancel = () => arena.process(1).kernel.cancel(next[0]!);
@@ -243,7 +244,7 @@ describe('a serial thread', () => {
 
   it.each(lookers)('is not blocked by %s', async (_what, look) => {
     const other = (await arena.hold(1))[0]!;
-    for (let trial = 0; trial < 40; trial++) {
+    for (let trial = 0; trial < oftenOf(40); trial++) {
       const { active, next } = await busyThread(1);
       await atOnce<unknown>(
         [
@@ -257,7 +258,7 @@ describe('a serial thread', () => {
   });
 
   it('is not blocked by a commit of a worker that has lost the run long since', async () => {
-    for (let trial = 0; trial < 40; trial++) {
+    for (let trial = 0; trial < oftenOf(40); trial++) {
       // The run was canceled and is to be tried again: it waits behind the one that was let in meanwhile.
       const { active: zombie } = await busyThread(1);
       await arena.process(0).kernel.cancel(zombie.run);

@@ -1,4 +1,5 @@
 import { newId, type Posted } from '@troupe/server';
+import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Arena, atOnce, type Held, send } from './arena.ts';
@@ -29,7 +30,7 @@ const inThread = async (message: string) =>
 
 describe('the same message', () => {
   it('makes one run, started twenty times at once by two processes', async () => {
-    for (let trial = 0; trial < 10; trial++) {
+    for (let trial = 0; trial < oftenOf(10); trial++) {
       const { thread } = (await arena.hold(1))[0]!;
       const message = newId();
       const starts = await atOnce(
@@ -47,7 +48,7 @@ describe('the same message', () => {
   });
 
   it('makes one run where each start brings a thread of its own', async () => {
-    for (let trial = 0; trial < 10; trial++) {
+    for (let trial = 0; trial < oftenOf(10); trial++) {
       const message = newId();
       const starts = await atOnce(
         Array.from({ length: 8 }, (_, n) => () => arena.process(n).kernel.start(arena.item({ message }))),
@@ -62,7 +63,7 @@ describe('the same message', () => {
   it.each(POLICIES)(
     'posted eight times at once with policy %s to an idle thread counts once',
     async (policy) => {
-      for (let trial = 0; trial < 10; trial++) {
+      for (let trial = 0; trial < oftenOf(10); trial++) {
         const { thread } = await idleThread();
         const message = newId();
         const posts = await atOnce(
@@ -82,7 +83,7 @@ describe('the same message', () => {
   it.each(POLICIES)(
     'posted eight times at once with policy %s to a busy thread counts once',
     async (policy) => {
-      for (let trial = 0; trial < 10; trial++) {
+      for (let trial = 0; trial < oftenOf(10); trial++) {
         const [busy] = await arena.hold(1, serial);
         const message = newId();
         const posts = await atOnce(
@@ -141,7 +142,7 @@ describe('a message to a busy serial thread', () => {
   });
 
   it('is answered exactly once where both waited for the thread', async () => {
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < oftenOf(20); trial++) {
       const [run] = await arena.hold(1, serial);
       const message = newId();
       const finish = () => send(arena.process(0).db, [run!.finishes()]);
@@ -163,7 +164,7 @@ describe('a message to a busy serial thread', () => {
 
   it('that steers is not lost where it waited for the lock together with the finishing commit', async () => {
     const outcomes = new Set<string>();
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < oftenOf(20); trial++) {
       const [run] = await arena.hold(1, serial);
       const message = newId();
       const finish = () => send(arena.process(0).db, [run!.finishes()]);
@@ -245,7 +246,7 @@ describe('messages with different policies at once', () => {
         }
         await arena.sound();
       }),
-      { numRuns: 40 },
+      { numRuns: oftenOf(40) },
     );
   });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { newId, type Posted, type Started } from '@troupe/server';
-import { until } from '@troupe/testing';
+import { oftenOf, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Arena } from './arena.ts';
 import { work } from './echo.ts';
@@ -46,7 +46,7 @@ const serial = { run: { serial: true } };
 
 describe('two processes', () => {
   it('that start the same message forty times make one run', async () => {
-    for (let trial = 0; trial < 12; trial++) {
+    for (let trial = 0; trial < oftenOf(12); trial++) {
       const { thread } = (await arena.hold(1))[0]!;
       const message = newId();
       const items = () => Array.from({ length: 20 }, () => arena.item({ thread, message }));
@@ -64,7 +64,7 @@ describe('two processes', () => {
   });
 
   it('that post the same message with every policy let it count once', async () => {
-    for (let trial = 0; trial < 12; trial++) {
+    for (let trial = 0; trial < oftenOf(12); trial++) {
       const [busy] = await arena.hold(1, serial);
       const message = newId();
       const policy = (['queue', 'steer', 'interrupt'] as const)[trial % 3]!;
@@ -83,7 +83,7 @@ describe('two processes that work', () => {
   });
 
   it('and start the same message answer it once', async () => {
-    for (let trial = 0; trial < 10; trial++) {
+    for (let trial = 0; trial < oftenOf(10); trial++) {
       const first = arena.item({ run: { serial: true } });
       await here().start(first);
       await here().ended(first.run.id);

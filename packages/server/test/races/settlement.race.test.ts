@@ -1,4 +1,5 @@
 import { cancel, expire, newId, settle } from '@troupe/server';
+import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Arena, atOnce, callId, send } from './arena.ts';
@@ -40,7 +41,7 @@ describe('the last settled call of a step', () => {
   });
 
   it('queues the run exactly once where all eight waited for its lock', async () => {
-    for (let trial = 0; trial < 15; trial++) {
+    for (let trial = 0; trial < oftenOf(15); trial++) {
       const [run] = await arena.park(1, SETTLERS);
       const verdicts = await arena.behindLock(
         { runs: [run!.run] },
@@ -110,12 +111,12 @@ describe('a call', () => {
         else expect(status).toBe(settled.length === calls ? 'queued' : 'waiting_tool');
         await cancel(arena.process(0).db, run!.run, 'user', null);
       }),
-      { numRuns: 60 },
+      { numRuns: oftenOf(60) },
     );
   });
 
   it('is settled once by the same settlement sent eight times', async () => {
-    for (let trial = 0; trial < 20; trial++) {
+    for (let trial = 0; trial < oftenOf(20); trial++) {
       const [run] = await arena.park(1, 1);
       const message = newId();
       const verdicts = await atOnce(

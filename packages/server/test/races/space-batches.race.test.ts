@@ -1,4 +1,5 @@
 import { type AdvanceItem, claim, commitMany, expire, newId } from '@troupe/server';
+import { oftenOf } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { Arena, Held } from './arena.ts';
 
@@ -74,7 +75,7 @@ async function inBatches(held: Held[], n: number, size: number): Promise<void> {
 
 it('many runs in two spaces begin, end, fail, wait and expire in batches of two processes without a deadlock', async () => {
   let told = 0;
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < oftenOf(12); round++) {
     const ids = await begun(48);
     const held = await Promise.all([take(0), take(1)]);
     expect(held.flat()).toHaveLength(48);
@@ -104,7 +105,7 @@ function speaks(run: Held): AdvanceItem {
 
 it('what many runs in two spaces were to say and did not is told in batches of two processes without a deadlock', async () => {
   let unsaid = 0;
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < oftenOf(12); round++) {
     await begun(48);
     const held = await Promise.all([take(0), take(1)]);
     const all = held.flat();

@@ -1,4 +1,5 @@
 import { allEndpoints } from '@troupe/protocol';
+import { someOf } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../simulation/random.ts';
 import { goodRequest } from './bad-requests.ts';
@@ -6,7 +7,9 @@ import { sampleOf } from './sample.ts';
 import { Scene } from './scene.ts';
 
 // What the contract allows, at its edges: it may be done or refused, and is never an error of ours.
+// Of the bodies of an endpoint a quarter is sent, and all in `npm run test:long`.
 
+const AT_ONCE = 10;
 let scene: Scene;
 beforeAll(async () => {
   scene = await Scene.open();
@@ -70,12 +73,16 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
     // One document of a hundred fields is as good as two of ten.
     for (let seed = 1; seed <= (endpoint.bodyBytes ? 1 : 2); seed++) {
       const sample = sampleOf(new Random(seed), endpoint.body);
-      for (const edge of edges) {
-        const takes = [...variants(sample, edge)].filter((body) => endpoint.body!.safeParse(body).success);
-        sent += takes.length;
+      const takes = edges
+        .flatMap((edge) => [...variants(sample, edge)])
+        .filter((body) => endpoint.body!.safeParse(body).success);
+      const chosen = someOf(`${endpoint.method} ${endpoint.path} ${seed}`, takes, 1 / 4);
+      sent += chosen.length;
+      for (let at = 0; at < chosen.length; at += AT_ONCE) {
         const { path, method, headers } = goodRequest(new Random(seed), endpoint, scene);
+        const some = chosen.slice(at, at + AT_ONCE);
         await Promise.all(
-          takes.map((body) => send(failed, path, { method, headers, body: JSON.stringify(body) })),
+          some.map((body) => send(failed, path, { method, headers, body: JSON.stringify(body) })),
         );
       }
     }

@@ -278,7 +278,7 @@ const ELSEWHERE: [defect: string, file: string, title: string][] = [
   [
     'a connection for every reader',
     'stream/crowd.test.ts',
-    'a thousand read one session and one of them does not: the others get everything, and memory stays',
+    'a crowd reads one session and one of them does not: the others get everything, and memory stays',
   ],
 
   // Agents and models

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Agent, Json, PostedMessage, Session } from '@troupe/protocol';
-import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { openServer, someOf, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Order, Report, Strike } from './kill-worker.ts';
 
@@ -114,11 +114,16 @@ test('killed before and after every statement of the flow: the same end, and not
   const expected = await stateOf(unharmed);
   await kill(first);
 
-  const strikes = strikesIn(wrote);
-  expect(new Set(strikes.map(({ statement }) => statement)).size).toBeGreaterThanOrEqual(6);
+  const all = strikesIn(wrote);
+  expect(new Set(all.map(({ statement }) => statement)).size).toBeGreaterThanOrEqual(6);
+  // Those of every run come again and again: a third of them, and all in `npm run test:long`.
+  const ofAnyRun = all.filter(({ statement }) => ['claim', 'steps', 'advance'].includes(statement));
+  const strikes = [...all.filter((one) => !ofAnyRun.includes(one)), ...someOf('strikes', ofAnyRun, 1 / 3)];
   const cases = await Promise.all(strikes.map(async (strike) => ({ strike, id: await session() })));
   const victim = await worker(Object.fromEntries(cases.map(({ strike, id }) => [id, strike])));
-  const all = Promise.all(cases.map(async ({ strike, id }) => ({ strike, id, said: await converse(id) })));
+  const conversing = Promise.all(
+    cases.map(async ({ strike, id }) => ({ strike, id, said: await converse(id) })),
+  );
   const isOver = async () => {
     const ended = await told();
     return cases.every(({ id }) => struck.has(id) || ended.has(id));
@@ -127,7 +132,7 @@ test('killed before and after every statement of the flow: the same end, and not
   await kill(victim);
   expect(await violations(server.db.pool)).toEqual([]);
   await worker();
-  const conversations = await all;
+  const conversations = await conversing;
   await until('all were told', async () => (await told()).size === cases.length + 1, 60_000);
   for (const { strike, id, said } of conversations) {
     const about = JSON.stringify(strike);

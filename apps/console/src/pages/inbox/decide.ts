@@ -11,6 +11,7 @@ export function useSettling() {
   const after = useCallback(async () => {
     await client.invalidateQueries({ queryKey: ['inbox'] });
     void client.invalidateQueries({ queryKey: ['tasks'] });
+    void client.invalidateQueries({ queryKey: ['deliveries'] });
   }, [client]);
   const decide = useCallback(
     async ({ runId, callId }: Meant, body: Api.CallDecision) => {

@@ -29,6 +29,8 @@ export function InboxPage() {
   const [checked, setChecked] = useState<ReadonlySet<string>>(new Set());
   const [rejected, setRejected] = useState<InboxItem[] | null>(null);
   useLive('inbox');
+  useLive('tasks');
+  useLive('deliveries');
   const inbox = useInbox();
   const bulk = useBulk(() => setChecked(new Set()));
   const items = inbox.items.filter(({ kind }) => !search.kind || kind === search.kind);

@@ -50,8 +50,8 @@ export function itemOfDelivery(delivery: Api.Delivery): InboxItem {
   return {
     key: delivery.id,
     kind: 'delivery',
-    title: delivery.error?.message ?? 'It was given up.',
-    who: delivery.trigger,
+    title: delivery.trigger,
+    who: delivery.error?.message ?? 'It was given up.',
     at: delivery.endedAt ?? delivery.createdAt,
     deadline: null,
     delivery,

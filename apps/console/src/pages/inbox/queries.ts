@@ -32,12 +32,12 @@ export function useInbox() {
     { limit },
   );
   const tasks = useCursorPages(
-    ['inbox', 'questions'],
+    ['tasks', 'questions'],
     (page): Promise<CursorPage<Api.Task>> => troupe.tasks.list({ query: { status: 'waiting', ...page } }),
     { limit },
   );
   const deliveries = useCursorPages(
-    ['inbox', 'deliveries'],
+    ['deliveries', 'dead'],
     (page) => troupe.triggers.deliveries({ query: { status: 'dead', ...page } }),
     { limit, enabled: seesTriggers },
   );

@@ -58,10 +58,10 @@ export function Row({
           {item.title}
         </span>
         <span className="flex min-w-0 gap-2 text-xs text-faint">
-          <span className="truncate" title={item.who}>
+          <span className={cx('truncate', 'call' in item && 'max-w-[50%] shrink-0')} title={item.who}>
             {item.who}
           </span>
-          {item.kind !== 'question' && item.kind !== 'delivery' && (
+          {'call' in item && (
             <span className="min-w-0 flex-1 truncate font-mono">{JSON.stringify(item.call.arguments)}</span>
           )}
         </span>

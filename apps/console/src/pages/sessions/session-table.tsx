@@ -25,7 +25,7 @@ export function SessionTable({
             <Th className="w-full">Title</Th>
             <Th>Status</Th>
             <Th className="max-md:hidden">Agent</Th>
-            <Th className="text-right">Last activity</Th>
+            <Th className="text-right max-md:hidden">Last activity</Th>
           </>
         }
       >
@@ -42,6 +42,9 @@ export function SessionTable({
               </Link>
               <span className="flex min-w-0 items-center gap-1 text-xs text-faint">
                 <span className="truncate md:hidden">{nameOf(session.agentId)}</span>
+                <span className="shrink-0 md:hidden">
+                  · <Time value={session.lastActivityAt} />
+                </span>
                 {session.tags.slice(0, 4).map((tag) => (
                   <button
                     key={tag}
@@ -75,7 +78,7 @@ export function SessionTable({
                 {nameOf(session.agentId)}
               </Link>
             </Td>
-            <Td className="text-right whitespace-nowrap text-muted">
+            <Td className="text-right whitespace-nowrap text-muted max-md:hidden">
               <Time value={session.lastActivityAt} />
             </Td>
           </Tr>

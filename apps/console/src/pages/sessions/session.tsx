@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useSession } from '@troupe/react';
 import { StatusBadge } from '@troupe/ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Page } from '../../blocks/page.tsx';
@@ -40,6 +41,7 @@ export function SessionPage() {
   const isWide = useWide();
   const nameOf = useAgentName();
   const session = useQuery(sessionQuery(agentId, sessionId));
+  const { session: live } = useSession(agentId, sessionId);
   useLive('sessions');
   if (!session.data)
     return (
@@ -47,7 +49,13 @@ export function SessionPage() {
         {session.error ? <Failure error={session.error} retry={() => void session.refetch()} /> : <Loading />}
       </Page>
     );
-  const { title, status } = session.data;
+  // What goes on is known from the stream of the chat first; what somebody changed, from the answer to that.
+  const shownSession = {
+    ...session.data,
+    title: session.data.title ?? live?.title ?? null,
+    ...(live ? { status: live.status, error: live.error } : {}),
+  };
+  const { title, status } = shownSession;
   const name = title ?? `Untitled ${shortId(sessionId)}`;
   const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
@@ -75,7 +83,7 @@ export function SessionPage() {
   };
   const chat = (
     <Suspense fallback={<Loading />}>
-      <SessionChat key={sessionId} session={session.data} agentName={nameOf(agentId)} />
+      <SessionChat key={sessionId} session={shownSession} agentName={nameOf(agentId)} />
     </Suspense>
   );
   const panel = search.panel ?? (isWide ? 'tasks' : 'chat');
@@ -113,7 +121,7 @@ export function SessionPage() {
         { label: 'Sessions', to: '/sessions' },
         { label: nameOf(agentId), to: agentAddress(agentId) },
       ]}
-      actions={<SessionActions session={session.data} />}
+      actions={<SessionActions session={shownSession} />}
       fill
     >
       {isWide ? (

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Space } from '@troupe/ui';
 import { Button } from '../../blocks/button.tsx';
@@ -7,17 +7,11 @@ import { sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
 import type { Me } from '../../data/me.ts';
 import { nameOfEntity } from '../../data/names.ts';
+import { membersQuery } from './queries.ts';
 
 /** The conversation, for whom one is; somebody who is no member can read it and join. */
-export default function SpaceTalk({
-  space,
-  me,
-  members,
-}: {
-  space: Api.Space;
-  me: Me;
-  members: Api.Membership[] | undefined;
-}) {
+export default function SpaceTalk({ space, me }: { space: Api.Space; me: Me }) {
+  const { data: members } = useQuery(membersQuery(space.id));
   const client = useQueryClient();
   const join = useMutation({
     mutationFn: () => troupe.space(space.id).addMember({ entityId: me.entityId!, role: 'admin' }),

@@ -1,17 +1,16 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Page } from '../../blocks/page.tsx';
 import { Failure, Loading } from '../../blocks/states.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { useWide } from '../../blocks/use-wide.ts';
-import { troupe } from '../../data/client.ts';
 import { shortId } from '../../data/format.ts';
 import { useLive } from '../../data/live.ts';
 import { useMe } from '../../data/me.ts';
 import { given, type SearchChange } from '../../data/search-values.ts';
 import { MembersPanel } from './members-panel.tsx';
-import { membersQuery, spaceQuery } from './queries.ts';
+import { spaceQuery } from './queries.ts';
 import { RunsPanel } from './runs-panel.tsx';
 import { SearchPanel } from './search-panel.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
@@ -38,9 +37,7 @@ export function SpacePage() {
   const isWide = useWide();
   const me = useMe();
   const space = useQuery(spaceQuery(spaceId));
-  const members = useQuery(membersQuery(spaceId));
   useLive('spaces');
-  useMemberEvents(spaceId);
   if (!space.data)
     return (
       <Page title="Space" crumbs={[{ label: 'Spaces', to: '/spaces' }]} fill>
@@ -53,7 +50,7 @@ export function SpacePage() {
   const talk = (
     <Suspense fallback={<Loading />}>
       {/* Another person is another reader: with another mark, and other new messages. */}
-      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} members={members.data} />
+      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} />
     </Suspense>
   );
   const panels: Record<Exclude<SpacePanel, 'chat'>, ReactNode> = {
@@ -123,23 +120,4 @@ export function SpacePage() {
       )}
     </Page>
   );
-}
-
-/** Who comes and goes is told at once. */
-function useMemberEvents(spaceId: string): void {
-  const client = useQueryClient();
-  useEffect(() => {
-    const leaving = new AbortController();
-    const { signal } = leaving;
-    const follow = async () => {
-      const space = troupe.space(spaceId);
-      const { lastSequence } = await space.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 }, { signal });
-      const types = ['space.updated', 'space.member.joined', 'space.member.left'];
-      for await (const item of space.stream({ after: lastSequence, types, signal }))
-        if (item.kind === 'event') void client.invalidateQueries({ queryKey: ['spaces'] });
-    };
-    // Where it cannot be followed, the page that shows the space says so.
-    follow().catch(() => {});
-    return () => leaving.abort();
-  }, [client, spaceId]);
 }

@@ -74,7 +74,7 @@ export function SpacesPage() {
               head={
                 <>
                   <Th className="w-full">Name</Th>
-                  <Th className="text-right">Members</Th>
+                  <Th className="text-right max-md:hidden">Members</Th>
                   <Th className="text-right max-md:hidden">Messages</Th>
                   <Th className="max-md:hidden">A message starts</Th>
                   <Th className="text-right">Last activity</Th>
@@ -102,7 +102,7 @@ export function SpacesPage() {
                       </span>
                     )}
                   </Td>
-                  <Td className="text-right tabular-nums">{space.memberCount}</Td>
+                  <Td className="text-right tabular-nums max-md:hidden">{space.memberCount}</Td>
                   <Td className="text-right tabular-nums max-md:hidden">{space.lastSequence}</Td>
                   <Td className="whitespace-nowrap text-muted max-md:hidden">
                     {policyWords[space.policy].label}

@@ -1,0 +1,144 @@
+import type { CodeTool } from '@troupe/server';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { ConsoleStage } from './stage.ts';
+
+// One person and the demo model: everything a session page is for, in the order in which somebody would do it.
+
+let stage: ConsoleStage;
+let page: Page;
+/** It goes on until somebody stops it. */
+const hold: CodeTool = {
+  name: 'hold',
+  effect: 'pure',
+  execute: (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+};
+
+beforeAll(async () => {
+  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl'), code: [hold] });
+  await stage.troupe.tools.create({ body: { name: 'hold', kind: 'code', function: 'hold' } });
+  await stage.troupe.agents.create({
+    body: {
+      name: 'Helper',
+      capabilities: [{ id: 'current_time' }, { id: 'delegation' }, { id: 'file_system' }],
+      tools: ['hold'],
+    },
+  });
+  page = await stage.page('/sessions');
+}, 60_000);
+afterAll(() => stage?.close());
+
+const say = async (text: string) => {
+  await page.getByRole('textbox', { name: 'Message to Helper' }).fill(text);
+  await page.keyboard.press('Enter');
+};
+const tab = (name: string) => page.getByRole('tab', { name }).click();
+const ready = () => page.getByRole('heading', { level: 1 }).getByText('Ready').waitFor();
+
+it('opens a session with an agent, and the answer is there piece by piece', async () => {
+  await page.getByText('No sessions yet').waitFor();
+  await page.getByRole('button', { name: 'New session' }).first().click();
+  await page.getByRole('radio', { name: 'Helper' }).check({ force: true });
+  await page.getByRole('textbox', { name: 'First message' }).fill('What are you?');
+  await page.getByRole('button', { name: 'Open and send' }).click();
+  const said = page.getByRole('article', { name: 'Helper' });
+  await said.getByText('choose one of its models for this agent.').waitFor();
+  await say('Are you a bot?');
+  await page.locator('article[aria-busy=true]').getByText("I am Troupe's demo").waitFor();
+  await expect.poll(() => page.locator('article[aria-busy=true]').count()).toBe(0);
+  expect(await page.getByText('choose one of its models for this agent.').count()).toBe(2);
+  await page.getByRole('heading', { level: 1, name: 'What are you?' }).waitFor();
+  await ready();
+});
+
+it('stops what it does', async () => {
+  await say('call hold {}');
+  await page.getByRole('heading', { level: 1 }).getByText('Running').waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await ready();
+  await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' });
+});
+
+it('shows sub-agents as a tree, and leads to what was said within them', async () => {
+  await say('delegate to general: how much is 6 times 7?');
+  const tree = page.getByRole('tree', { name: 'Sub-agents' });
+  const item = tree.getByRole('treeitem').filter({ hasText: 'general' });
+  await item.getByText('Done').waitFor();
+  await ready();
+  await item.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: /general/ }).waitFor();
+  await page.getByRole('article', { name: 'general' }).getByText('42').first().waitFor();
+  await page.getByRole('link', { name: 'What are you?' }).click();
+  await page.getByRole('textbox', { name: 'Message to Helper' }).waitFor();
+});
+
+it('takes files, shows them and deletes them', async () => {
+  await tab('Files');
+  await page.getByText('No files').waitFor();
+  await page.getByLabel('Files to upload').setInputFiles({
+    name: 'notes.md',
+    mimeType: 'text/markdown',
+    buffer: Buffer.from('# Remember the milk'),
+  });
+  await page.getByRole('button', { name: '/notes.md', exact: true }).click();
+  await page.getByRole('dialog').getByText('Remember the milk').waitFor();
+  expect(new URL(page.url()).searchParams.get('file')).toBe('/notes.md');
+  const download = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+  expect((await download).suggestedFilename()).toBe('notes.md');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Delete /notes.md' }).click();
+  await page.getByRole('button', { name: 'Delete the file' }).click();
+  await page.getByText('No files').waitFor();
+});
+
+it('lists every event as it comes, by type, and each as JSON; and the runs', async () => {
+  await tab('Events');
+  const events = page.getByRole('list', { name: 'Events' });
+  await events.getByText('run.completed').first().waitFor();
+  await say('How much is 17 times 3?');
+  await page.getByRole('article', { name: 'Helper' }).getByText('51').waitFor();
+  await page.getByRole('combobox', { name: 'Type of event' }).selectOption('run.canceled');
+  const canceled = events.getByRole('button', { name: /run\.canceled/ });
+  await expect.poll(() => events.getByRole('listitem').count()).toBe(1);
+  await canceled.click();
+  await events.getByText('"threadId"').waitFor();
+  await tab('Runs');
+  await page.getByRole('link', { name: /How much is 17 times 3\?.*Completed/ }).waitFor();
+  // What is looked at is in the address.
+  await page.reload();
+  expect(await page.getByRole('tab', { name: 'Runs' }).getAttribute('aria-selected')).toBe('true');
+});
+
+it('renames it, forks it and deletes it', async () => {
+  const more = page.getByRole('button', { name: 'More', exact: true });
+  await more.click();
+  await page.getByRole('menuitem', { name: 'Rename and settings' }).click();
+  await page.getByRole('textbox', { name: 'Title' }).fill('Sums and files');
+  await page.getByRole('textbox', { name: 'Tags' }).fill('sums, files');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sums and files' }).waitFor();
+  const address = page.url();
+  await more.click();
+  await page.getByRole('menuitem', { name: 'Fork' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
+  await page.waitForURL((url) => url.pathname !== new URL(address).pathname);
+  await page.getByRole('article', { name: 'Helper' }).getByText('51').waitFor();
+  await more.click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete the session' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+  const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('link', { name: /sums|What are/i });
+  await expect.poll(() => rows.allTextContents()).toEqual(['Sums and files']);
+  await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('nothing like it');
+  await page.getByText('No session is like that').waitFor();
+  expect(page.url()).toContain('search=nothing');
+  await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('SUMS');
+  await rows.waitFor();
+});
+
+it('asked nobody else, and nothing was thrown', () => {
+  expect(stage.strayRequests).toEqual([]);
+  expect(stage.pageErrors).toEqual([]);
+});
