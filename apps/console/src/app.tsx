@@ -12,7 +12,7 @@ import { Gate } from './shell/gate.tsx';
 /** What every page stands on: the client, who its reader is, and in which time zone he lives. */
 export function App() {
   const { timeZone, entityId } = useSettings();
-  const times = useMemo(() => ({ locale: 'en', ...(timeZone ? { timeZone } : {}) }), [timeZone]);
+  const times = useMemo(() => ({ locale: 'en-GB', ...(timeZone ? { timeZone } : {}) }), [timeZone]);
   return (
     <QueryClientProvider client={queryClient}>
       <TroupeProvider client={troupe} entityId={entityId ?? undefined}>

@@ -41,6 +41,10 @@ export function changeSettings(change: Partial<Settings>): void {
   tell();
 }
 
+export function currentSettings(): Settings {
+  return current;
+}
+
 export function useSettings(): Settings {
   return useSyncExternalStore(
     (listener) => {

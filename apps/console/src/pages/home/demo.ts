@@ -1,5 +1,6 @@
 import { type Api, ApiError } from '@troupe/sdk';
 import { troupe } from '../../data/client.ts';
+import { changeSettings, currentSettings } from '../../data/settings.ts';
 
 // What the tour starts: the four ways of working, each with real runs on this server. Whatever model the project has answers; the prompts are
 // such that the demo model can follow them too. Agents are made once and found again by their tag.
@@ -58,6 +59,8 @@ export async function startSpace(): Promise<SpaceDemo> {
     params: { spaceId: space.id },
     body: { content: { text: '@Planner, where shall we have the summer party?' }, senderId: entityId },
   });
+  // Whoever opens the space can go on talking there.
+  if (currentSettings().entityId === null) changeSettings({ entityId });
   return { spaceId: space.id, entityId };
 }
 
