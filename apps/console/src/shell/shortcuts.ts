@@ -8,7 +8,7 @@ export function useShortcuts({ onPalette, onHelp }: { onPalette: () => void; onH
   const latest = useRef({ onPalette, onHelp });
   latest.current = { onPalette, onHelp };
   useEffect(() => {
-    let leader = 0;
+    let leader = Number.NEGATIVE_INFINITY;
     const press = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault();
@@ -27,7 +27,7 @@ export function useShortcuts({ onPalette, onHelp }: { onPalette: () => void; onH
         }
       } else if (event.key === 'g') leader = event.timeStamp;
       else if (event.timeStamp - leader < 1_200) {
-        leader = 0;
+        leader = Number.NEGATIVE_INFINITY;
         const place = allPlaces.find(({ key }) => key === event.key);
         if (place) {
           event.preventDefault();

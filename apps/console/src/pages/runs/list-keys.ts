@@ -10,7 +10,7 @@ export function useListKeys(keys: {
   const latest = useRef(keys);
   latest.current = keys;
   useEffect(() => {
-    let leader = 0;
+    let leader = Number.NEGATIVE_INFINITY;
     const press = (event: KeyboardEvent) => {
       const { ids, current, onMove, onToggle } = latest.current;
       if (event.metaKey || event.ctrlKey || event.altKey || isElsewhere(event.target)) return;
