@@ -209,7 +209,7 @@ test('a phone gets the list, and nothing was thrown or asked of others', async (
   const { pathname } = new URL(page.url());
   const phone = await stage.page(pathname, { viewport: { width: 390, height: 844 } });
   await phone.getByRole('list', { name: 'Agents' }).getByText('Front desk').waitFor();
-  expect(await phone.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390);
   expect(stage.strayRequests).toEqual([]);
   expect(stage.pageErrors).toEqual([]);
 });

@@ -13,7 +13,8 @@ beforeAll(async () => {
   stage = await ConsoleStage.open({
     postgresUrl: inject('postgresUrl'),
     script: ({ messages }) => {
-      const asked = messages.findLast(({ role }) => role === 'user')?.text ?? '';
+      const user = messages.findLast(({ role }) => role === 'user');
+      const asked = user?.role === 'user' ? user.text : '';
       if (asked.startsWith('Hold')) return { stallForever: true };
       if (asked.startsWith('Break'))
         return { error: { code: 'model_quota', message: 'The account has nothing left.', retryable: false } };
@@ -153,28 +154,38 @@ it('stays smooth with fifty thousand events', async () => {
   const list = page.getByRole('region', { name: 'Events' });
   await list.getByText('run.queued').first().waitFor();
 
-  await page.getByRole('button', { name: 'End', exact: true }).click();
-  await list.locator(`[data-sequence="${last}"]`).waitFor();
-  await list.locator(`[data-sequence="${last}"]`).click();
-  await page.getByRole('complementary', { name: 'Event' }).getByText(`"number": ${EVENTS}`).waitFor();
-  // Up from the end: what is put in above does not move what is looked at.
-  await page.getByRole('button', { name: 'Start', exact: true }).click();
-  await list.locator('[data-sequence="1"]').waitFor();
-
-  const seen = await list.evaluate(scrollThrough);
+  // All the way down, as fast as pages come.
+  const seen = await list.evaluate(scrollThrough, last);
   expect(seen.lastSequence).toBe(last);
   expect(seen.mostRows).toBeLessThan(200);
   expect(seen.inOrder).toBe(true);
   expect(seen.averageFrame).toBeLessThan(200);
-  await page.getByText('50,0').first().waitFor();
+  await page.getByText(`${last.toLocaleString('en')} events`).waitFor();
+
+  // Straight to the end, and a little up from there: what is put in above does not move what is looked at.
+  await page.reload();
+  await list.getByText('run.queued').first().waitFor();
+  await page.getByRole('button', { name: 'End', exact: true }).click();
+  await list.locator(`[data-sequence="${last}"]`).click();
+  await page.getByRole('complementary', { name: 'Event' }).getByText(`"number": ${EVENTS}`).waitFor();
+  await list.evaluate((element) => {
+    element.scrollTop -= 3_000;
+  });
+  await list.locator(`[data-sequence="${last - 110}"]`).waitFor();
+  await until('more was put in', async () =>
+    /1,600 loaded/.test((await page.getByRole('status').first().textContent()) ?? ''),
+  );
+  await list.locator(`[data-sequence="${last - 110}"]`).waitFor();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await list.locator('[data-sequence="1"]').waitFor();
 
   await page.getByLabel('Types of events').selectOption('run.completed');
   await until('only these', async () => (await list.locator('button').count()) === 1);
   await page.getByLabel('Types of events').selectOption('All types');
-  await page.getByLabel('Search events').fill('"number":41000,');
+  await page.getByLabel('Search events').fill('"number":1500}');
   await until('the one', async () => (await list.locator('button').count()) === 1);
   await page.close();
-});
+}, 120_000);
 
 /** As a crowd of tools would write them. Answers with the sequence of the last one. */
 async function addEvents({ db }: TestServer, run: string, count: number): Promise<number> {
@@ -192,34 +203,30 @@ async function addEvents({ db }: TestServer, run: string, count: number): Promis
   return Number(rows[0]!.last);
 }
 
-/** In the page: scrolls a screen per frame from the start to the end, as fast as the page draws. */
-async function scrollThrough(element: Element) {
-  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-  const frames: number[] = [];
-  let mostRows = 0;
-  let inOrder = true;
-  let still = 0;
-  while (still < 60) {
-    const before = element.scrollTop;
+/** What of the page is used below, where this file is no part of it. */
+interface Scrolled {
+  scrollTop: number;
+  querySelectorAll(selector: string): Iterable<{ dataset: { sequence: string } }>;
+}
+declare const requestAnimationFrame: (act: (time: number) => void) => void;
+
+/** In the page: scrolls 200 rows per frame from the start until the last event is there. */
+async function scrollThrough(element: Scrolled, last: number) {
+  const rows = () => [...element.querySelectorAll('[data-sequence]')];
+  const seen = { lastSequence: 0, mostRows: 0, inOrder: true, averageFrame: 0 };
+  const began = performance.now();
+  let frames = 0;
+  while (seen.lastSequence < last && performance.now() - began < 60_000) {
     element.scrollTop += 6_000;
-    const began = performance.now();
-    await frame();
-    frames.push(performance.now() - began);
-    const rows = [...element.querySelectorAll<HTMLElement>('[data-sequence]')];
-    mostRows = Math.max(mostRows, rows.length);
-    const sequences = rows.map(({ dataset }) => Number(dataset.sequence));
-    inOrder &&= sequences.every((each, index) => index === 0 || each > sequences[index - 1]!);
-    still = element.scrollTop === before ? still + 1 : 0;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    frames++;
+    const sequences = rows().map(({ dataset }) => Number(dataset.sequence));
+    seen.mostRows = Math.max(seen.mostRows, sequences.length);
+    seen.inOrder &&= sequences.every((each, index) => index === 0 || each > sequences[index - 1]!);
+    seen.lastSequence = sequences.at(-1) ?? 0;
   }
-  const shown = [...element.querySelectorAll<HTMLElement>('[data-sequence]')];
-  return {
-    lastSequence: Number(shown.at(-1)?.dataset.sequence),
-    mostRows,
-    inOrder,
-    averageFrame: frames.reduce((sum, each) => sum + each, 0) / frames.length,
-    longestFrame: Math.max(...frames),
-    frames: frames.length,
-  };
+  seen.averageFrame = (performance.now() - began) / frames;
+  return seen;
 }
 
 it('asked nobody else, and threw nothing', () => {

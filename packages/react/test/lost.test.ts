@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ postgresUrl: inject('postgresUrl') });
   troupe = new Troupe({ baseUrl: stage.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
-  page = await stage.visit();
+  page = await stage.visit({ clock: true });
 }, 120_000);
 afterAll(() => stage.close());
 afterEach(async () => {

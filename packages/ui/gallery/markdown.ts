@@ -4,7 +4,7 @@ const DOT =
 /** All that markdown has, and all that must not get through it. */
 export const MARKDOWN = `# A heading of the first order
 
-Some **bold**, some *slanted*, some \`inline code\`, ~~gone~~ and [a link](https://example.com/path?a=1 "title"), a bare one https://example.com/bare, a footnote[^1].
+Some **bold**, some *slanted*, some \`inline code\`, ~~gone~~ and [a link](https://example.com/path?a=1 "title"), a bare one https://example.com/bare.
 
 ## Lists
 
@@ -48,6 +48,8 @@ A picture from elsewhere: ![a tracking pixel](https://tracker.invalid/pixel.png?
 \`\`\`mermaid
 graph TD; A-->B
 \`\`\`
+
+At the end a footnote[^1], since a text that has one is drawn as a whole with every piece.
 
 [^1]: Which says more.
 `;

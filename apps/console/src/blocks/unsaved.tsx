@@ -2,10 +2,13 @@ import { useBlocker } from '@tanstack/react-router';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** Asks before a page is left whose changes are not saved. A change of the address within the page asks nothing. */
-export function Unsaved({ when }: { when: boolean }) {
+/**
+ * Asks before a page is left whose changes are not saved. A change of the address within the page asks nothing, unless the form goes with it, such
+ * as one in a tab: `within`.
+ */
+export function Unsaved({ when, within = false }: { when: boolean; within?: boolean }) {
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: ({ current, next }) => when && current.pathname !== next.pathname,
+    shouldBlockFn: ({ current, next }) => when && (within || current.pathname !== next.pathname),
     enableBeforeUnload: () => when,
     withResolver: true,
   });

@@ -8,7 +8,7 @@ import {
   useSpace,
   useTroupe,
 } from '@troupe/react';
-import { Fragment, memo, type ReactNode, useMemo, useRef, useState } from 'react';
+import { Fragment, memo, type ReactNode, type Ref, useMemo, useRef, useState } from 'react';
 import { Avatar } from '../basic/avatar.tsx';
 import { classes } from '../basic/classes.ts';
 import { dayKey, useTimeSettings } from '../basic/time.tsx';
@@ -352,7 +352,7 @@ function activityOf(
   return { activity: 'thinking' };
 }
 
-function Writing(props: SpaceProps & { composer: React.Ref<ComposerHandle> }) {
+function Writing(props: SpaceProps & { composer: Ref<ComposerHandle> }) {
   const { spaceId, as, composer, placeholder, attachments = true, autoFocus, disabledReason } = props;
   const { space, post, setTyping, entityId } = useSpace(spaceId, { as });
   const nobody = entityId === null ? 'Only members can write here.' : null;

@@ -173,14 +173,17 @@ function useActor(): (actor: Api.AuditEntry['actor']) => string {
   };
 }
 
+function saidName({ name, displayName, modelId }: Api.AuditEntry['data']): string | null {
+  return ([name, displayName, modelId].find((one) => typeof one === 'string') as string | undefined) ?? null;
+}
+
 function nameIn({ data, target }: Api.AuditEntry): string {
-  return typeof data.name === 'string' ? data.name : (target ?? '');
+  return saidName(data) ?? target ?? '';
 }
 
 function Target({ entry }: { entry: Api.AuditEntry }) {
   const page = pages[entry.action.split('.')[0]!];
-  const name = typeof entry.data.name === 'string' ? entry.data.name : null;
-  const text = name ?? (entry.target ? shortId(entry.target) : '–');
+  const text = saidName(entry.data) ?? (entry.target ? shortId(entry.target) : '–');
   const isGone = entry.action.endsWith('.deleted');
   if (page && entry.target && !isGone)
     return (

@@ -34,7 +34,7 @@ export function Kinds({
           )}
         >
           {label}
-          {count > 0 && <span className="ml-1.5 text-xs tabular-nums">{count}</span>}
+          {count > 0 && <span className="ml-0.5 text-xs tabular-nums"> {count}</span>}
         </button>
       ))}
     </fieldset>

@@ -66,35 +66,37 @@ export function ModelTable({
               {model.contextTokens === null ? '–' : formatNumber(model.contextTokens)}
             </Td>
             <Td className="text-right tabular-nums">{formatNumber(model.maxOutputTokens)}</Td>
-            <Td className="w-px whitespace-nowrap">
-              <Button
-                size="small"
-                kind="quiet"
-                busy={change.isPending && change.variables.id === model.id}
-                aria-label={`${model.status === 'active' ? 'Disable' : 'Enable'} ${model.displayName}`}
-                onClick={() =>
-                  change.mutate({
-                    id: model.id,
-                    status: model.status === 'active' ? 'disabled' : 'active',
-                  })
-                }
-              >
-                {model.status === 'active' ? 'Disable' : 'Enable'}
-              </Button>
-              <Button
-                kind="quiet"
-                size="small-icon"
-                aria-label={`Edit ${model.displayName}`}
-                icon={<Pencil size={14} />}
-                onClick={() => onEdit(model)}
-              />
-              <Button
-                kind="quiet"
-                size="small-icon"
-                aria-label={`Delete ${model.displayName}`}
-                icon={<Trash2 size={14} />}
-                onClick={() => setGone(model)}
-              />
+            <Td className="w-px">
+              <span className="flex items-center justify-end">
+                <Button
+                  size="small"
+                  kind="quiet"
+                  busy={change.isPending && change.variables.id === model.id}
+                  aria-label={`${model.status === 'active' ? 'Disable' : 'Enable'} ${model.displayName}`}
+                  onClick={() =>
+                    change.mutate({
+                      id: model.id,
+                      status: model.status === 'active' ? 'disabled' : 'active',
+                    })
+                  }
+                >
+                  {model.status === 'active' ? 'Disable' : 'Enable'}
+                </Button>
+                <Button
+                  kind="quiet"
+                  size="small-icon"
+                  aria-label={`Edit ${model.displayName}`}
+                  icon={<Pencil size={14} />}
+                  onClick={() => onEdit(model)}
+                />
+                <Button
+                  kind="quiet"
+                  size="small-icon"
+                  aria-label={`Delete ${model.displayName}`}
+                  icon={<Trash2 size={14} />}
+                  onClick={() => setGone(model)}
+                />
+              </span>
             </Td>
           </Tr>
         ))}

@@ -79,20 +79,7 @@ export function ModelsPage() {
               <Card
                 key={provider.id}
                 flush
-                title={
-                  <span className="flex min-w-0 items-center gap-2">
-                    <span className="truncate">{provider.name}</span>
-                    <Tag>{kindWords[provider.kind].name}</Tag>
-                    {provider.status === 'disabled' && <Tag tone="warn">disabled</Tag>}
-                    {provider.keySet ? (
-                      <Tag tone="good">key is set</Tag>
-                    ) : (
-                      provider.kind !== 'demo' && (
-                        <Tag tone={provider.kind === 'openai_compatible' ? 'quiet' : 'warn'}>no key</Tag>
-                      )
-                    )}
-                  </span>
-                }
+                title={provider.name}
                 actions={
                   <>
                     <Button
@@ -120,11 +107,20 @@ export function ModelsPage() {
                   </>
                 }
               >
-                {provider.baseUrl && (
-                  <p className="border-b border-line px-4 py-2 font-mono text-xs break-all text-muted">
-                    {provider.baseUrl}
-                  </p>
-                )}
+                <p className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
+                  <Tag>{kindWords[provider.kind].name}</Tag>
+                  {provider.status === 'disabled' && <Tag tone="warn">disabled</Tag>}
+                  {provider.keySet ? (
+                    <Tag tone="good">key is set</Tag>
+                  ) : (
+                    provider.kind !== 'demo' && (
+                      <Tag tone={provider.kind === 'openai_compatible' ? 'quiet' : 'warn'}>no key</Tag>
+                    )
+                  )}
+                  {provider.baseUrl && (
+                    <span className="min-w-0 font-mono text-xs break-all text-muted">{provider.baseUrl}</span>
+                  )}
+                </p>
                 <ModelTable
                   provider={provider}
                   models={models.data.filter(({ providerId }) => providerId === provider.id)}

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useBlocker, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type Api, ApiError } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
@@ -7,6 +7,7 @@ import { Confirm } from '../../blocks/dialog.tsx';
 import { Field, Input, Select, TextArea } from '../../blocks/field.tsx';
 import { Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
+import { Unsaved } from '../../blocks/unsaved.tsx';
 import { troupe } from '../../data/client.ts';
 import { policyWords } from './words.ts';
 
@@ -25,11 +26,6 @@ export function SettingsPanel({ space }: { space: Api.Space }) {
     policy !== space.policy ||
     chainDepth !== String(space.limits.chainDepth) ||
     agentRuns !== String(space.limits.agentRuns);
-  useBlocker({
-    shouldBlockFn: () =>
-      isChanged && !deletes && !window.confirm('The settings of the space are not saved. Leave them?'),
-    enableBeforeUnload: () => isChanged && !deletes,
-  });
   const save = useMutation({
     mutationFn: () =>
       troupe.space(space.id).update({
@@ -129,6 +125,7 @@ export function SettingsPanel({ space }: { space: Api.Space }) {
           Save
         </Button>
       </div>
+      <Unsaved when={isChanged && !deletes} within />
       <Confirm
         open={deletes}
         onClose={() => setDeletes(false)}

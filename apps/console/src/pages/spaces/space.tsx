@@ -64,7 +64,7 @@ export function SpacePage() {
     ),
     tasks: <TasksPanel spaceId={spaceId} entityId={me.entityId} />,
     runs: <RunsPanel spaceId={spaceId} />,
-    settings: <SettingsPanel key={space.data.updatedAt} space={space.data} />,
+    settings: <SettingsPanel key={spaceId} space={space.data} />,
     events: (
       <SpaceEvents
         spaceId={spaceId}

@@ -64,7 +64,7 @@ export function NewToolPage() {
                   name="kind"
                   checked={draft.kind === one}
                   onChange={() => choose(one)}
-                  className="mt-0.5"
+                  className="mt-0.5 size-4 shrink-0 accent-[var(--troupe-accent)]"
                 />
                 <span className="min-w-0">
                   <span className="font-medium">{one}</span>

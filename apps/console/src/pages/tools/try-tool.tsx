@@ -59,8 +59,10 @@ function Reach({ tool }: { tool: Api.Tool }) {
         <Notice tone="bad">{messageOf(test.error)}</Notice>
       ) : test.data ? (
         <Notice tone={test.data.ok ? 'good' : 'bad'}>
-          {test.data.ok ? 'It can be reached.' : test.data.error?.message} {test.data.checked}{' '}
-          <span className="opacity-75">({formatDuration(test.data.durationMs)})</span>
+          {test.data.ok ? 'It can be reached.' : test.data.error?.message}
+          <span className="mt-1 block text-xs opacity-80">
+            Looked at, in {formatDuration(test.data.durationMs)}: {test.data.checked}
+          </span>
           {test.data.error && <code className="block font-mono text-2xs">{test.data.error.code}</code>}
         </Notice>
       ) : (
