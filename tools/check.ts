@@ -51,6 +51,8 @@ const stages: Stage[] = [
     run: () => node([...compiler, '--noEmit', '-p', 'tsconfig.web.json'], 'kept', { GOGC: '400' }),
   },
   { name: 'lockfile', static: true, run: checkVersions },
+  // Once for all tests that open it.
+  { name: 'console', static: true, run: () => node(['tools/console.ts', '--if-changed']) },
   { name: 'schema', static: false, run: () => node(['tools/schema.ts']) },
   { name: 'tests on 15', static: false, run: runTestsOnOldest },
   { name: 'tests', static: false, run: runTests },

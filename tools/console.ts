@@ -33,9 +33,24 @@ export async function buildConsole({ always = false } = {}): Promise<boolean> {
   else process.env.NODE_ENV = NODE_ENV;
   compress(made);
   writeFileSync(join(made, '.made-of'), sources);
-  rmSync(consoleFolder, { recursive: true, force: true });
-  renameSync(made, consoleFolder);
+  put(made, sources);
   return true;
+}
+
+/** In the place of the last one. Two processes may be at it at once: one of them is enough, where both made it of the same. */
+function put(made: string, sources: string): void {
+  for (;;) {
+    try {
+      rmSync(consoleFolder, { recursive: true, force: true });
+      renameSync(made, consoleFolder);
+      return;
+    } catch (error) {
+      if (!existsSync(made)) throw error;
+      if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) continue;
+      rmSync(made, { recursive: true, force: true });
+      return;
+    }
+  }
 }
 
 /** What it is made of, by name, size and time: quick to look at, and wrong only towards building once too often. */

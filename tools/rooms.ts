@@ -83,7 +83,14 @@ export const rooms: Record<string, Room> = {
   server: { paths: server('index.ts'), package: '@troupe/server', may: ['process', ...wholeServer] },
   sdk: { paths: ['packages/sdk/src/'], package: '@troupe/sdk', may: ['protocol'], browser: true },
   react: { paths: ['packages/react/src/'], package: '@troupe/react', may: ['sdk'], browser: true },
-  ui: { paths: ['packages/ui/src/'], package: '@troupe/ui', may: ['react'], browser: true },
+  ui: {
+    paths: ['packages/ui/src/'],
+    package: '@troupe/ui',
+    may: ['react'],
+    // Graphs are apart, since what draws them is large: `@troupe/ui/graph`.
+    entries: ['index.ts', 'graph'],
+    browser: true,
+  },
   troupe: {
     paths: ['packages/troupe/src/'],
     package: 'troupe',
