@@ -67,7 +67,10 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
     limits: { steps: 7 },
   });
   await page.getByRole('tab', { name: 'Preview' }).click();
-  await page.getByText('You help with bicycles.').waitFor();
+  await page
+    .getByRole('region', { name: 'Prompt', exact: true })
+    .getByText('You help with bicycles.')
+    .waitFor();
   await page.getByText('set_memories').first().waitFor();
 }, 90_000);
 
@@ -85,6 +88,11 @@ it('shows both where two people saved, warns of unsaved changes, and compares an
     .getByRole('dialog', { name: 'Leave without saving?' })
     .getByRole('button', { name: 'Stay' })
     .click();
+  expect(await prompt.inputValue()).toBe('Be kind.\nBe very brief.');
+  // Nor does a look at another tab lose it.
+  await page.getByRole('tab', { name: 'Goals' }).click();
+  await page.getByText('No goals').waitFor();
+  await page.getByRole('tab', { name: 'Edit' }).click();
   expect(await prompt.inputValue()).toBe('Be kind.\nBe very brief.');
 
   await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useRef } from 'react';
 import { Page } from '../../blocks/page.tsx';
 import { Loaded, Loading, Notice } from '../../blocks/states.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
@@ -24,6 +24,9 @@ export function AgentPage() {
   const navigate = route.useNavigate();
   useLive('agents');
   const query = useQuery(agentQuery(agentId));
+  // The form stays while one looks at another tab: what is not saved must not be lost by that.
+  const hasEdited = useRef(false);
+  if (tab === 'edit') hasEdited.current = true;
   const agent = query.data;
   return (
     <Page
@@ -68,7 +71,11 @@ export function AgentPage() {
                   </Notice>
                 )}
                 <Suspense fallback={<Loading />}>
-                  {tab === 'edit' && <EditTab key={agentId} agent={agent} />}
+                  {hasEdited.current && (
+                    <div hidden={tab !== 'edit'}>
+                      <EditTab key={agentId} agent={agent} />
+                    </div>
+                  )}
                   {tab === 'preview' && <PreviewTab agent={agent} />}
                   {tab === 'versions' && <VersionsTab agent={agent} />}
                   {tab === 'memories' && <MemoriesTab agentId={agentId} />}

@@ -88,7 +88,11 @@ export function TriggerPage() {
                   {trigger.conditionError.message}
                 </Notice>
               )}
-              {search.tab === 'deliveries' ? (
+              {/* Stays while one looks at the deliveries: what is not saved must not be lost by that. */}
+              <div hidden={search.tab === 'deliveries'}>
+                <Edit key={`${trigger.id} ${trigger.version}`} trigger={trigger} />
+              </div>
+              {search.tab === 'deliveries' && (
                 <DeliveryList
                   trigger={trigger.name}
                   filter={search}
@@ -96,8 +100,6 @@ export function TriggerPage() {
                     void navigate({ search: (now) => given({ ...now, ...part }), replace: true })
                   }
                 />
-              ) : (
-                <Edit key={`${trigger.id} ${trigger.version}`} trigger={trigger} />
               )}
             </TabPanel>
           </Tabs>
