@@ -4,11 +4,12 @@ import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
 /** What is meant for a place with one core and little memory, and makes pages slow or weak elsewhere; and a rule that must stay on. */
-const UNWANTED = ['--single-process', '--no-zygote', '--in-process-gpu', '--disable-web-security'];
+const UNWANTED =
+  /^--(single-process|no-zygote|in-process-gpu|disable-web-security|use-gl|use-angle|enable-unsafe-swiftshader|ignore-gpu-blocklist)/;
 const PATIENCE_MS = 30_000;
 
 export async function openBrowser(): Promise<Browser> {
-  const args = sparticuz.args.filter((arg) => !UNWANTED.includes(arg));
+  const args = [...sparticuz.args.filter((arg) => !UNWANTED.test(arg)), '--disable-gpu'];
   for (const began = Date.now(); ; ) {
     try {
       return await chromium.launch({

@@ -21,11 +21,16 @@ export async function buildConsole({ always = false } = {}): Promise<boolean> {
   const { build } = await import('vite');
   // Beside it first: who serves it meanwhile, or builds it too, finds a whole one.
   const made = `${consoleFolder}-${process.pid}`;
+  // As it is served, also where a test builds it.
+  const { NODE_ENV } = process.env;
+  process.env.NODE_ENV = 'production';
   await build({
     configFile: join(root, 'apps/console/vite.config.ts'),
     build: { outDir: made },
     logLevel: 'warn',
   });
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+  else process.env.NODE_ENV = NODE_ENV;
   compress(made);
   writeFileSync(join(made, '.made-of'), sources);
   rmSync(consoleFolder, { recursive: true, force: true });

@@ -10,6 +10,7 @@ import { pack } from './pack.ts';
 const root = resolve(import.meta.dirname, '..');
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-pack-')));
 const cleanups: (() => unknown)[] = [];
+let styles: string;
 afterAll(async () => {
   for (const clean of cleanups.reverse()) await clean();
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
@@ -51,12 +52,18 @@ async function run(program: string, args: string[], more?: Record<string, string
 
 beforeAll(async () => {
   const tarballs = pack(join(folder, 'tarballs'), { check: false });
-  expect(tarballs).toHaveLength(5);
+  expect(tarballs).toHaveLength(7);
+  // Much more than it comes with it, and no more is shown by installing it too.
+  const [ui] = tarballs.splice(
+    tarballs.findIndex((file) => file.includes('troupe-ui')),
+    1,
+  );
+  styles = await run('tar', ['-xzOf', ui!, 'package/dist/style.css']);
   const registry = await openRegistry(root);
   cleanups.push(registry.close);
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   const quiet = ['--ignore-scripts', '--omit=optional', '--no-audit', '--no-fund'];
-  await run('npm', ['install', ...quiet, ...tarballs], {
+  await run('npm', ['install', ...quiet, ...tarballs, '@types/react'], {
     npm_config_registry: registry.url,
     npm_config_cache: join(folder, 'cache'),
   });
@@ -106,6 +113,7 @@ it('a server starts from the packages, and a program talks to it through the SDK
 
 const CONSUMER = `import { Troupe, type Turn, TurnFailedError } from '@troupe/sdk';
 import { agentEndpoints, type Message } from '@troupe/protocol';
+import { TroupeProvider, useSession } from '@troupe/react';
 
 export async function ask(question: string): Promise<Message[]> {
   const session = await new Troupe({ key: 'k' }).open('a');
@@ -115,8 +123,16 @@ export async function ask(question: string): Promise<Message[]> {
   console.log(turn.posted.sequins, agentEndpoints.list.path);
   return turn.messages.filter((message) => message.role === 'assistant');
 }
-export const names = [TurnFailedError.name];
+export const names = [TurnFailedError.name, TroupeProvider.name];
+export const useTexts = (): string[] => useSession('a', 's').live.map(({ text }) => text);
+// @ts-expect-error: see above
+export const useNothing = () => useSession('a', 's').lives;
 `;
+
+it('the style sheet is one file', () => {
+  expect(styles).toContain('--troupe-');
+  expect(styles).not.toMatch(/@import/);
+});
 
 it('a program is checked against the declarations, which are complete', async () => {
   writeFileSync(join(folder, 'consumer.ts'), CONSUMER);

@@ -159,6 +159,9 @@ function knownNear(word: string): string {
 
 export const eventQuery = z.strictObject({
   after: inAddress(wholeNumber.nonnegative()).describe('Everything after this sequence.').optional(),
+  before: inAddress(wholeNumber.positive())
+    .describe('For a list: those before this sequence, the last of them. A stream passes it over.')
+    .optional(),
   types: z
     .string()
     .max(1000)

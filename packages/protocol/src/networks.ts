@@ -216,6 +216,7 @@ export const network = z.object({
   id,
   status: networkStatus.describe('`draft`: never published. `archived`: takes no new runs.'),
   currentVersion: z.number().int().positive().nullable().describe('What runs without a version run with.'),
+  publishedAt: timestamp.nullable().describe('When that version was published.'),
   agentCount: z.number().int(),
   toolCount: z.number().int(),
   createdAt: timestamp,
@@ -417,6 +418,11 @@ export const invoked = run.extend({
 });
 export type Invoked = z.infer<typeof invoked>;
 
+const draft = z
+  .boolean()
+  .describe('What is being edited, as it would be published now, in the place of a version.')
+  .default(false);
+
 export const networkEndpoints = {
   create: endpoint({
     method: 'POST',
@@ -491,15 +497,28 @@ export const networkEndpoints = {
     tag: 'networks',
     summary: 'Make a network what a document says; made where there is none of that name',
     description:
-      'Applied twice it changes nothing. With `dryRun` nothing is changed and the differences are told.',
+      'Applied twice it changes nothing. With `dryRun` nothing is changed and the differences are told. With `updatedAt`, nothing is done where somebody else changed it meanwhile.',
     scope: 'networks:write',
     params: networkParams,
-    query: z.strictObject({ dryRun: z.enum(['true', 'false']).default('false') }),
+    query: z.strictObject({
+      dryRun: z.enum(['true', 'false']).default('false'),
+      updatedAt: timestamp
+        .describe(
+          'That of the network which the document was made of; another one is refused (`network_changed`).',
+        )
+        .optional(),
+    }),
     body: networkDefinition,
     bodyBytes: DEFINITION_BYTES,
     status: 200,
-    response: z.object({ network: network.nullable(), changes: z.array(change) }),
-    problems: ['name_taken', ...edits],
+    response: z.object({
+      network: network.nullable(),
+      changes: z.array(change),
+      problems: z
+        .array(networkProblem)
+        .describe('What keeps it from being published, as `validate` tells it.'),
+    }),
+    problems: ['name_taken', 'network_changed', ...edits],
   }),
   copy: endpoint({
     method: 'POST',
@@ -790,6 +809,7 @@ export const networkEndpoints = {
     params: networkParams,
     body: z.strictObject({
       version: versionNumber.optional(),
+      draft,
       agent: z.string().max(64),
       instruction,
       delegated: z.boolean().describe('As in a task that the agent was given.').default(false),
@@ -797,7 +817,13 @@ export const networkEndpoints = {
     }),
     status: 200,
     response: verdict,
-    problems: ['network_not_published', 'version_not_found', 'unknown_key', 'unknown_system_param'],
+    problems: [
+      'network_not_published',
+      'version_not_found',
+      'network_invalid',
+      'unknown_key',
+      'unknown_system_param',
+    ],
   }),
   prompt: endpoint({
     method: 'POST',
@@ -808,6 +834,7 @@ export const networkEndpoints = {
     params: networkParams,
     body: z.strictObject({
       version: versionNumber.optional(),
+      draft,
       agent: z.string().max(64).optional(),
       delegated: z.boolean().describe('As in a task that the agent was given.').default(false),
       input: z.union([z.string().max(1_000_000), jsonObject]).default(''),
@@ -819,6 +846,6 @@ export const networkEndpoints = {
       messages: z.array(z.json()),
       tools: z.array(z.object({ name: z.string(), description: z.string(), inputSchema: jsonObject })),
     }),
-    problems: ['network_not_published', 'version_not_found', 'unknown_key'],
+    problems: ['network_not_published', 'version_not_found', 'network_invalid', 'unknown_key'],
   }),
 } as const;

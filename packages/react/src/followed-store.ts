@@ -1,5 +1,6 @@
 import type { Troupe } from '@troupe/sdk';
 import { Line } from './line.ts';
+import { parkWhileHidden } from './parking.ts';
 import type { Connection } from './results.ts';
 import { Shared } from './shared.ts';
 
@@ -36,6 +37,7 @@ export abstract class FollowedStore<
   #line: Line | null = null;
   #shown: Of | null = null;
   #soon: ReturnType<typeof setTimeout> | undefined;
+  #unpark: (() => void) | null = null;
 
   constructor(troupe: Troupe, state: State) {
     super(state);
@@ -49,6 +51,18 @@ export abstract class FollowedStore<
   protected abstract show(state: Of): Partial<State>;
 
   protected open(): void {
+    this.#begin();
+    this.#unpark = parkWhileHidden({
+      park: () => {
+        if (this.isNeeded) return false;
+        this.#end();
+        return true;
+      },
+      unpark: () => this.#begin(),
+    });
+  }
+
+  #begin(): void {
     const followed = this.follow();
     this.followed = followed;
     if (!followed) {
@@ -63,6 +77,12 @@ export abstract class FollowedStore<
   }
 
   protected close(): void {
+    this.#unpark?.();
+    this.#unpark = null;
+    this.#end();
+  }
+
+  #end(): void {
     clearTimeout(this.#soon);
     this.#soon = undefined;
     this.#line?.end();

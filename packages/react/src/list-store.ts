@@ -1,14 +1,10 @@
-import { type Api, ApiError, type Troupe } from '@troupe/sdk';
+import { ApiError, type Troupe } from '@troupe/sdk';
 import { errorOf } from './followed-store.ts';
 import { type Noun, onHint } from './hints.ts';
 import { onPage } from './line.ts';
 import { Shared } from './shared.ts';
+import { watch } from './watching.ts';
 
-/** Which collections tell that a list may have changed: calls come to wait, and are settled, as runs change. */
-const WATCHED = { runs: ['runs'], inbox: ['runs'], tasks: ['tasks'] } as const satisfies Record<
-  Noun,
-  readonly Api.Collection[]
->;
 /** Between two times that it is asked for, however much happens. */
 const PAUSE_MS = 250;
 /** While nobody tells what changes, and while somebody does: some changes are told by nobody. */
@@ -66,15 +62,15 @@ export class ListStore<Item> extends Shared<ListState<Item>> {
       this.change({ isLoading: false });
       return;
     }
-    const told = () => {
+    const tell = () => {
       this.#isTold = true;
       this.#later();
     };
-    const lost = () => {
+    const lose = () => {
       this.#isTold = false;
     };
     this.#ends = [
-      this.troupe.watch(WATCHED[noun], told, lost),
+      watch(this.troupe, { noun, tell, lose }),
       onHint(this.troupe, (nouns) => nouns.includes(noun) && this.#later()),
       onPage(['online', 'focus', 'visibilitychange'], () => isVisible() && this.#later()),
     ];

@@ -4,7 +4,7 @@ import { useRef, useSyncExternalStore } from 'react';
 // Components that look at the same thing look at one object, which has one stream: opened for the first, closed a moment after the last has gone.
 
 /** Long enough for a page to be changed, and for what React does twice in its strict mode. */
-const LINGER_MS = 3_000;
+const LINGER_MS = 2_000;
 
 const known = new WeakMap<Troupe, Map<string, Shared<object>>>();
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ postgresUrl: inject('postgresUrl') });
   troupe = new Troupe({ baseUrl: stage.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
-  page = await stage.visit();
+  page = await stage.visit({ clock: true });
 }, 120_000);
 afterAll(() => stage.close());
 afterEach(async () => {
@@ -97,4 +97,20 @@ it('what may not be read says so, and is read again by the next who asks', async
   stage.rule();
   await mount('again');
   await page.sees(`results.again.connection === 'live' && results.chat.error === null`);
+});
+
+it('a page that nobody looks at gives its connection back, and catches up when somebody does', async () => {
+  const hide = (state: string) =>
+    page.ask(
+      `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+    );
+  const session = await show();
+  await hide('hidden');
+  await page.fastForward(20_000);
+  await page.sees(`results.chat.connection === 'offline'`);
+  await session.sendAndWait('While you were away.');
+  expect(await page.ask(texts)).toBe('');
+  await hide('visible');
+  await page.sees(`results.chat.messages.length === 2 && results.chat.connection === 'live'`);
+  expect(await page.ask(texts)).toBe('While you were away.|Heard: While you were away.');
 });

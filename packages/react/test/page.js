@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client';
 const { TroupeProvider } = hooks;
 const roots = {};
 
-Object.assign(window, { hooks, createElement, results: {}, renders: {}, log: {} });
+Object.assign(window, { hooks, Troupe, createElement, results: {}, renders: {}, log: {} });
 window.client = new Troupe({ baseUrl: window.location.origin });
 
 function Probe({ name, use }) {

@@ -1,3 +1,5 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Session, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
@@ -15,12 +17,16 @@ const SLOW = 'Slowly: this is written piece by piece, and takes a while to be wh
 beforeAll(async () => {
   stage = await openStage({
     postgresUrl: inject('postgresUrl'),
-    script: ({ messages }) => {
+    script: ({ messages, tools }) => {
+      if (tools.some(({ name }) => name === 'final_answer'))
+        return { calls: [{ name: 'ask_user', arguments: { question: 'How long?' } }] };
       const last = messages.at(-1)!;
       const text = 'text' in last ? last.text : `Got: ${JSON.stringify(last.output)}`;
       if (text === 'Fail.') return { error: { code: 'no_idea', message: 'Out of ideas.', retryable: false } };
       if (text === 'Pick.') return { calls: [{ name: 'pick_file', arguments: { folder: 'in' } }] };
       if (text === 'Look.') return { calls: [{ name: 'current_time', arguments: {} }] };
+      if (text === 'Hand it on.')
+        return { calls: [{ name: 'create_agent', arguments: { type: 'general', instruction: 'Wait.' } }] };
       if (text.startsWith('Slowly'))
         return { reasoning: 'How?', chunks: text.match(/.{1,4}/g)!, delayBetweenChunksMs: 40 };
       return { text: last.role === 'tool' ? text : `Heard: ${text}` };
@@ -31,7 +37,7 @@ beforeAll(async () => {
   await troupe.tools.create({ body: tool });
   const body = {
     name: 'Ada',
-    capabilities: [{ id: 'current_time' }],
+    capabilities: [{ id: 'current_time' }, { id: 'delegation' }],
     tools: ['pick_file'],
     approvals: ['current_time'],
   };
@@ -245,4 +251,44 @@ it('a call that waits for approval is in the inbox until somebody decides; what 
   const [call] = (await troupe.inbox.list({ query: { sessionId: session.id } })).data;
   await troupe.inbox.reject(call!);
   await page.sees('results.inbox.items.length === 0');
+});
+
+it('tasks are seen as they go, in their session, in a list and one by one, and can be canceled', async () => {
+  const session = await troupe.open(agentId);
+  await show('chat', session, 'tasks');
+  await page.ask(`mount('tasks', ({ useTasks }) => useTasks({ chat: '${session.id}' }))`);
+  await page.sees(`results.chat.connection === 'live' && !results.tasks.isLoading`);
+  await session.send('Hand it on.');
+  await page.sees(`results.tasks.items[0]?.status === 'waiting'`);
+  const [task] = (await session.tasks()).data;
+  await page.ask(`mount('task', ({ useTask }) => useTask('${task!.id}'))`);
+  await page.sees(`results.task.task?.question === 'How long?'`);
+  await page.sees(`results.chat.tasks[0]?.status === 'waiting'`);
+  await page.ask('results.task.cancel()');
+  await page.sees(
+    `[results.task.task, results.tasks.items[0], results.chat.tasks[0]].every(({ status }) => status === 'canceled')`,
+  );
+});
+
+it('lists stay up to date for those who may not hear of all that changes', async () => {
+  const session = await troupe.open(agentId);
+  stage.rule(({ path }) => (path.startsWith('/v1/changes') ? { status: 403, code: 'forbidden' } : 'pass'));
+  const own = '{ client: new Troupe({ baseUrl: location.origin }) }';
+  await page.ask(`mount('runs', ({ useRuns }) => useRuns({ sessionId: '${session.id}' }), ${own})`);
+  await until('it follows what copies are told', () =>
+    [...stage.streams].some(({ req }) => req.url!.startsWith('/v1/sync/stream?collections=runs')),
+  );
+  await session.send('Hello.');
+  await page.sees(`results.runs.items[0]?.status === 'completed'`);
+});
+
+it('the example of docs/react.md runs as it stands', async () => {
+  const doc = readFileSync(new URL('../../../docs/react.md', import.meta.url), 'utf8');
+  const [, example] = /```tsx\n([\s\S]+?)```/.exec(doc)!;
+  const file = fileURLToPath(new URL(`./example-${process.pid}.gen.tsx`, import.meta.url));
+  writeFileSync(file, example!.replace('http://localhost:4700', stage.origin).replace("'Ada'", "'Example'"));
+  const tab = await stage.visitProgram(file).finally(() => rmSync(file));
+  await tab.getByLabel('Message').fill('Hi.');
+  await tab.getByLabel('Message').press('Enter');
+  await tab.getByText('assistant Heard: Hi.').waitFor();
 });

@@ -9,6 +9,8 @@ import { createDatabase, openServer, until } from '@troupe/testing';
 import { chromium, type Page } from 'playwright-core';
 import { build } from 'rolldown';
 
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 /** What becomes of a request: it passes, its answer is lost, or it is answered here. */
 export type Fate = 'pass' | 'lose' | { status: number; code: string };
 
@@ -25,7 +27,8 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
   const database = await createDatabase(postgresUrl);
   const start = (): Promise<Running> =>
     script ? openServer({ postgresUrl, databaseUrl: database.url, script }) : startProcess(database.url);
-  const [code, first] = await Promise.all([bundled(), start()]);
+  const [code, first] = await Promise.all([bundled(here('./page.js')), start()]);
+  const scripts = new Map([['/page.js', code]]);
   let server: Running | null = first;
   const seen: { method: string; path: string; isStream: boolean }[] = [];
   const streams = new Set<ServerResponse>();
@@ -33,11 +36,14 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
 
   const front = createServer((asked, response) => {
     const [method, path] = [asked.method!, asked.url!];
-    if (path === '/page.js') return void response.setHeader('content-type', 'text/javascript').end(code);
+    const served = scripts.get(path);
+    if (served) return void response.setHeader('content-type', 'text/javascript').end(served);
     if (!path.startsWith('/v1/'))
       return void response
         .setHeader('content-type', 'text/html')
-        .end('<!doctype html><script type="module" src="/page.js"></script>');
+        .end(
+          `<!doctype html><body></body><script type="module" src="${path === '/' ? '/page' : path}.js"></script>`,
+        );
     const isStream = asked.headers.accept === 'text/event-stream';
     seen.push({ method, path, isStream });
     if (isStream) {
@@ -73,11 +79,20 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
     async start() {
       server = await start();
     },
-    async visit(): Promise<Visit> {
+    /** A page of its own, of this program. */
+    async visitProgram(file: string): Promise<Page> {
+      scripts.set('/program.js', await bundled(file));
+      const tab = await browser.newPage();
+      await tab.goto(`${origin}/program`);
+      return tab;
+    },
+    /** With `clock`, its time can be made to pass faster. */
+    async visit({ clock = false } = {}): Promise<Visit> {
       const context = await browser.newContext();
       const tab = await context.newPage();
       const errors: string[] = [];
       tab.on('pageerror', (error) => errors.push(String(error)));
+      if (clock) await tab.clock.install();
       await tab.goto(origin);
       await tab.waitForFunction('window.isLoaded');
       const ask = <Value>(scripted: string) => tab.evaluate(scripted) as Promise<Value>;
@@ -87,7 +102,7 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
           await until(`the page sees ${scripted}`, () => ask<boolean>(scripted));
         },
         setOffline: (isOffline) => context.setOffline(isOffline),
-        leave: () => context.close(),
+        fastForward: (ms) => tab.clock.fastForward(ms),
       };
     },
     async close() {
@@ -111,12 +126,14 @@ export interface Visit {
   /** Of the page, so far: there should be none. */
   errors: string[];
   setOffline(isOffline: boolean): Promise<void>;
-  leave(): Promise<void>;
+  /** Timers of the page that are due by then fire at once. */
+  fastForward(ms: number): Promise<void>;
 }
 
 async function startProcess(databaseUrl: string): Promise<Running> {
-  const file = fileURLToPath(new URL('./server-process.ts', import.meta.url));
-  const child = spawn(process.execPath, [file, databaseUrl], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [here('./server-process.ts'), databaseUrl], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const [url] = await once(child.stdout, 'data');
   const close = async () => {
     const end = once(child, 'exit');
@@ -126,9 +143,9 @@ async function startProcess(databaseUrl: string): Promise<Running> {
   return { url: String(url).trim(), close };
 }
 
-async function bundled(): Promise<string> {
+async function bundled(input: string): Promise<string> {
   const { output } = await build({
-    input: fileURLToPath(new URL('./page.js', import.meta.url)),
+    input,
     platform: 'browser',
     write: false,
     logLevel: 'silent',

@@ -4,24 +4,28 @@ import { framesOf } from './sse.ts';
 import { pause, pauseBefore, type Transport } from './transport.ts';
 
 export interface ChangesOptions {
-  /** Only of these. Default: all. */
-  collections?: ChangedCollection[];
+  /** Left out: all. */
+  collections?: readonly ChangedCollection[];
   signal?: AbortSignal;
-  /** A connection that says nothing for so long is made again. Default: 45,000. */
+  /** A connection without a sign of life for so long is made anew. */
   silenceMs?: number;
-  onDisconnect?: () => void;
+  /** Told of every connection that was lost or could not be made; then it is tried again. */
+  onDisconnect?: (error: unknown) => void;
 }
 
-/** `resync`: something may have been missed; ask for everything again. It comes first, and after every break. */
-export type ChangesItem = { kind: 'resync' } | ({ kind: 'changed' } & Changed);
+/** `resync`: something may have been missed, so ask for every list again. */
+export type ChangesItem = { type: 'resync' } | ({ type: 'changed' } & Changed);
 
-/** That lists have changed, for ever: until the signal, the end of the loop, or an error that trying again cannot mend. */
-export async function* changesOf(
+const SILENCE_MS = 45_000;
+
+/** Which lists have changed, until the signal. Throws only where the key does not allow it: everything else is tried again. */
+export async function* watchChanges(
   transport: Transport,
-  { collections, signal, silenceMs = 45_000, onDisconnect }: ChangesOptions = {},
+  { collections, signal, silenceMs = SILENCE_MS, onDisconnect }: ChangesOptions = {},
 ): AsyncGenerator<ChangesItem> {
-  for (let failures = 0; ; ) {
-    signal?.throwIfAborted();
+  const query = collections ? { collections: collections.join(',') } : {};
+  let failures = 0;
+  while (!signal?.aborted) {
     const connection = new AbortController();
     const cut = () => connection.abort();
     signal?.addEventListener('abort', cut, { once: true });
@@ -30,26 +34,23 @@ export async function* changesOf(
       clearTimeout(silence);
       silence = setTimeout(cut, silenceMs);
     };
+    let failure: unknown = null;
     let retryMs = 0;
-    let failure: unknown;
     try {
-      const query = collections ? { collections: collections.join(',') } : {};
       const response = await transport.send(
         systemEndpoints.changes,
         { query },
         { accept: 'text/event-stream', signal: connection.signal, stream: true },
       );
-      for await (const frame of framesOf(response.body!, alive)) {
-        if (frame.retryMs !== null) retryMs = frame.retryMs;
-        if (frame.event === 'disconnecting') break;
-        if (frame.event === 'resync') yield { kind: 'resync' };
-        else if (frame.event === 'changed') yield { kind: 'changed', ...(JSON.parse(frame.data) as Changed) };
-        else continue;
+      for await (const { event, data, retryMs: asked } of framesOf(response.body!, alive)) {
+        if (asked !== null) retryMs = asked;
+        if (event === 'disconnecting') break;
         failures = 0;
+        if (event === 'resync') yield { type: 'resync' };
+        else if (event === 'changed') yield { type: 'changed', ...(JSON.parse(data) as Changed) };
       }
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error;
       failure = error;
       failures++;
     } finally {
@@ -57,7 +58,8 @@ export async function* changesOf(
       signal?.removeEventListener('abort', cut);
       connection.abort();
     }
-    onDisconnect?.();
-    await pause(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal);
+    if (signal?.aborted) return;
+    onDisconnect?.(failure);
+    await pause(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal).catch(() => {});
   }
 }

@@ -6,11 +6,8 @@ import {
   type sessionEndpoints,
 } from '@troupe/protocol';
 import { Batch } from './batch.ts';
-
-import { type ChangesItem, type ChangesOptions, changesOf } from './changes.ts';
-
+import { type ChangesItem, type ChangesOptions, watchChanges } from './changes.ts';
 import { followingOf } from './following.ts';
-
 import { decisions } from './inbox.ts';
 import { Network } from './network.ts';
 import { type Replication, type ReplicationOptions, replicationOf } from './replication.ts';
@@ -129,6 +126,11 @@ export class Troupe {
     return new Run(this.#transport, runId);
   }
 
+  /** Which lists have changed, for those that stay up to date: `for await (const item of troupe.changes({ signal }))`. */
+  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
+    return watchChanges(this.#transport, options);
+  }
+
   /** What `replicateRxCollection` of RxDB takes, beside the collection. */
   replication<Of extends Collection>(collection: Of, options?: ReplicationOptions): Replication<Of> {
     return replicationOf(this.#transport, collection, options);
@@ -160,11 +162,6 @@ export class Troupe {
   ): Promise<Session> {
     const session = await this.sessions.create({ params: { agentId }, body }, options);
     return this.session(agentId, session.id);
-  }
-
-  /** Which lists to ask for again, as things change: `for await (const item of troupe.changes({ signal }))`. With a secret key. */
-  changes(options?: ChangesOptions): AsyncGenerator<ChangesItem> {
-    return changesOf(this.#transport, options);
   }
 
   /** All items of a list, page after page: `for await (const agent of troupe.all(troupe.agents.list))`. */

@@ -41,6 +41,8 @@ const ENDS = ['run.completed', 'run.failed', 'run.canceled', 'run.absorbed'];
 const PAGE = 1_000;
 const MOST_TASKS = 200;
 const MOST_REMEMBERED = 1_000;
+/** After every step. */
+const ENDED = Number.MAX_SAFE_INTEGER;
 
 /**
  * What a session is, from its stream. Items are taken one after the other, so that a live text is replaced by its message in one
@@ -132,6 +134,7 @@ export class FollowedSession extends Followed<SessionState> {
     this.#told = lastSequence;
     this.#waiting = calls;
     const open = new Set(runs.map(({ id }) => id));
+    for (const id of open) this.#reopen(id);
     const live = this.state.live.filter(({ runId }) => open.has(runId));
     this.#work(runs as OpenRun[], { status: 'following', live });
     if (isBehind) this.#readSession();
@@ -155,15 +158,14 @@ export class FollowedSession extends Followed<SessionState> {
     const others = this.state.runs.filter(({ id }) => id !== runId);
     const status = STATUS[type];
     if (status) {
-      // Taken up again, it writes again.
-      if (status === 'queued') this.#written.delete(runId);
+      this.#reopen(runId);
       const isNew = others.length === this.state.runs.length;
       const now = { id: runId, status };
       this.#work(isNew ? [...others, now] : this.state.runs.map((run) => (run.id === runId ? now : run)));
     } else if (ENDS.includes(type)) {
       this.#failed = type === 'run.failed';
       this.#waiting = this.#waiting.filter((call) => call.runId !== runId);
-      this.#remember(runId, Number.MAX_SAFE_INTEGER);
+      this.#remember(runId, ENDED);
       this.#work(others, { live: this.state.live.filter((one) => one.runId !== runId) });
     } else if (type.startsWith('tool.')) {
       const id = String(data.id);
@@ -221,6 +223,14 @@ export class FollowedSession extends Followed<SessionState> {
     this.#written.delete(runId);
     this.#written.set(runId, Math.max(step, known));
     if (this.#written.size > MOST_REMEMBERED) this.#written.delete(this.#written.keys().next().value!);
+  }
+
+  /** A run that ended and was taken up again writes again, from the step on that it had not finished. */
+  #reopen(runId: string): void {
+    if (this.#written.get(runId) !== ENDED) return;
+    this.#written.delete(runId);
+    for (const message of this.state.messages)
+      if (message.runId === runId && message.role !== 'user') this.#remember(runId, message.step ?? -1);
   }
 
   /** Beside the stream, which goes on meanwhile; once more where something happened since it was asked. */

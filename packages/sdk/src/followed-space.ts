@@ -142,8 +142,11 @@ export class FollowedSpace extends Followed<SpaceState> {
     if (lastSequence > this.#last) await this.#catchUp();
     this.#told = lastSequence;
     let active: readonly ActiveAgent[] = [];
-    for (const { runId, entityId, agentName } of activeAgents)
+    for (const { runId, entityId, agentName } of activeAgents) {
+      // Taken up again while nobody listened.
+      this.#ended.delete(runId);
       active = joined(active, { runId, entityId, agentName });
+    }
     const open = new Set(runs.map(({ id }) => id));
     const live = this.state.live.filter(({ runId }) => open.has(runId));
     this.change({ status: 'following', activeAgents: active, pendingCalls: calls, live });

@@ -27,6 +27,16 @@ export class Run {
     return this.#transport.call(runEndpoints.get, { params: this.#params }, options);
   }
 
+  /** Where its time went. */
+  timeline(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.timeline>> {
+    return this.#transport.call(runEndpoints.timeline, { params: this.#params }, options);
+  }
+
+  /** What the model was given at a step. */
+  prompt(step: number, options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.prompt>> {
+    return this.#transport.call(runEndpoints.prompt, { params: { ...this.#params, step } }, options);
+  }
+
   cancel(options?: RequestOptions): Promise<ResultOf<typeof runEndpoints.cancel>> {
     return this.#transport.call(runEndpoints.cancel, { params: this.#params }, options);
   }

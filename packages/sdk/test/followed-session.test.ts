@@ -8,6 +8,8 @@ import { openProxy } from './proxy.ts';
 let server: TestServer;
 let troupe: Troupe;
 let agentId: string;
+let attempts = 0;
+let gate: Promise<void>;
 const SLOW = 'Slowly, and in many pieces, so that somebody can look.';
 
 beforeAll(async () => {
@@ -19,6 +21,10 @@ beforeAll(async () => {
       const { text } = last;
       if (text === 'Pick.')
         return { text: 'Let me see.', calls: [{ id: 'a', name: 'pick', arguments: { at: 1 } }] };
+      if (text === 'Stop and go.')
+        return attempts++ === 0
+          ? { error: { code: 'tired', message: 'Too tired.', retryable: false } }
+          : { gate, chunks: [...SLOW], delayBetweenChunksMs: 5 };
       if (text === SLOW) return { chunks: text.match(/.{1,5}/g)!, delayBetweenChunksMs: 25 };
       return { text: `Heard ${text}` };
     },
@@ -93,6 +99,33 @@ it('a call waits, runs and is settled; the text beside it is replaced together w
   for (const { messages, live } of states)
     if (messages.length === 3) expect(live.map(({ step }) => step)).not.toContain(1);
   for (const one of [late, followed, ofRun]) one.close();
+});
+
+it('a run that is taken up again is seen writing, also by who was away', async () => {
+  const session = await troupe.open(agentId);
+  let isAway = false;
+  let open = () => {};
+  attempts = 0;
+  gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const proxy = await openProxy(server.url, (_, way) => (isAway ? way.answer(503) : way.pass()));
+  const followed = new Troupe({ baseUrl: proxy.url }).session(agentId, session.id).follow();
+  await followed.ready;
+  await session.send('Stop and go.');
+  await until('it failed', () => followed.state.session?.error?.code === 'tired');
+  expect(followed.state).toMatchObject({ session: { status: 'failed' }, runs: [] });
+  isAway = true;
+  for (const response of proxy.open) response.destroy();
+  await session.retry();
+  isAway = false;
+  await until('it is back', () => followed.state.status === 'following' && followed.state.runs.length === 1);
+  open();
+  await until('it is seen writing', () => followed.state.live[0]?.text.startsWith('Slowly'));
+  await until('it is done', () => followed.state.session?.status === 'pending');
+  expect(followed.state).toMatchObject({ live: [], messages: [{}, { content: { text: SLOW } }] });
+  followed.close();
+  await proxy.close();
 });
 
 it('tells that lists have changed, and ends where there is nothing to follow', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   createModels,
+  createSessionsDoor,
   type Logger,
   McpConnections,
   mcpServers,
@@ -29,7 +30,7 @@ export async function openHttpSide(
     config: readConfig({ TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}` }),
     logger: silentLogger,
     life: new Life(silentLogger),
-    doors: () => [],
+    doors: (on) => [createSessionsDoor(on)],
     models: createModels({}),
     providers: new ProviderRows(),
     outgoing,

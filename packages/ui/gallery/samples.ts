@@ -4,59 +4,6 @@ import type { ShownTask, TimelineSpan } from '../src/index.ts';
 /** So long ago, in minutes. */
 export const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
 
-const DOT =
-  'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg" width="240" height="80"%3E%3Crect width="240" height="80" fill="%238e80f5"/%3E%3Ccircle cx="120" cy="40" r="24" fill="white"/%3E%3C/svg%3E';
-
-export const MARKDOWN = `# A heading of the first order
-
-Some **bold**, some *slanted*, some \`inline code\`, ~~gone~~ and [a link](https://example.com/path?a=1 "title"), a bare one https://example.com/bare, a footnote[^1].
-
-## Lists
-
-1. First
-2. Second
-   - nested, with a very long word: Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft
-   - nested again
-3. Third
-
-- [x] done
-- [ ] to do
-
-> A quotation
-> over two lines.
-
-### A table
-
-| Model | Tokens | Cost | Remark |
-|:------|-------:|:----:|--------|
-| small | 1,024 | 0.01 | fast, and cheap enough to be called for every message of a busy space |
-| large | 128,000 | 4.20 | slow |
-
-\`\`\`ts
-export function add(one: number, other: number): number {
-  return one + other; // a comment that makes this line rather long, so that it has to be scrolled sideways in its box
-}
-\`\`\`
-
-    indented code
-
-A picture from elsewhere: ![a tracking pixel](https://tracker.invalid/pixel.png?who=you) and one that is here: ![a dot](${DOT})
-
----
-
-<b onclick="window.hacked = 1">HTML</b> is text. <img src=x onerror="window.hacked = 2"> <script>window.hacked = 3</script>
-
-[click me](javascript:window.hacked=4) [or me](JaVaScRiPt:window.hacked=5) [data](data:text/html,<script>window.hacked=6</script>)
-<a href="javascript:window.hacked=7">raw</a> <picture><source srcset="https://tracker.invalid/set.png"><img src="https://tracker.invalid/raw.png"></picture>
-<iframe src="https://tracker.invalid/frame"></iframe><style>@import "https://tracker.invalid/style.css";</style>
-
-\`\`\`mermaid
-graph TD; A-->B
-\`\`\`
-
-[^1]: Which says more.
-`;
-
 export const LARGE = Array.from({ length: 120 }, (_, index) => ({
   id: index,
   name: `Item ${index}`,

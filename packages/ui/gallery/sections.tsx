@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { NetworkGraph } from '../src/graph/index.ts';
 import {
   ActiveAgents,
@@ -21,7 +22,8 @@ import {
   ToolUi,
   type ToolUiProps,
 } from '../src/index.ts';
-import { AGENTS, ago, LARGE, MANY_SPANS, MARKDOWN, SPANS, TASKS } from './samples.ts';
+import { MARKDOWN } from './markdown.ts';
+import { AGENTS, ago, LARGE, MANY_SPANS, SPANS, TASKS } from './samples.ts';
 
 const ADA = { id: 'ada', name: 'Ada Lovelace', type: 'human' } as const;
 const BOT = { id: 'bot', name: 'Researcher', type: 'agent' } as const;
@@ -430,7 +432,7 @@ function Graphs() {
 function Streaming() {
   const [state, setState] = useState({ text: '', streaming: true });
   (window as unknown as { feed: (text: string, streaming: boolean) => void }).feed = (text, streaming) =>
-    setState({ text, streaming });
+    flushSync(() => setState({ text, streaming }));
   return (
     <div id="stream">
       <Markdown {...state} />

@@ -1,20 +1,26 @@
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cx } from './cx.ts';
 
-const control =
-  'w-full min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-sm text-text placeholder:text-faint focus-visible:border-accent disabled:opacity-60 aria-invalid:border-bad';
+const look =
+  'min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-sm text-text placeholder:text-faint focus-visible:border-accent disabled:opacity-60 aria-invalid:border-bad';
+
+/** As wide as there is room, unless it is said how wide. */
+const control = (className: string | undefined) =>
+  /(^|\s)w-/.test(className ?? '') ? look : `w-full ${look}`;
 
 export function Input({ className, ...rest }: ComponentProps<'input'>) {
-  return <input {...rest} className={cx(control, 'h-8', className)} />;
+  return <input {...rest} className={cx(control(className), 'h-8', className)} />;
 }
 
 export function TextArea({ className, ...rest }: ComponentProps<'textarea'>) {
-  return <textarea rows={4} {...rest} className={cx(control, 'py-2 leading-relaxed', className)} />;
+  return (
+    <textarea rows={4} {...rest} className={cx(control(className), 'py-2 leading-relaxed', className)} />
+  );
 }
 
 export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
   return (
-    <select {...rest} className={cx(control, 'h-8 pr-7', className)}>
+    <select {...rest} className={cx(control(className), 'h-8 pr-7', className)}>
       {children}
     </select>
   );

@@ -10,6 +10,7 @@ export function SchemaFields({
   value,
   onChange,
   issue,
+  isSpelled = false,
 }: {
   schema: Schema;
   value: Values;
@@ -17,6 +18,8 @@ export function SchemaFields({
   onChange: (value: Values, invalid: string[]) => void;
   /** What the server said about a property. */
   issue?: (name: string) => string | undefined;
+  /** Names as words for people (`mostInPrompt`: Most in prompt) rather than as programs have them. */
+  isSpelled?: boolean;
 }) {
   const properties = (schema.properties ?? {}) as Record<string, Schema>;
   const required = new Set((schema.required ?? []) as string[]);
@@ -29,7 +32,7 @@ export function SchemaFields({
       {Object.entries(properties).map(([name, property]) => (
         <OneField
           key={name}
-          name={name}
+          name={isSpelled ? spelled(name) : name}
           schema={property}
           isRequired={required.has(name)}
           value={value[name]}
@@ -130,6 +133,14 @@ function OneField({
       }
     </Field>
   );
+}
+
+function spelled(name: string): string {
+  const words = name.replaceAll(
+    /([a-z])([A-Z])/g,
+    (_, end: string, start: string) => `${end} ${start.toLowerCase()}`,
+  );
+  return (words.charAt(0).toUpperCase() + words.slice(1)).replace(/ ms$/, ' (ms)');
 }
 
 function kindOf(schema: Schema): 'boolean' | 'choice' | 'number' | 'text' | 'long' | 'json' {

@@ -4,7 +4,7 @@ import { cx } from './cx.ts';
 /** A table that scrolls sideways in its frame where the window is narrow. */
 export function Table({ head, children, label }: { head: ReactNode; children: ReactNode; label: string }) {
   return (
-    <section aria-label={label} className="overflow-x-auto">
+    <section aria-label={label} className="relative overflow-x-auto">
       <table className="w-full border-collapse text-sm">
         <caption className="sr-only">{label}</caption>
         <thead>

@@ -67,8 +67,18 @@ export function TextDiff({
 
 const tones = {
   same: { row: '', word: '', mark: ' ', said: '' },
-  gone: { row: 'bg-bad-soft', word: 'bg-bad text-surface rounded-sm', mark: '−', said: 'Removed: ' },
-  new: { row: 'bg-good-soft', word: 'bg-good text-surface rounded-sm', mark: '+', said: 'Added: ' },
+  gone: {
+    row: 'bg-bad-soft',
+    word: 'rounded-sm bg-[color-mix(in_srgb,var(--troupe-bad)_26%,transparent)]',
+    mark: '−',
+    said: 'Removed: ',
+  },
+  new: {
+    row: 'bg-good-soft',
+    word: 'rounded-sm bg-[color-mix(in_srgb,var(--troupe-good)_26%,transparent)]',
+    mark: '+',
+    said: 'Added: ',
+  },
 };
 
 function Row({ line }: { line: Line }) {
@@ -92,18 +102,25 @@ function Row({ line }: { line: Line }) {
 function marked({ kind, text, pair }: Line, className: string): ReactNode {
   const found =
     kind === 'gone' ? differences(wordsOf(text), wordsOf(pair!)) : differences(wordsOf(pair!), wordsOf(text));
-  return found
-    .filter((word) => word.kind === 'same' || word.kind === kind)
-    .map((word, index) =>
-      word.kind === 'same' || !word.item.trim() ? (
-        word.item
-      ) : (
-        // biome-ignore lint/suspicious/noArrayIndexKey: words have no other name than their place
-        <span key={index} className={className}>
-          {word.item}
-        </span>
-      ),
-    );
+  // Words beside each other are one change to the eye, and so is the space between them.
+  const parts: { isSame: boolean; text: string }[] = [];
+  for (const word of found) {
+    if (word.kind !== 'same' && word.kind !== kind) continue;
+    const last = parts.at(-1);
+    const isSame = word.kind === 'same';
+    if (last?.isSame === isSame) last.text += word.item;
+    else parts.push({ isSame, text: word.item });
+  }
+  return parts.map((part, index) =>
+    part.isSame ? (
+      part.text
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name than their place
+      <span key={index} className={className}>
+        {part.text}
+      </span>
+    ),
+  );
 }
 
 function linesOf(before: string, after: string): Line[] {

@@ -42,7 +42,7 @@ async function connect(): Promise<void> {
     const items = troupe.changes({ signal: own.signal, onDisconnect: () => (isConnected = false) });
     for await (const item of items) {
       isConnected = true;
-      if (item.kind === 'resync') for (const noun of shown.keys()) mark(noun);
+      if (item.type === 'resync') for (const noun of shown.keys()) mark(noun);
       else mark(item.collection);
     }
   } catch {

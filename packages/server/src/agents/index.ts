@@ -60,7 +60,7 @@ export {
   updateNetwork,
   updateNetworkAgent,
 } from './networks/index.ts';
-export { publishNetwork, validateNetwork } from './networks/publish.ts';
+export { compileDraft, publishNetwork, validateNetwork } from './networks/publish.ts';
 export {
   diffVersionsOfNetwork,
   getVersionOfNetwork,

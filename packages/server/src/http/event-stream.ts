@@ -16,6 +16,14 @@ export function streamAnswer(frames: ReadableStream<Uint8Array>, status = 200): 
   return new Response(frames, { status, headers: HEADERS });
 }
 
+/** For an endpoint that answers in no other way. */
+export function onlyLive(instead: string): Refusal {
+  return new Refusal('malformed', 'invalid_request', 'What changes is told as a stream of events only.', {
+    hint: `Send \`Accept: text/event-stream\`. ${instead}`,
+    issues: [{ path: 'Accept', message: 'must be text/event-stream' }],
+  });
+}
+
 /** Null where it is not given. */
 export function lastEventId(context: Context): number | null {
   const header = context.req.header('last-event-id');

@@ -4,6 +4,7 @@ import {
   purgeDeliveries,
   purgeEndedRuns,
   purgeIdempotencyKeys,
+  purgePrompts,
   purgeTombstones,
   purgeWorkers,
   rearmBatches,
@@ -32,10 +33,11 @@ async function purge({ tombstoneDays }: HouseRules, { db, logger }: TaskContext)
   const ends = await purgeEndedRuns(db);
   const deliveries = await purgeDeliveries(db);
   const tombstones = await purgeTombstones(db, tombstoneDays);
+  const prompts = await purgePrompts(db);
   await eraseLateDeliveries(db);
   await restCaptures(db);
-  if (workers + leases + answers + ends + deliveries + tombstones > 0)
-    logger.info({ workers, leases, answers, ends, deliveries, tombstones }, 'purged');
+  if (workers + leases + answers + ends + deliveries + tombstones + prompts > 0)
+    logger.info({ workers, leases, answers, ends, deliveries, tombstones, prompts }, 'purged');
 }
 
 /** Frees the jobs of processes that died. */

@@ -126,10 +126,7 @@ function walked({ run, steps, events }: RunTimes): Stretch[] {
     } else if (type === 'run.started' || type === 'run.resumed') {
       leaveWait(at, 'completed');
       if (queued) leaveQueue(at, 'completed');
-      else if (last)
-        stretches.push({
-          ...{ kind: 'takeover', name: 'takeover', status: 'completed', startedAt: last.at, endedAt: at },
-        });
+      else if (last) stretches.push(leftAlone(last.at, at, run.takeovers > 0));
       thinks = null;
     } else if (type === 'step.started') {
       thinks = { at, step: step! };
@@ -181,6 +178,14 @@ function walked({ run, steps, events }: RunTimes): Stretch[] {
       stretches.push({ ...thought(thinks, 'running', null), worker: run.workerId });
   }
   return stretches;
+}
+
+/** Nobody had it: its worker was gone, or had handed it back since its process stops. The log tells only who came then. */
+function leftAlone(startedAt: Date, endedAt: Date, isTakeover: boolean): Stretch {
+  const what = isTakeover
+    ? { kind: 'takeover' as const, name: 'takeover' }
+    : { kind: 'queue' as const, name: 'handed back' };
+  return { ...what, status: 'completed', startedAt, endedAt };
 }
 
 function thought(

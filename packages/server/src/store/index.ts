@@ -73,5 +73,6 @@ export * from './queries/todos.ts';
 export * from './queries/tools.ts';
 export * from './queries/triggers.ts';
 export * from './queries/usage.ts';
+export * from './queries/watch.ts';
 export * from './queries/workers.ts';
 export { inTransaction, type Transaction } from './transaction.ts';

@@ -11,6 +11,7 @@ import {
 import { fromCheckpoint, orderOf, toCheckpoint } from './checkpoint.ts';
 import { pullChanges } from './pull.ts';
 import { documentsFrame, Reader } from './reader.ts';
+import { Watchers } from './watchers.ts';
 
 export interface FollowersOptions {
   db: Database;
@@ -47,6 +48,8 @@ interface Group {
  * is concerned then gets what a pull would bring, from where his group is. So the look decides nothing about rights.
  */
 export class Followers {
+  /** Those who want to know only that lists have changed. */
+  readonly watchers: Watchers;
   readonly #db: Database;
   readonly #logger: Logger;
   readonly #heartbeatMs: number;
@@ -72,6 +75,7 @@ export class Followers {
     this.#logger = logger;
     this.#heartbeatMs = heartbeatMs;
     this.#stallMs = stallMs;
+    this.watchers = new Watchers({ db, logger, hear, heartbeatMs });
     this.#lookTimer = setInterval(() => void this.#look(), LOOK_MS).unref();
     this.#doorTimer = setInterval(() => void this.#checkDoor(), DOOR_MS).unref();
     hear?.(
@@ -259,10 +263,12 @@ export class Followers {
     clearInterval(this.#doorTimer);
     clearTimeout(this.#soonTimer);
     for (const reader of this.#all()) reader.leave();
+    this.watchers.farewell();
     const until = performance.now() + FAREWELL_MS;
-    while (this.readers > 0 && performance.now() < until)
+    while (this.readers + this.watchers.readers > 0 && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 5));
     for (const reader of this.#all()) reader.close();
+    this.watchers.close();
   }
 }
 

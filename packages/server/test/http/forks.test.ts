@@ -121,6 +121,14 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
   expect(data.map(({ type }) => type)).toContain('run.completed');
   expect(data.every(({ type }) => type.startsWith('run.'))).toBe(true);
   expect((await events(second, `?after=${lastSequence}`)).data).toEqual([]);
+  // The last ones, and those before them, which is how one reads from the end.
+  const whole = (await events(first)).data;
+  const last = (await events(first, `?before=${lastSequence + 1}&limit=2`)).data;
+  expect(last).toEqual(whole.slice(-2));
+  expect((await events(first, `?before=${last[0]!.sequence}&after=${whole[0]!.sequence}`)).data).toEqual(
+    whole.slice(1, -2),
+  );
+  expect((await events(first, `?before=${lastSequence}&types=run.*&limit=1`)).data).toHaveLength(1);
   expect((await events(second, '?types=run.started,message.delta,tool*')).data).toHaveLength(1);
   // Calls and results are told with their messages.
   const tools = (await events(first, '?types=tool.*')).data as unknown as { type: string; data: object }[];

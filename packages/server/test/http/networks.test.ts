@@ -6,6 +6,7 @@ import type {
   Network,
   NetworkAgent,
   NetworkDefinition,
+  NetworkProblem,
   NetworkTool,
   Problem,
   Tool,
@@ -172,7 +173,7 @@ test('all that is wrong with a document is told at once, and nothing is made', a
 
 test('applied twice it changes nothing; dryRun tells the differences by key and changes nothing', async () => {
   const apply = (definition: object, query = '', at = 'applied') =>
-    done<{ network: Network | null; changes: Change[] }>(
+    done<{ network: Network | null; changes: Change[]; problems: NetworkProblem[] }>(
       'PUT',
       `/networks/${at}/definition${query}`,
       definition,
@@ -192,8 +193,9 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
   expect(await refused('GET', '/networks/applied')).toMatchObject({ status: 404 });
   const made = await apply(first);
   expect(made.changes).toEqual(trial.changes);
-  expect(await apply(first)).toEqual({ network: made.network, changes: [] });
-  expect(await apply(await definitionOf('applied'))).toEqual({ network: made.network, changes: [] });
+  const same = { network: made.network, changes: [], problems: [] };
+  expect(await apply(first)).toEqual(same);
+  expect(await apply(await definitionOf('applied'))).toEqual(same);
   const [front, writer, clerk] = first.agents as [object, object, object];
   const next = {
     ...first,
@@ -222,8 +224,18 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
     from: ['writer', 'clerk'],
     to: ['Other-One', 'writer'],
   });
+  expect(told.problems.map(({ path, code }) => [path, code])).toEqual([
+    ['agents.Other-One', 'no_way_to_respond'],
+  ]);
   expect(await definitionOf('applied')).toMatchObject({ description: null });
-  expect((await apply(next)).changes).toEqual(told.changes);
+  // Made of what it no longer is, a document is refused; of what it is, it is taken.
+  const madeOf = (at: string) => `?updatedAt=${encodeURIComponent(at)}`;
+  const late = await refused('PUT', `/networks/applied/definition${madeOf('2020-01-01T00:00:00Z')}`, next);
+  expect(late).toMatchObject({ status: 409, code: 'network_changed' });
+  expect((await apply(next, madeOf(made.network!.updatedAt))).changes).toEqual(told.changes);
+  expect(
+    await refused('PUT', `/networks/applied/definition${madeOf(made.network!.updatedAt)}`, first),
+  ).toMatchObject({ code: 'network_changed' });
   expect((await apply(next)).changes).toEqual([]);
   const turned = { ...next, agents: next.agents.toReversed() };
   expect(paths(await apply(turned))).toEqual(['$.agents']);
@@ -239,6 +251,40 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
   expect(clerk).toBeDefined();
   const both = await Promise.all(Array.from({ length: 6 }, () => apply(desk('Race'), '', 'race')));
   expect(new Set(both.map(({ network }) => network!.id)).size).toBe(1);
+});
+
+test('what is being edited can be asked before it is published', async () => {
+  const owed = { key: 'search', params: [{ name: 'tenant', source: 'system', required: true }] };
+  const { id, publishedAt } = await done<Network>('POST', '/networks', {
+    ...desk('Asked'),
+    tools: [owed, { key: 'save' }],
+  });
+  expect(publishedAt).toBeNull();
+  const check = (agent: string, action: object, more: object = { draft: true }) =>
+    ask<{ code: string | null }>('POST', `/networks/${id}/check`, {
+      agent,
+      instruction: { action },
+      ...more,
+    });
+  const route = { type: 'ROUTE_TO_AGENT', agent: 'writer' };
+  expect(await check('front', route, {})).toMatchObject({ body: { code: 'network_not_published' } });
+  expect(await check('front', route)).toMatchObject({ body: { status: 'ok', nextAgent: 'writer' } });
+  expect(await check('writer', route)).toMatchObject({ body: { code: 'route_not_allowed' } });
+  expect(await check('nobody', route)).toMatchObject({ body: { code: 'unknown_key' } });
+  const use = { type: 'USE_TOOL', tool: 'search', params: {} };
+  expect(await check('front', use)).toMatchObject({ body: { code: 'missing_system_param' } });
+  const given = (systemParams: object) => ({ draft: true, systemParams });
+  expect(await check('front', use, given({ tenant: 't-1' }))).toMatchObject({ body: { status: 'ok' } });
+  expect(await check('front', use, given({ other: 1 }))).toMatchObject({
+    body: { code: 'unknown_system_param' },
+  });
+  const prompt = { draft: true, agent: 'writer', input: 'Hello.' };
+  expect(await done('POST', `/networks/${id}/prompt`, prompt)).toMatchObject({ agent: 'writer' });
+  await done('PATCH', `/networks/${id}/agents/front`, { allowRespond: false });
+  expect(await check('front', route)).toMatchObject({ status: 422, body: { code: 'network_invalid' } });
+  await done('PATCH', `/networks/${id}/agents/front`, { allowRespond: true });
+  const { publishedAt: at } = await done<{ publishedAt: string }>('POST', `/networks/${id}/publish`);
+  expect(await done('GET', `/networks/${id}`)).toMatchObject({ publishedAt: at });
 });
 
 test('agents are added, changed, equipped and removed; what is in the way is told', async () => {

@@ -64,6 +64,9 @@ it('everything that the document refers to is in it, and nothing is there for no
       'SyncResync',
       'SyncDocuments',
       'SyncDisconnecting',
+      'ChangesResync',
+      'Changed',
+      'ChangesDisconnecting',
     ].map((name) => `#/components/schemas/${name}`),
   );
 });

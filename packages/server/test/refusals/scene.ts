@@ -135,6 +135,7 @@ export class Scene {
       keyId,
       name: 'NAME',
       version: '1',
+      step: '1',
       capabilityId: 'current_time',
       collection: 'sessions',
     };

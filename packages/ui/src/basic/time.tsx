@@ -112,7 +112,8 @@ export function durationText(ms: number): string {
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const [hours, minutes, seconds] = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1_000) % 60].map(Math.floor);
   if (hours! >= 24) return `${Math.floor(hours! / 24)} d ${hours! % 24} h`;
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${seconds} s`;
+  if (hours) return minutes ? `${hours} h ${minutes} min` : `${hours} h`;
+  return seconds ? `${minutes} min ${seconds} s` : `${minutes} min`;
 }
 
 /** From one moment to another, or to now. */

@@ -1,5 +1,5 @@
 import { type Approval, useApprovals, useSession, useTasks, useTroupe } from '@troupe/react';
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from 'react';
 import { classes } from '../basic/classes.ts';
 import { ChevronIcon } from '../basic/icons.tsx';
 import { useTimeSettings } from '../basic/time.tsx';
@@ -249,25 +249,31 @@ function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) 
   const sender = useMemo(() => ({ id: agentName, name: agentName, type: 'agent' as const }), [agentName]);
   const isWaiting = run?.status === 'waiting_tool' || run?.status === 'waiting_reply';
   const isSilent = run && live.length === 0 && !isWaiting && !calls.some(({ state }) => state === 'running');
+  // A call that is stored is among the messages, though the step that made it may still be written.
+  const stored = new Set(calls.map((call) => approvalName(call.runId, call.id)));
   return (
     <>
-      {live.map((step) => (
-        <Message
-          key={`${step.runId} ${step.step}`}
-          sender={sender}
-          text={step.text}
-          reasoning={step.reasoning}
-          state="streaming"
-        >
-          {step.calls.map((call) => (
-            <ToolCard
-              key={call.id}
-              call={{ id: call.id, tool: call.tool ?? 'A tool', status: 'requested' }}
-              writing={call.arguments}
-            />
-          ))}
-        </Message>
-      ))}
+      {live.map(({ runId, step, text, reasoning, calls: written }) => {
+        const open = written.filter(({ id }) => !stored.has(approvalName(runId, id)));
+        if (text === '' && written.length > 0 && open.length === 0) return null;
+        return (
+          <Message
+            key={`${runId} ${step}`}
+            sender={sender}
+            text={text}
+            reasoning={reasoning}
+            state="streaming"
+          >
+            {open.map((call) => (
+              <ToolCard
+                key={call.id}
+                call={{ id: call.id, tool: call.tool ?? 'A tool', status: 'requested' }}
+                writing={call.arguments}
+              />
+            ))}
+          </Message>
+        );
+      })}
       {isSilent && <Message key="silent" sender={sender} text="" state="streaming" />}
     </>
   );
@@ -293,7 +299,7 @@ function Fate({ agentId, sessionId }: Place) {
   );
 }
 
-function Writing(props: ChatProps & { agentName: string; composer: React.Ref<ComposerHandle> }) {
+function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerHandle> }) {
   const { agentId, sessionId, agentName, composer, placeholder, attachments = true, autoFocus } = props;
   const { run, session, send, stop } = useSession(agentId, sessionId);
   const failed = session?.status === 'failed' ? 'The last run failed. Try it again to go on.' : null;

@@ -23,6 +23,8 @@ export function entriesOf(
   const entries: Entry[] = [];
   let day = '';
   let before: SessionMessage | null = null;
+  /** Runs whose answers have begun to be shown, under the name of the agent. */
+  const named = new Set<string | null>();
   for (const message of messages) {
     if (message.role === 'tool_result') continue;
     if (message.role === 'assistant' && isNothing(message.content)) continue;
@@ -36,7 +38,8 @@ export function entriesOf(
         entries.push({ kind: 'call', key: message.id, call: shown, runId: call.runId });
       }
     } else {
-      const isContinued = today === day && follows(before, message);
+      const isContinued = today === day && follows(before, message, named);
+      if (message.role === 'assistant') named.add(message.runId);
       entries.push({ kind: 'message', key: message.id, message, isContinued });
     }
     day = today;
@@ -50,9 +53,15 @@ function isNothing({ text, parts }: { text: string; parts?: readonly unknown[] |
 }
 
 /** An answer goes on after its calls; what somebody says within minutes of the last goes on too. */
-function follows(before: SessionMessage | null, message: SaidMessage): boolean {
+function follows(
+  before: SessionMessage | null,
+  message: SaidMessage,
+  named: ReadonlySet<string | null>,
+): boolean {
   if (!before || message.role === 'system' || before.role === 'system') return false;
-  if (before.role === 'tool_call') return message.role === 'assistant' && before.runId === message.runId;
+  if (before.role === 'tool_call') {
+    return message.role === 'assistant' && before.runId === message.runId && named.has(message.runId);
+  }
   if (before.role !== message.role || before.senderId !== message.senderId) return false;
   return Date.parse(message.createdAt) - Date.parse(before.createdAt) < PAUSE_MS;
 }

@@ -8,7 +8,7 @@ import {
   useSpace,
   useTroupe,
 } from '@troupe/react';
-import { Fragment, memo, type ReactNode, useMemo, useRef, useState } from 'react';
+import { Fragment, memo, type ReactNode, type Ref, useMemo, useRef, useState } from 'react';
 import { Avatar } from '../basic/avatar.tsx';
 import { classes } from '../basic/classes.ts';
 import { dayKey, useTimeSettings } from '../basic/time.tsx';
@@ -182,7 +182,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
                   }
                   actions={props.messageActions}
                 />
-                {readers.has(message.id) && <Readers members={readers.get(message.id)!} />}
+                <Readers members={readers.get(message.id)} sender={message.senderId} />
               </div>
             </Fragment>
           );
@@ -212,7 +212,16 @@ function readersOf(members: readonly Api.Membership[], self: string | null): Map
   return readers;
 }
 
-function Readers({ members }: { members: readonly Api.Membership[] }) {
+function Readers({
+  members: all,
+  sender,
+}: {
+  members: readonly Api.Membership[] | undefined;
+  sender: string | null;
+}) {
+  // Whoever wrote it has read it.
+  const members = all?.filter(({ entityId }) => entityId !== sender) ?? [];
+  if (members.length === 0) return null;
   const names = members.map(({ name }) => name ?? 'Somebody').join(', ');
   return (
     <p className="troupe-readers" title={`Read by ${names}`}>
@@ -343,7 +352,7 @@ function activityOf(
   return { activity: 'thinking' };
 }
 
-function Writing(props: SpaceProps & { composer: React.Ref<ComposerHandle> }) {
+function Writing(props: SpaceProps & { composer: Ref<ComposerHandle> }) {
   const { spaceId, as, composer, placeholder, attachments = true, autoFocus, disabledReason } = props;
   const { space, post, setTyping, entityId } = useSpace(spaceId, { as });
   const nobody = entityId === null ? 'Only members can write here.' : null;

@@ -19,7 +19,8 @@ export type AgentNode = Node<AgentNodeData, 'agent'>;
 
 export const AgentBox = memo(function AgentBox({ data, selected }: NodeProps<AgentNode>) {
   const { agent, problems, badTools, light, isEditable, direction } = data;
-  const tools = agent.tools ?? [];
+  // What is wrong must not be among those that are only counted.
+  const tools = [...badTools, ...(agent.tools ?? []).filter((tool) => !badTools.includes(tool))];
   const name = agent.displayName || agent.key;
   const [into, out] =
     direction === 'right' ? [Position.Left, Position.Right] : [Position.Top, Position.Bottom];
@@ -32,7 +33,7 @@ export const AgentBox = memo(function AgentBox({ data, selected }: NodeProps<Age
         problems.length > 0 && 'troupe-node-bad',
       )}
     >
-      <Handle type="target" position={into} isConnectable={isEditable} aria-label={`Route to ${name}`} />
+      <Handle type="target" position={into} isConnectable={isEditable} />
       <div className="troupe-node-head">
         <Avatar name={name} id={agent.key} type="agent" size="small" active={light === 'active'} />
         <span className="troupe-node-names">
@@ -64,7 +65,7 @@ export const AgentBox = memo(function AgentBox({ data, selected }: NodeProps<Age
           </span>
         </p>
       )}
-      <Handle type="source" position={out} isConnectable={isEditable} aria-label={`Route from ${name}`} />
+      <Handle type="source" position={out} isConnectable={isEditable} />
     </div>
   );
 });

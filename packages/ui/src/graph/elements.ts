@@ -1,5 +1,6 @@
 import { MarkerType } from '@xyflow/react';
 import type { AgentNode } from './agent-node.tsx';
+import type { Layout } from './layout.ts';
 import { placeProblems, routeName } from './problems.ts';
 import type { RouteEdge } from './route-edge.tsx';
 import type { GraphPath, GraphSelection, NetworkGraphProps, Position } from './types.ts';
@@ -25,7 +26,7 @@ type Given = Pick<
 /** What is drawn, from what was given. What was measured and moved by hand is kept from before. */
 export function elementsOf(
   given: Given,
-  places: ReadonlyMap<string, Position>,
+  { places, ways }: Layout,
 ): { nodes: AgentNode[]; edges: RouteEdge[]; rest: readonly string[] } {
   const { agents, problems = [], selected, editable = false, direction = 'right' } = given;
   const [active, visited] = [namesOf(given.active), namesOf(given.visited)];
@@ -63,7 +64,13 @@ export function elementsOf(
           source: key,
           target: to,
           type: 'route',
-          data: { problems: issues, light, isTwoWay: all.has(routeName(to, key)) },
+          data: {
+            problems: issues,
+            light,
+            isTwoWay: all.has(routeName(to, key)),
+            way: ways.get(name) ?? null,
+            ends: endsOf(places, key, to),
+          },
           ariaLabel: `Route from ${key} to ${to}${light ? `, ${light}` : ''}`,
           markerEnd: { type: MarkerType.ArrowClosed, width: 18, height: 18, color: colourOf(light, issues) },
           zIndex: light ? 1 : 0,
@@ -73,6 +80,10 @@ export function elementsOf(
     }),
   );
   return { nodes, edges, rest: placed.rest };
+}
+
+function endsOf(places: Layout['places'], from: string, to: string): readonly Position[] {
+  return [places.get(from), places.get(to)].filter((place) => place !== undefined);
 }
 
 function colourOf(light: 'active' | 'visited' | null, problems: readonly string[]): string {

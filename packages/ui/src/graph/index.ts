@@ -3,7 +3,7 @@
  * Start reading: network-graph.tsx.
  */
 export { dragData } from './drag.ts';
-export { placesOf } from './layout.ts';
+export { type Layout, layoutOf } from './layout.ts';
 export { NetworkGraph } from './network-graph.tsx';
 export type {
   Dropped,

@@ -1,4 +1,5 @@
 import { Graph, layout } from '@dagrejs/dagre';
+import { routeName } from './problems.ts';
 import type { GraphAgent, Position } from './types.ts';
 
 export const WIDTH = 224;
@@ -11,28 +12,34 @@ export function heightOf({ tools = [], description }: GraphAgent): number {
   return 54 + (description ? 34 : 0) + (chips > 0 ? 8 + Math.ceil(chips / 2) * 24 : 0);
 }
 
+export interface Layout {
+  places: Map<string, Position>;
+  /** By `routeName`: points on the way of those routes that would lie behind the boxes between. */
+  ways: Map<string, readonly Position[]>;
+}
+
 /** A place for every agent. Those that have one keep it; where some have, the others are put below all of it. */
-export function placesOf(
+export function layoutOf(
   agents: readonly GraphAgent[],
   positions: Readonly<Record<string, Position>>,
   direction: 'right' | 'down',
-): Map<string, Position> {
+): Layout {
   const places = new Map<string, Position>();
   for (const { key } of agents) {
     const place = Object.hasOwn(positions, key) ? positions[key] : undefined;
     if (place) places.set(key, place);
   }
   const left = agents.filter(({ key }) => !places.has(key));
-  if (left.length === 0) return places;
+  if (left.length === 0) return { places, ways: new Map() };
   const known = agents.filter(({ key }) => places.has(key));
   const bottom = Math.max(...known.map((agent) => places.get(agent.key)!.y + heightOf(agent) + 48), 0);
-  for (const [key, { x, y }] of laidOut(left, direction)) {
-    places.set(key, { x, y: known.length > 0 ? y + bottom : y });
-  }
-  return places;
+  const laid = laidOut(left, direction);
+  if (known.length === 0) return laid;
+  for (const [key, { x, y }] of laid.places) places.set(key, { x, y: y + bottom });
+  return { places, ways: new Map() };
 }
 
-function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Map<string, Position> {
+function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Layout {
   const graph = new Graph({ multigraph: false });
   graph.setGraph({
     rankdir: direction === 'right' ? 'LR' : 'TB',
@@ -61,5 +68,11 @@ function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Ma
       y: Math.round((node.y ?? 0) - node.height / 2),
     });
   }
-  return places;
+  const ways = new Map<string, readonly Position[]>();
+  for (const { v, w } of graph.edges()) {
+    const points: Position[] = graph.edge(v, w).points ?? [];
+    // Beside the two ends: those to the next rank have one point or none, and are drawn straight.
+    if (points.length > 4) ways.set(routeName(v, w), points.slice(1, -1));
+  }
+  return { places, ways };
 }

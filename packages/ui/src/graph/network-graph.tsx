@@ -14,7 +14,7 @@ import { WarnIcon } from '../basic/icons.tsx';
 import { AgentBox, type AgentNode } from './agent-node.tsx';
 import { droppedData, isDroppable } from './drag.ts';
 import { elementsOf } from './elements.ts';
-import { placesOf } from './layout.ts';
+import { layoutOf } from './layout.ts';
 import { type RouteEdge, RouteLine } from './route-edge.tsx';
 import type { GraphSelection, NetworkGraphProps } from './types.ts';
 
@@ -37,10 +37,10 @@ function Drawing(props: NetworkGraphProps) {
   const { editable = false, direction = 'right', minimap = false, label = 'Network' } = props;
   const { onSelect, onConnect, onMove, onRemove, onDrop } = props;
   const flow = useReactFlow<AgentNode, RouteEdge>();
-  const places = useMemo(() => placesOf(agents, positions, direction), [agents, positions, direction]);
+  const laid = useMemo(() => layoutOf(agents, positions, direction), [agents, positions, direction]);
   const drawn = useMemo(
-    () => elementsOf({ agents, problems, active, visited, selected, editable, direction }, places),
-    [agents, problems, active, visited, selected, editable, direction, places],
+    () => elementsOf({ agents, problems, active, visited, selected, editable, direction }, laid),
+    [agents, problems, active, visited, selected, editable, direction, laid],
   );
   const [nodes, setNodes] = useState(drawn.nodes);
   const [chosenEdge, setChosenEdge] = useState<string | null>(null);

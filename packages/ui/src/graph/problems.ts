@@ -24,7 +24,10 @@ export function placeProblems(
     map.set(name, [...(map.get(name) ?? []), message]);
   for (const { path, message } of problems) {
     const [list, name = '', field, place] = path.split('.');
-    const agent = list === 'agents' ? (names.get(name.toLowerCase()) ?? agents[Number(name)]) : undefined;
+    const agent =
+      list === 'agents'
+        ? (names.get(name.toLowerCase()) ?? (/^\d+$/.test(name) ? agents[Number(name)] : undefined))
+        : undefined;
     const to = agent && field === 'routes' && place !== undefined ? agent.routes?.[Number(place)] : undefined;
     if (agent && to && names.has(to.toLowerCase()) && to.toLowerCase() !== agent.key.toLowerCase()) {
       add(placed.routes, routeName(agent.key, to), message);

@@ -15,6 +15,9 @@ export interface RouteEdgeData extends Record<string, unknown> {
   light: 'active' | 'visited' | null;
   /** There is one back: both bend, so that they can be told apart. */
   isTwoWay: boolean;
+  /** Points to go by, as long as both boxes are where they were laid out. */
+  way: readonly Point[] | null;
+  ends: readonly Point[];
 }
 export type RouteEdge = Edge<RouteEdgeData, 'route'>;
 
@@ -29,7 +32,10 @@ export const RouteLine = memo(function RouteLine({
 }: EdgeProps<RouteEdge>) {
   const [from, to] = [useInternalNode(source), useInternalNode(target)];
   if (!from || !to) return null;
-  const line = lineBetween(from, to, data?.isTwoWay ? 22 : 0);
+  const line =
+    data?.way && isAt(from, data.ends[0]) && isAt(to, data.ends[1])
+      ? lineAlong(from, to, data.way)
+      : lineBetween(from, to, data?.isTwoWay ? 22 : 0);
   const problems = data?.problems ?? [];
   return (
     <>
@@ -93,6 +99,27 @@ function lineBetween(
     y: (start.y + 2 * control.y + stop.y) / 4,
   };
   return { path, middle };
+}
+
+function isAt(node: InternalNode, place: Point | undefined): boolean {
+  const { x, y } = node.internals.positionAbsolute;
+  return place !== undefined && Math.abs(x - place.x) < 1 && Math.abs(y - place.y) < 1;
+}
+
+/** Bends at each point, without touching it. */
+function lineAlong(
+  source: InternalNode,
+  target: InternalNode,
+  way: readonly Point[],
+): { path: string; middle: Point } {
+  const start = borderOf(boxOf(source), way[0]!, 0);
+  const stop = borderOf(boxOf(target), way.at(-1)!, 4);
+  const bends = way.map((point, index) => {
+    const next = way[index + 1];
+    const end = next ? { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 } : stop;
+    return `Q ${point.x} ${point.y} ${end.x} ${end.y}`;
+  });
+  return { path: `M ${start.x} ${start.y} ${bends.join(' ')}`, middle: way[Math.floor(way.length / 2)]! };
 }
 
 const centreOf = ({ x, y, width, height }: Box): Point => ({ x: x + width / 2, y: y + height / 2 });

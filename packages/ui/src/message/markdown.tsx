@@ -1,5 +1,6 @@
 import { type ComponentProps, memo, type ReactNode } from 'react';
-import { type Components, defaultRehypePlugins, Streamdown } from 'streamdown';
+import { type Components, defaultRehypePlugins, Streamdown, type StreamdownProps } from 'streamdown';
+
 import { Code } from '../basic/code.tsx';
 import { safeLink } from './addresses.ts';
 import { Picture } from './picture.tsx';
@@ -11,7 +12,12 @@ export interface MarkdownProps {
 }
 
 /** HTML in the text is shown as it is written: without the plugin that would read it, none of it becomes an element. */
-const plugins = [defaultRehypePlugins.sanitize!, defaultRehypePlugins.harden!];
+const [sanitize, schema] = defaultRehypePlugins.sanitize as [Pluggable, { protocols: { src: string[] } }];
+const allowed = {
+  ...schema,
+  protocols: { ...schema.protocols, src: [...schema.protocols.src, 'data', 'blob'] },
+};
+const plugins = [[sanitize, allowed]] as StreamdownProps['rehypePlugins'] & object;
 
 export const Markdown = memo(function Markdown({ text, streaming = false }: MarkdownProps) {
   return (
@@ -32,6 +38,7 @@ export const Markdown = memo(function Markdown({ text, streaming = false }: Mark
   );
 });
 
+type Pluggable = (typeof defaultRehypePlugins)[string];
 const NO_QUESTION = { enabled: false };
 /** What may be followed and loaded is decided where links and pictures are shown. */
 const keep = (url: string) => url;

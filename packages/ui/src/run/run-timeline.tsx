@@ -163,11 +163,13 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
       <div className="troupe-timeline-axis" aria-hidden="true">
         <span className="troupe-span-name" />
         <span className="troupe-span-track">
-          {ticks.map((tick) => (
-            <span key={tick.at} className="troupe-tick" style={{ left: `${share(tick.at)}%` }}>
-              {tick.label}
-            </span>
-          ))}
+          {ticks
+            .filter(({ at: moment }) => share(moment) < 93)
+            .map((tick) => (
+              <span key={tick.at} className="troupe-tick" style={{ left: `${share(tick.at)}%` }}>
+                {tick.label}
+              </span>
+            ))}
         </span>
       </div>
       <div
@@ -192,7 +194,7 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
             const left = Math.max(0, Math.min(100, share(from)));
             const right = Math.max(0, Math.min(100, share(end)));
             const isSeen = end >= view.from && from <= view.to;
-            const { tone, shape } = lookOf(span.status);
+            const { tone, shape, word } = lookOf(span.status);
             return (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the list that holds it has the focus and the keys
               <div
@@ -209,7 +211,6 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
                 aria-selected={span.id === selectedId}
                 aria-setsize={spans.length}
                 aria-posinset={index + 1}
-                aria-label={`${span.kind} ${span.name}, ${lookOf(span.status).word}, ${durationText(end - from)}, after ${durationText(from - whole.from)}`}
                 onPointerEnter={() => setHovered(index)}
                 onClick={() => {
                   setCurrent(index);
@@ -221,6 +222,9 @@ export const RunTimeline = memo(function RunTimeline(props: RunTimelineProps) {
                     <StatusMark shape={shape} />
                   </span>
                   <span className="troupe-span-text">{span.name}</span>
+                  <span className="troupe-hidden">
+                    {kinds[span.kind]}, {word}, after {durationText(from - whole.from)}, took
+                  </span>
                 </span>
                 <span className="troupe-span-track">
                   {isSeen && (

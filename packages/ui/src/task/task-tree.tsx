@@ -102,7 +102,6 @@ export const TaskTree = memo(function TaskTree(props: TaskTreeProps) {
           aria-setsize={count}
           aria-expanded={isOpen(task)}
           aria-selected={task.id === focused}
-          aria-label={`${nameOfTask(task)}, ${task.status}${task.question ? `, asks: ${task.question}` : ''}`}
           data-task={task.id}
           tabIndex={task.id === focused ? 0 : -1}
           onFocus={() => setCurrent(task.id)}
@@ -142,7 +141,7 @@ function TaskHead({ task, isOpen, isCurrent, doing, onToggle, onOpen, onCancel }
         type="button"
         className="troupe-task-toggle"
         tabIndex={-1}
-        aria-label={isOpen ? 'Close' : 'Open'}
+        aria-hidden="true"
         data-open={isOpen}
         onClick={onToggle}
       >

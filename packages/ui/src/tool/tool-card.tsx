@@ -52,7 +52,8 @@ export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
   const canAnswer = isOpen(call) && call.waitsFor === 'client' && Boolean(onSubmit) && answering !== 'done';
   const isBusy = answering === 'busy';
 
-  if (Custom) {
+  // Arguments that are half written are nothing to build on.
+  if (Custom && props.writing === undefined) {
     return (
       <section
         className="troupe-tool troupe-tool-custom"

@@ -87,9 +87,9 @@ export function PlotFrame({
             {labelledBuckets(buckets.length, inner, times.room).map((index) => (
               <text
                 key={index}
-                x={scale.x(index) + Math.min(band / 2, 24)}
+                x={Math.min(scale.x(index) + band / 2, width - times.room / 2 + 12)}
                 y={height - 6}
-                textAnchor={index === 0 && band < 40 ? 'start' : 'middle'}
+                textAnchor="middle"
                 className="fill-faint text-2xs tabular-nums"
               >
                 {times.short(buckets[index]!.at)}

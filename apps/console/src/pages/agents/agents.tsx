@@ -70,7 +70,7 @@ export function AgentsPage() {
           onChange={({ target }) =>
             change({ status: target.value === 'archived' ? ('archived' as const) : undefined })
           }
-          className="w-auto"
+          className="max-w-40"
         >
           <option value="active">Active</option>
           <option value="archived">Archived</option>
@@ -196,7 +196,7 @@ function TagChoice({
       aria-label="Tag"
       value={value ?? ''}
       onChange={({ target }) => onChange(target.value || undefined)}
-      className="w-auto max-w-48"
+      className="max-w-48"
     >
       <option value="">All tags</option>
       {tags.map((tag) => (

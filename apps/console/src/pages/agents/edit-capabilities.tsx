@@ -33,7 +33,7 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
       actions={
         <Select
           aria-label="Add a capability"
-          className="w-auto max-w-56"
+          className="max-w-56"
           value=""
           disabled={free.length === 0}
           onChange={({ target }) => change({ capabilities: [...carried, { id: target.value, config: {} }] })}
@@ -105,6 +105,7 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
                 {isOpen && capability && (
                   <div className="grid gap-3 rounded-md bg-sunken p-3 sm:grid-cols-2">
                     <SchemaFields
+                      isSpelled
                       schema={capability.configSchema}
                       value={config}
                       issue={(name) => issueAt(error, `capabilities.${index}.config.${name}`)}

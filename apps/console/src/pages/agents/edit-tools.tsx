@@ -27,7 +27,7 @@ export function EditTools({ draft, change, error }: PartProps) {
       actions={
         <Select
           aria-label="Add a tool"
-          className="w-auto max-w-56"
+          className="max-w-56"
           value=""
           disabled={free.length === 0}
           onChange={({ target }) => change({ tools: [...draft.tools, target.value] })}

@@ -74,7 +74,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
                   <Td>
                     <Select
                       aria-label={`Priority of ${goal.description.slice(0, 60)}`}
-                      className="w-16"
+                      className="max-w-16"
                       value={goal.priority}
                       onChange={({ target }) =>
                         change.mutate({ id: goal.id, priority: Number(target.value) })
@@ -88,7 +88,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
                   <Td>
                     <Select
                       aria-label={`Status of ${goal.description.slice(0, 60)}`}
-                      className="w-32"
+                      className="max-w-32"
                       value={goal.status}
                       onChange={({ target }) =>
                         change.mutate({ id: goal.id, status: target.value as Api.GoalStatus })
@@ -168,7 +168,7 @@ function NewGoal({ agentId, whose }: { agentId: string; whose: { user?: string }
       />
       <Select
         aria-label="Priority"
-        className="w-auto"
+        className="max-w-40"
         value={priority}
         onChange={({ target }) => setPriority(Number(target.value))}
       >

@@ -61,6 +61,7 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
               <Td>
                 <input
                   type="radio"
+                  className="size-4 accent-[var(--troupe-accent)]"
                   name="from"
                   aria-label={`Compare from version ${version.version}`}
                   checked={version.version === from}
@@ -70,6 +71,7 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
               <Td>
                 <input
                   type="radio"
+                  className="size-4 accent-[var(--troupe-accent)]"
                   name="to"
                   aria-label={`Compare to version ${version.version}`}
                   checked={version.version === to}

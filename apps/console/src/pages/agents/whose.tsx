@@ -33,7 +33,7 @@ export function Whose() {
     <div className="flex flex-wrap items-center gap-2">
       <Select
         aria-label="Whose"
-        className="w-auto max-w-64"
+        className="max-w-64"
         value={writes || !isKnown ? OTHER : (user ?? '')}
         onChange={({ target }) => {
           setWrites(target.value === OTHER);
@@ -64,7 +64,7 @@ export function Whose() {
             maxLength={500}
             value={text}
             onChange={({ target }) => setText(target.value)}
-            className="w-48"
+            className="max-w-48"
           />
           <Button type="submit" size="small">
             Show

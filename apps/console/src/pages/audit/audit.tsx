@@ -1,10 +1,195 @@
-import { Page } from '../../blocks/page.tsx';
-import { Empty } from '../../blocks/states.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { Api } from '@troupe/sdk';
+import { ChevronRight, ScrollText } from 'lucide-react';
+import { Fragment, useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { CodeBlock } from '../../blocks/code-block.tsx';
+import { cx } from '../../blocks/cx.ts';
+import { MoreButton } from '../../blocks/more-button.tsx';
+import { Card, Page } from '../../blocks/page.tsx';
+import { SearchBox } from '../../blocks/search-box.tsx';
+import { Empty, Failure, Loading } from '../../blocks/states.tsx';
+import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { When } from '../../blocks/when.tsx';
+import { troupe } from '../../data/client.ts';
+import { useCursorPages } from '../../data/cursor-pages.ts';
+import { shortId } from '../../data/format.ts';
+import { useLive } from '../../data/live.ts';
+import { nameOfEntity } from '../../data/names.ts';
+import { entitiesQuery } from '../../data/queries.ts';
+import { given } from '../../data/search-values.ts';
+
+const route = getRouteApi('/audit');
+/** Nouns that have a page for each. */
+const pages: Record<string, string> = {
+  agent: '/agents',
+  tool: '/tools',
+  trigger: '/triggers',
+  network: '/networks',
+  space: '/spaces',
+  run: '/runs',
+};
 
 export function AuditPage() {
+  const { action } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [opened, setOpened] = useState<string | null>(null);
+  useLive('audit');
+  const filter = (next: string | undefined) =>
+    void navigate({ search: given({ action: next || undefined }), replace: true });
+  const list = useCursorPages(['audit', 'list', action], (page) =>
+    troupe.access.listAudit({ query: { ...page, ...(action ? { action } : {}) } }),
+  );
+  const whoIs = useActor();
   return (
-    <Page title="Audit">
-      <Empty title="Not here yet" />
+    <Page title="Audit log" about="Who changed what, newest first.">
+      <div className="mx-auto flex max-w-5xl flex-col gap-4">
+        <div className="flex flex-wrap items-center gap-2">
+          <SearchBox
+            label="Action, such as agent.changed"
+            value={action ?? ''}
+            onSearch={filter}
+            className="w-72 max-w-full"
+          />
+          {action && (
+            <Button size="small" kind="quiet" onClick={() => filter(undefined)}>
+              Show all
+            </Button>
+          )}
+        </div>
+        <Card flush>
+          {list.items === undefined ? (
+            list.error ? (
+              <Failure error={list.error} retry={list.refetch} />
+            ) : (
+              <Loading />
+            )
+          ) : list.items.length === 0 ? (
+            <Empty
+              icon={<ScrollText size={20} aria-hidden="true" />}
+              title={action ? 'Nothing was done of this name' : 'Nothing was changed yet'}
+            >
+              Each change of an agent, a tool, a key and the like is written down here, in the commit that
+              makes it.
+            </Empty>
+          ) : (
+            <>
+              <Table
+                label="Audit log"
+                head={
+                  <>
+                    <Th className="w-px">
+                      <span className="sr-only">Details</span>
+                    </Th>
+                    <Th>When</Th>
+                    <Th>Who</Th>
+                    <Th>Did</Th>
+                    <Th>To</Th>
+                  </>
+                }
+              >
+                {list.items.map((entry) => {
+                  const isOpen = opened === entry.id;
+                  return (
+                    <Fragment key={entry.id}>
+                      <Tr>
+                        <Td className="pr-0">
+                          <Button
+                            kind="quiet"
+                            size="small-icon"
+                            aria-expanded={isOpen}
+                            aria-label={`Details of ${entry.action} ${nameIn(entry)}`}
+                            icon={
+                              <ChevronRight
+                                size={14}
+                                className={cx('transition-transform', isOpen && 'rotate-90')}
+                              />
+                            }
+                            onClick={() => setOpened(isOpen ? null : entry.id)}
+                          />
+                        </Td>
+                        <Td className="whitespace-nowrap text-muted">
+                          <When value={entry.createdAt} />
+                        </Td>
+                        <Td className="max-w-48 truncate" title={entry.actor.id ?? ''}>
+                          {whoIs(entry.actor)}
+                        </Td>
+                        <Td>
+                          <button
+                            type="button"
+                            title="Only these"
+                            className="rounded-sm font-mono text-xs hover:underline"
+                            onClick={() => filter(entry.action)}
+                          >
+                            {entry.action}
+                          </button>
+                        </Td>
+                        <Td className="max-w-72 truncate">
+                          <Target entry={entry} />
+                        </Td>
+                      </Tr>
+                      {isOpen && (
+                        <tr className="border-b border-line bg-sunken">
+                          <td colSpan={5} className="px-4 py-3">
+                            <p className="mb-2 text-xs text-muted">
+                              <When value={entry.createdAt} exact />
+                              {entry.target && (
+                                <>
+                                  , <code className="font-mono break-all">{entry.target}</code>
+                                </>
+                              )}
+                            </p>
+                            <CodeBlock label="Details" text={JSON.stringify(entry.data, null, 2)} />
+                          </td>
+                        </tr>
+                      )}
+                    </Fragment>
+                  );
+                })}
+              </Table>
+              <MoreButton list={list} />
+            </>
+          )}
+        </Card>
+      </div>
     </Page>
   );
+}
+
+function useActor(): (actor: Api.AuditEntry['actor']) => string {
+  const { data: keys } = useQuery({
+    queryKey: ['keys', 'names'],
+    queryFn: async () => (await troupe.access.listKeys({ query: { limit: 200 } })).data,
+    staleTime: 30_000,
+  });
+  const { data: entities } = useQuery(entitiesQuery);
+  return ({ kind, id }) => {
+    if (kind === 'dev') return 'Somebody at this machine';
+    if (kind === 'system') return 'Troupe';
+    if (kind === 'key') return keys?.find((key) => key.id === id)?.name ?? `key ${id ? shortId(id) : ''}`;
+    const entity = entities?.find((one) => one.id === id);
+    return entity ? nameOfEntity(entity) : `person ${id ? shortId(id) : ''}`;
+  };
+}
+
+function saidName({ name, displayName, modelId }: Api.AuditEntry['data']): string | null {
+  return ([name, displayName, modelId].find((one) => typeof one === 'string') as string | undefined) ?? null;
+}
+
+function nameIn({ data, target }: Api.AuditEntry): string {
+  return saidName(data) ?? target ?? '';
+}
+
+function Target({ entry }: { entry: Api.AuditEntry }) {
+  const page = pages[entry.action.split('.')[0]!];
+  const text = saidName(entry.data) ?? (entry.target ? shortId(entry.target) : '–');
+  const isGone = entry.action.endsWith('.deleted');
+  if (page && entry.target && !isGone)
+    return (
+      <Link to={`${page}/${entry.target}` as string} className="hover:underline" title={text}>
+        {text}
+      </Link>
+    );
+  return <span title={text}>{text}</span>;
 }

@@ -86,7 +86,7 @@ export function PlanList({
         {onStatus && (
           <Select
             aria-label="Status"
-            className="w-auto"
+            className="max-w-40"
             value={status ?? ''}
             onChange={({ target }) => onStatus((target.value || undefined) as Api.PlanStatus | undefined)}
           >

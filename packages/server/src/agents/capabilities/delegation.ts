@@ -4,23 +4,24 @@ import type { CapabilityEntry } from './entry.ts';
 
 const DAY_MS = 86_400_000;
 
-/** `depth`: how deep tasks may be nested. `tasks`: how many may follow from one message. The rest is about one task. */
 export const delegationConfig = z.strictObject({
-  depth: z.number().int().min(1).max(10).default(3),
-  tasks: z.number().int().min(1).max(1000).default(100),
+  depth: z.number().int().min(1).max(10).describe('How deep tasks may be nested.').default(3),
+  tasks: z.number().int().min(1).max(1000).describe('How many may follow from one message.').default(100),
   waitMs: z
     .number()
     .int()
     .min(1)
     .max(30 * DAY_MS)
+    .describe('How long the result of a task is waited for.')
     .default(DAY_MS),
   questionMs: z
     .number()
     .int()
     .min(1)
     .max(30 * DAY_MS)
+    .describe('How long a question of a sub-agent waits for its answer.')
     .default(7 * DAY_MS),
-  questions: z.number().int().min(0).max(100).default(10),
+  questions: z.number().int().min(0).max(100).describe('How many a sub-agent may ask in a task.').default(10),
   repeats: z.number().int().min(1).max(20).default(2),
 });
 

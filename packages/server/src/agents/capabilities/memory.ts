@@ -4,9 +4,18 @@ import type { CapabilityEntry } from './entry.ts';
 
 /** `per`: whether what one person told is kept apart from what others told. It is, unless somebody says otherwise. */
 export const memoryConfig = z.strictObject({
-  per: z.enum(['person', 'agent']).default('person'),
-  inPrompt: z.boolean().default(true),
-  mostInPrompt: z.number().int().min(1).max(200).default(50),
+  per: z
+    .enum(['person', 'agent'])
+    .describe('Whose memories it writes: those of the person of the session, or one set for all.')
+    .default('person'),
+  inPrompt: z.boolean().describe('It is told with every step what it remembers.').default(true),
+  mostInPrompt: z
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .describe('So many memories, the newest, and so many goals.')
+    .default(50),
 });
 
 const key = { type: 'string', minLength: 1, maxLength: 200 };

@@ -30,7 +30,12 @@ export const sandbox: CapabilityEntry = {
     }),
   ],
   config: z.strictObject({
-    /** How long one call may take. */
-    timeLimitMs: z.number().int().min(100).max(30_000).optional(),
+    timeLimitMs: z
+      .number()
+      .int()
+      .min(100)
+      .max(30_000)
+      .describe('How long one call may take; left out: 5,000.')
+      .optional(),
   }),
 };

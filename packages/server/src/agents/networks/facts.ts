@@ -1,14 +1,13 @@
-import { type Json, type NetworkDefinition, networkPolicy, type SnapshotModel } from '@troupe/protocol';
+import type { Json, NetworkDefinition, SnapshotModel } from '@troupe/protocol';
 import { mapTexts, templateOf } from '../../base/index.ts';
 import {
   type LenderRow,
   lendersOf,
-  type NetworkRows,
   type ProjectModels,
   secretsNamed,
   type ToolRow,
   type Transaction,
-  toolsOfNetwork,
+  toolsNamed,
   usableModels,
 } from '../../store/index.ts';
 import { resolveModels } from '../resolve.ts';
@@ -28,15 +27,19 @@ export interface Facts {
   secrets: ReadonlySet<string>;
 }
 
+/** Of a definition as it is kept, with ids: whether it is, or is only about to be. `id` is null for a network that is not there yet. */
 export async function factsOf(
   rows: Transaction,
   project: string,
-  { network, agents }: NetworkRows,
+  { id, definition }: { id: string | null; definition: NetworkDefinition },
 ): Promise<Facts> {
-  const tools = await toolsOfNetwork(rows, project, network.id);
-  const lenders = await lendersOf(rows, project, network.id);
+  const { agents } = definition;
+  const keys = new Set(definition.tools.map(({ key }) => fold(key)));
+  const tools = await toolsNamed(rows, project, [...keys]);
+  const lent = new Set(agents.flatMap(({ agentId }) => (agentId === null ? [] : [agentId])));
+  const lenders = await lendersOf(rows, project, [...lent]);
   const named = [
-    ...agents.map(({ model_id }) => model_id),
+    ...agents.map(({ modelId }) => modelId),
     ...lenders.flatMap(({ defaultModelId, fallbackModelIds }) => [defaultModelId, ...fallbackModelIds]),
   ];
   const ids = new Set(named.filter((id) => id !== null).map((id) => id.toLowerCase()));
@@ -45,17 +48,13 @@ export async function factsOf(
     tools: new Map(tools.map((tool) => [fold(tool.name), tool])),
     lenders: new Map(lenders.map((lender) => [lender.id, lender])),
     models: await usableModels(rows, project, [...ids]),
-    pins: await pinsOf(rows, project, { tools, self: selfOf({ network, agents }) }),
+    pins: await pinsOf(rows, project, { tools, self: selfOf(id, definition) }),
     secrets: new Set(await secretsNamed(rows, project, [...secrets])),
   };
 }
 
-function selfOf({ network, agents }: Pick<NetworkRows, 'network' | 'agents'>) {
-  return {
-    id: network.id,
-    agents: agents.map(({ key, is_default }) => ({ key, isDefault: is_default })),
-    wallMs: networkPolicy.parse(network.policy).wallMs,
-  };
+function selfOf(id: string | null, { agents, policy }: NetworkDefinition) {
+  return { id, agents, wallMs: policy.wallMs };
 }
 
 /** The secrets that a tool refers to. A template that means nothing names none; the tool says so when it is defined. */

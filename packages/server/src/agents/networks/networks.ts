@@ -1,4 +1,4 @@
-import type { Change, Network, NetworkDefinition, NetworkStatus } from '@troupe/protocol';
+import type { Change, Network, NetworkDefinition, NetworkProblem, NetworkStatus } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import {
   type Author,
@@ -18,8 +18,10 @@ import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork
 import { changesBetween } from './changes.ts';
 import { checkDefinition } from './check.ts';
 import { definitionOf } from './definition.ts';
+import { factsOf } from './facts.ts';
 import { withNames } from './names.ts';
 import { presentAgents, presentNetwork, presentTools } from './present.ts';
+import { problemsOf } from './validate.ts';
 
 export async function createNetwork(
   db: Database,
@@ -102,31 +104,44 @@ export async function getDefinition(
 export interface Applied {
   network: Network | null;
   changes: Change[];
+  problems: NetworkProblem[];
 }
 
 /** Makes the network what the document says, or makes one where there is none of that name. */
 export async function applyDefinition(
   db: Database,
   author: Author,
-  given: { idOrName: string; definition: NetworkDefinition; dryRun: boolean },
+  given: {
+    idOrName: string;
+    definition: NetworkDefinition;
+    dryRun: boolean;
+    /** Of the network that the document was made of. */
+    updatedAt?: string | undefined;
+  },
 ): Promise<Applied> {
   let made = false;
   try {
     return await changingNetworks(db, async (transaction) => {
-      const { idOrName, definition, dryRun } = given;
+      const { idOrName, definition, dryRun, updatedAt } = given;
       const rows = await lockNetwork(transaction, author.project, idOrName);
       // A new one is made under the name that it was asked for by; another name, or an id of nothing, is an error.
       if (!rows && folded(idOrName) !== folded(definition.name)) throw notFound('network');
       made = !rows;
+      if (updatedAt !== undefined) refuseChanged(rows, updatedAt);
       const before = rows ? definitionOf(rows) : null;
       const after = await checkDefinition(transaction, author.project, definition, { before });
       const changes = changesBetween(before, after);
-      if (dryRun) return { network: rows ? presentNetwork(rows.network) : null, changes };
+      const id = rows?.network.id ?? null;
+      const problems = problemsOf(
+        after,
+        await factsOf(transaction, author.project, { id, definition: after }),
+      );
+      if (dryRun) return { network: rows ? presentNetwork(rows.network) : null, changes, problems };
       const written =
         before && rows
           ? await changeNetwork(transaction, author, { rows, before, definition: after })
           : await addNetwork(transaction, author, after);
-      return { network: presentNetwork(written.network), changes };
+      return { network: presentNetwork(written.network), changes, problems };
     });
   } catch (error) {
     // Another made it meanwhile: then it is one to be changed.
@@ -166,6 +181,14 @@ export async function wholeNetwork(db: Database, project: string, idOrName: stri
   const rows = await readNetwork(db.rows, project, idOrName);
   if (!rows) throw notFound('network');
   return rows;
+}
+
+/** Whoever edits a copy must not undo, without knowing it, what another did meanwhile. */
+function refuseChanged(rows: NetworkRows | undefined, updatedAt: string): void {
+  if (rows?.network.updated_at.getTime() === Date.parse(updatedAt)) return;
+  throw new Refusal('conflict', 'network_changed', 'Somebody else changed the network meanwhile.', {
+    hint: 'Read it again, and apply your changes to what it is now.',
+  });
 }
 
 function networkInUse(uses: string[]): Refusal {

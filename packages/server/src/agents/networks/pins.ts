@@ -14,7 +14,7 @@ export type Pin = { pinned: JsonObject } | { code: string; message: string };
 
 /** The network that has the tools, as it is being compiled. */
 export interface Self {
-  id: string;
+  id: string | null;
   agents: readonly { key: string; isDefault: boolean }[];
   wallMs: number;
 }

@@ -17,6 +17,7 @@ export function presentNetwork(row: NetworkRow): Network {
     description: row.description,
     status: row.status,
     currentVersion: row.current_version,
+    publishedAt: row.published_at?.toISOString() ?? null,
     policy: networkPolicy.parse(row.policy),
     response: responseContract.parse(row.response),
     logPolicy: logPolicy.parse(row.log_policy),

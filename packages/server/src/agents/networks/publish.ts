@@ -1,4 +1,4 @@
-import type { NetworkDefinition, NetworkProblem, NetworkVersion } from '@troupe/protocol';
+import type { NetworkDefinition, NetworkProblem, NetworkSnapshot, NetworkVersion } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import {
   type Author,
@@ -25,8 +25,18 @@ export async function validateNetwork(
 ): Promise<{ ok: boolean; problems: NetworkProblem[] }> {
   const rows = await readNetwork(db.rows, project, network);
   if (!rows) throw notFound('network');
-  const problems = problemsOf(definitionOf(rows), await factsOf(db.rows, project, rows));
+  const definition = definitionOf(rows);
+  const facts = await factsOf(db.rows, project, { id: rows.network.id, definition });
+  const problems = problemsOf(definition, facts);
   return { ok: problems.length === 0, problems };
+}
+
+/** What is being edited, as it would be published now; refused where it could not be. */
+export async function compileDraft(db: Database, project: string, network: string): Promise<NetworkSnapshot> {
+  const rows = await readNetwork(db.rows, project, network);
+  if (!rows) throw notFound('network');
+  const definition = definitionOf(rows);
+  return snapshotOf(definition, await factsOf(db.rows, project, { id: rows.network.id, definition }));
 }
 
 /**
@@ -46,7 +56,7 @@ export async function publishNetwork(
     refuseArchived(rows);
     const { id, name, current_version } = rows.network;
     const definition = definitionOf(rows);
-    const facts = await factsOf(transaction, project, rows);
+    const facts = await factsOf(transaction, project, { id, definition });
     const compiled = checksumOf(snapshotOf(definition, facts));
     const current = current_version && (await readNetworkVersion(transaction, project, id, current_version));
     if (current && current.checksum === compiled.checksum)

@@ -1,18 +1,20 @@
 import type { AgentSnapshot, Instruction, Json, JsonObject, Verdict } from '@troupe/protocol';
+import { compileDraft } from '../../agents/index.ts';
 import { newId } from '../../base/index.ts';
 import type { Context } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { contextOf } from './context.ts';
-import { networkToRun, type Runnable } from './invoke.ts';
+import { networkToRun, unknownAgent } from './invoke.ts';
 import { judge } from './judge.ts';
 import { type Network, networkOf } from './network.ts';
 import { secretsMissing } from './secrets.ts';
-import { refuseUnknownSystemParams } from './system-params.ts';
+import { refuseUnknown, type SystemNames, systemNamesOf } from './system-params.ts';
 
-// What can be asked of a published network without running it.
+// What can be asked of a network without running it: of a version, or of what is being edited.
 
 interface Asked {
   version?: number | undefined;
+  draft?: boolean;
   agent?: string | undefined;
   delegated?: boolean;
 }
@@ -24,8 +26,9 @@ export async function checkInstruction(
   ref: string,
   asked: Asked & { instruction: Instruction; systemParams: JsonObject },
 ): Promise<Verdict> {
-  const { network, agent, of } = await load(db, project, ref, asked);
-  await refuseUnknownSystemParams(db, of, asked.systemParams);
+  const { network, agent, systemNames } = await load(db, project, ref, asked);
+  // Nothing is looked up where nothing is given.
+  if (Object.keys(asked.systemParams).length > 0) refuseUnknown(await systemNames(), asked.systemParams);
   const given = new Set(Object.keys(asked.systemParams));
   const { instruction, delegated = false } = asked;
   const verdict = judge(network, agent, instruction, given, { delegated });
@@ -78,8 +81,22 @@ async function load(
   project: string,
   ref: string,
   asked: Asked,
-): Promise<{ network: Network; agent: string; of: Runnable }> {
+): Promise<{ network: Network; agent: string; systemNames: () => Promise<SystemNames> }> {
+  if (asked.draft) return loadDraft(db, project, ref, asked.agent);
   const of = await networkToRun(db, project, ref, asked);
   const [found] = await store.loadSnapshots(db, [of.snapshotId]);
-  return { network: networkOf(found!.compiled), agent: of.agent, of };
+  return {
+    network: networkOf(found!.compiled),
+    agent: of.agent,
+    systemNames: () => systemNamesOf(db, of),
+  };
+}
+
+async function loadDraft(db: store.Database, project: string, ref: string, asked: string | undefined) {
+  const network = networkOf(await compileDraft(db, project, ref));
+  const agent = network.agent(asked ?? network.graph.defaultAgent ?? '');
+  if (!agent) throw unknownAgent(asked);
+  const params = network.graph.tools.flatMap((tool) => tool.params);
+  const names = new Set(params.filter(({ source }) => source === 'system').map(({ name }) => name));
+  return { network, agent: agent.key, systemNames: async () => ({ version: null, names }) };
 }

@@ -132,13 +132,16 @@ export async function networkToRun(
       hint: 'POST /v1/networks/{network}/publish makes the first version.',
     });
   }
-  if (found.agent === null) {
-    const what =
-      agent === undefined ? 'The network has no default agent.' : `The network has no agent "${agent}".`;
-    throw new Refusal('invalid', 'unknown_key', what, {
-      hint: 'Name an agent of this version of the network.',
-      issues: [{ path: 'agent', message: 'is no agent of the network' }],
-    });
-  }
+  if (found.agent === null) throw unknownAgent(agent);
   return found as Runnable;
+}
+
+/** Undefined: none was named, and there is no default. */
+export function unknownAgent(agent: string | undefined): Refusal {
+  const what =
+    agent === undefined ? 'The network has no default agent.' : `The network has no agent "${agent}".`;
+  return new Refusal('invalid', 'unknown_key', what, {
+    hint: 'Name an agent of this version of the network.',
+    issues: [{ path: 'agent', message: 'is no agent of the network' }],
+  });
 }

@@ -11,7 +11,8 @@ const MOST_NAMES_OF_ROW = 5;
 
 /** The system parameters that tools of a version take. */
 export interface SystemNames {
-  version: number;
+  /** Null: what is being edited. */
+  version: number | null;
   names: ReadonlySet<string>;
 }
 
@@ -55,5 +56,6 @@ function unknownIn({ names }: SystemNames, given: JsonObject): string[] {
 function sentence({ version, names }: SystemNames, unknown: string, most: number): string {
   const shown = [...names].slice(0, most).map((name) => `"${name}"`);
   const taken = shown.length === 0 ? 'none' : `${shown.join(', ')}${names.size > most ? ' and more' : ''}`;
-  return `No tool of version ${version} takes the system parameter "${unknown}". System parameters that its tools take: ${taken}.`;
+  const where = version === null ? 'what is being edited' : `version ${version}`;
+  return `No tool of ${where} takes the system parameter "${unknown}". System parameters that its tools take: ${taken}.`;
 }

@@ -9,7 +9,14 @@ import {
 import { authorize } from '../../access/index.ts';
 import { notFound } from '../../base/index.ts';
 import { requireMember } from '../../doors/spaces/index.ts';
-import { eventsAfter, findRunLog, findSessionLog, findSpaceLog, type ThreadLog } from '../../store/index.ts';
+import {
+  eventsAfter,
+  eventsBefore,
+  findRunLog,
+  findSessionLog,
+  findSpaceLog,
+  type ThreadLog,
+} from '../../store/index.ts';
 import { likePatterns, presentEvent } from '../../stream/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
 import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
@@ -88,7 +95,11 @@ async function answer(
     return streamAnswer(opened);
   }
   const filter = { types: likePatterns(query.types), run: run ?? null };
-  const found = await eventsAfter(db, log.thread, after, query.limit, filter);
+  const { before, limit } = query;
+  const found =
+    before === undefined
+      ? await eventsAfter(db, log.thread, after, limit, filter)
+      : await eventsBefore(db, log.thread, { after, before }, limit, filter);
   return {
     data: found.map((stored) => presentEvent(stored, log)),
     lastSequence: Math.max(log.lastSequence, found.at(-1)?.seq ?? 0),

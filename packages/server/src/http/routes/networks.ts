@@ -44,6 +44,7 @@ export function networkRoutes(endpoints: Endpoints): void {
       idOrName: params.network,
       definition: body,
       dryRun: query.dryRun === 'true',
+      updatedAt: query.updatedAt,
     }),
   );
   endpoints.serve(networkEndpoints.copy, ({ services, caller, params, body }) =>

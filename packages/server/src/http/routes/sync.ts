@@ -18,7 +18,7 @@ import { findSpeaker } from '../../store/index.ts';
 import { type Actions, pullChanges, pushRows, WRITABLE } from '../../sync/index.ts';
 import { authorOf } from '../author.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
-import { streamAnswer, wantsStream } from '../event-stream.ts';
+import { onlyLive, streamAnswer, wantsStream } from '../event-stream.ts';
 import type { Services } from '../services.ts';
 
 export function syncRoutes(endpoints: Endpoints): void {
@@ -45,7 +45,7 @@ export function syncRoutes(endpoints: Endpoints): void {
 
 async function follow(call: Asked, collections: Collection[]): Promise<Response> {
   const { services, context, query } = call;
-  if (!wantsStream(context)) throw onlyLive();
+  if (!wantsStream(context)) throw onlyLive('GET /v1/sync/{collection}/pull answers with JSON.');
   const copies = collections.map((collection) => whoseCopy({ ...call, params: { collection } }));
   const { project, entityId } = (await Promise.all(copies))[0]!;
   const { headers } = context.req.raw;
@@ -72,13 +72,6 @@ function mayCopy(caller: Caller, collection: Collection, access: 'read' | 'write
   authorize(caller, { scope: syncEndpoints[access === 'read' ? 'pull' : 'push'].scope, user: true });
   const { [access]: scope, read } = scopesOfCollection[collection];
   authorize(caller, { scope: scope ?? read, user: true });
-}
-
-function onlyLive(): Refusal {
-  return new Refusal('malformed', 'invalid_request', 'What changes is told as a stream of events only.', {
-    hint: 'Send `Accept: text/event-stream`; GET /v1/sync/{collection}/pull answers with JSON.',
-    issues: [{ path: 'Accept', message: 'must be text/event-stream' }],
-  });
 }
 
 /** The caller, or the person whom a key names; where the key has the scope of the collection too. */

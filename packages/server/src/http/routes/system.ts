@@ -1,7 +1,9 @@
-import { systemEndpoints } from '@troupe/protocol';
+import { type ChangedCollection, changedCollection, systemEndpoints } from '@troupe/protocol';
+import { authorize } from '../../access/index.ts';
 import { isAnsweredByDemo } from '../../agents/index.ts';
 import { listWorkers, readClock, readDeadJobs, readOverview, readQueue } from '../../store/index.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { onlyLive, streamAnswer, wantsStream } from '../event-stream.ts';
 import { presentOverview, presentQueue, presentWorker } from '../present/system.ts';
 
 export function systemRoutes(endpoints: Endpoints): void {
@@ -36,5 +38,16 @@ export function systemRoutes(endpoints: Endpoints): void {
       services.access.projects.isOperator(caller),
     ]);
     return presentQueue(queue, isOperator ? await readDeadJobs(services.db, query.limit) : null);
+  });
+  endpoints.serve(systemEndpoints.changes, ({ services, caller, query, context }) => {
+    if (!wantsStream(context)) throw onlyLive('Ask for the lists themselves for JSON.');
+    const named = query.collections?.split(',') as ChangedCollection[] | undefined;
+    const { headers } = context.req.raw;
+    const mayStay = async () =>
+      authorize(await services.access.authenticate(headers), systemEndpoints.changes);
+    const collections = new Set(named ?? changedCollection.options);
+    return streamAnswer(
+      services.followers.watchers.open({ project: caller.project, collections }, { mayStay }),
+    );
   });
 }

@@ -128,6 +128,9 @@ export interface EventFilter {
   run: string | null;
 }
 
+const selectEvents = `select e.seq, e.type, e.data, e.run_id as "runId", e.step, e.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
+        from troupe.events e left join troupe.messages m on m.thread_id = e.thread_id and m.seq = e.message_seq`;
+
 /** What comes after a sequence, in order. */
 export async function eventsAfter(
   db: Database,
@@ -139,13 +142,33 @@ export async function eventsAfter(
   return db.run<StoredEvent & Record<string, unknown>>(
     {
       name: 'events_after',
-      text: `select e.seq, e.type, e.data, e.run_id as "runId", e.step, e.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
-        from troupe.events e left join troupe.messages m on m.thread_id = e.thread_id and m.seq = e.message_seq
+      text: `${selectEvents}
         where e.thread_id = $1 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5) order by e.seq limit $3`,
       values: [thread, after, limit, types, run],
     },
     db.pool,
   );
+}
+
+/** The last ones before a sequence, in order. */
+export async function eventsBefore(
+  db: Database,
+  thread: string,
+  { after, before }: { after: number; before: number },
+  limit: number,
+  { types, run }: EventFilter,
+): Promise<StoredEvent[]> {
+  const found = await db.run<StoredEvent & Record<string, unknown>>(
+    {
+      name: 'events_before',
+      text: `${selectEvents}
+        where e.thread_id = $1 and e.seq > $2 and e.seq < $6 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5)
+        order by e.seq desc limit $3`,
+      values: [thread, after, limit, types, run, before],
+    },
+    db.pool,
+  );
+  return found.reverse();
 }
 
 /** How far the logs of these threads have come; a thread that is gone is missing. */

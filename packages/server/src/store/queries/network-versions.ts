@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
 import type { Transaction } from '../transaction.ts';
 import { type Compiled, saveCompiledWithin } from './snapshots.ts';
-import { selectTools, type ToolRow } from './tools.ts';
 
 export interface NetworkVersionRow {
   network_id: string;
@@ -134,8 +133,9 @@ export interface LenderRow {
   delegation: JsonObject | null;
 }
 
-/** The agents of the project that agents of the network name. */
-export async function lendersOf(rows: Transaction, project: string, network: string): Promise<LenderRow[]> {
+/** Those of the agents that the project has. */
+export async function lendersOf(rows: Transaction, project: string, ids: string[]): Promise<LenderRow[]> {
+  if (ids.length === 0) return [];
   return rows
     .selectFrom('agents')
     .select([
@@ -148,26 +148,7 @@ export async function lendersOf(rows: Transaction, project: string, network: str
       ),
     ])
     .where('project_id', '=', project)
-    .where('id', 'in', (from) =>
-      from
-        .selectFrom('network_agents')
-        .select(sql<string>`agent_id`.as('agent_id'))
-        .where('network_id', '=', network)
-        .where('agent_id', 'is not', null),
-    )
-    .execute();
-}
-
-/** The tools of the project that the network has. */
-export async function toolsOfNetwork(
-  rows: Transaction,
-  project: string,
-  network: string,
-): Promise<ToolRow[]> {
-  return selectTools(rows, project)
-    .where('id', 'in', (from) =>
-      from.selectFrom('network_tools').select('tool_id').where('network_id', '=', network),
-    )
+    .where(sql<boolean>`id = any(${ids}::uuid[])`)
     .execute();
 }
 

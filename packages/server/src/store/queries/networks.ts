@@ -19,6 +19,7 @@ export interface NetworkRow {
   description: string | null;
   status: NetworkStatus;
   current_version: number | null;
+  published_at: Date | null;
   policy: JsonObject;
   response: JsonObject;
   log_policy: JsonObject;
@@ -82,6 +83,8 @@ function selectNetworks(rows: Transaction, project: string) {
       sql<JsonObject>`networks.response`.as('response'),
       sql<JsonObject>`networks.log_policy`.as('log_policy'),
       sql<JsonObject>`networks.metadata`.as('metadata'),
+      sql<Date | null>`(select v.published_at from troupe.network_versions v
+        where v.network_id = networks.id and v.version = networks.current_version)`.as('published_at'),
       sql<number>`(select count(*) from troupe.network_agents a where a.network_id = networks.id)`.as(
         'agent_count',
       ),

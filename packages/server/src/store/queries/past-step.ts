@@ -67,8 +67,13 @@ export async function findPastStep(
   const before = messages.filter((message) => isOwn(message) && message.step! < step);
   // What lies before a message that the run itself had written came to it with the commit of that.
   const known = Math.max(found.triggerSeq ?? 0, ...before.map(({ seq }) => seq));
+  // And what lies behind its answer it cannot have read, whatever the clocks say.
+  const answer =
+    messages.find((message) => isOwn(message) && message.step! >= step)?.seq ?? Number.MAX_SAFE_INTEGER;
   const transcript = messages.filter((message) =>
-    isOwn(message) ? message.step! < step : message.seq <= known || at === null || message.at <= at,
+    isOwn(message)
+      ? message.step! < step
+      : message.seq <= known || (message.seq < answer && (at === null || message.at <= at)),
   );
   return {
     run: found as unknown as RunRow,

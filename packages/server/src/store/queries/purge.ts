@@ -74,3 +74,17 @@ async function purgeSome(db: Database, days: number): Promise<number> {
   );
   return rows[0]!.purged;
 }
+
+/** What runs in spaces were told, after so many days: they quote a good part of what was said there, each of them. */
+export async function purgePrompts(db: Database, days = 30): Promise<number> {
+  const rows = await db.run<{ n: number }>(
+    {
+      name: 'purge_prompts',
+      text: `with gone as (delete from troupe.run_prompts x where x.created_at < now() - make_interval(days => $1) returning 1)
+        select count(*)::int as n from gone`,
+      values: [days],
+    },
+    db.pool,
+  );
+  return rows[0]!.n;
+}

@@ -93,11 +93,17 @@ function conditionsOf({ project, entityId }: Scope, filter: RunFilter): { where:
   add(filter.since, (one) => `r.created_at >= ${one}`);
   add(filter.until && firstIdAt(filter.until.getTime() + SKEW_MS), (one) => `r.id < ${one}`);
   add(filter.until, (one) => `r.created_at < ${one}`);
+  // What follows from the filter and leads to a partial index: without it, all runs of a project are read to find that there is none.
+  if (filter.door === 'network' || filter.triggerType === 'network')
+    conditions.push('r.network_id is not null');
+  if (filter.door === 'space' || IN_SPACES.includes(filter.triggerType ?? ''))
+    conditions.push(`r.door = 'space'`);
   if (filter.statuses) conditions.push(ofStatuses(filter.statuses));
   return { where: conditions.join(' and '), values };
 }
 
 const SKEW_MS = 60_000;
+const IN_SPACES = ['space_message', 'plan', 'service'];
 
 /** The newest first. Planned for what is asked: a plan for all filters would be one for none. */
 export async function listRuns(db: Database, scope: Scope, filter: RunFilter): Promise<ListedRunRecord[]> {

@@ -7,6 +7,8 @@ export interface TimedRun {
   status: RunStatus;
   step: number;
   workerId: string | null;
+  /** How often another worker had to take it over. */
+  takeovers: number;
   error: RunError | null;
   createdAt: Date;
   endedAt: Date | null;
@@ -86,7 +88,7 @@ export async function readRunTimes(
   const [runs, steps, calls, events, children] = await Promise.all([
     read<TimedRun>(
       'run',
-      `select r.status, coalesce(h.step, r.step) as step, r.worker_id as "workerId", r.error, r.created_at as "createdAt", ${ENDED('r')} as "endedAt", clock_timestamp() as now
+      `select r.status, coalesce(h.step, r.step) as step, r.worker_id as "workerId", r.takeovers_in_all as takeovers, r.error, r.created_at as "createdAt", ${ENDED('r')} as "endedAt", clock_timestamp() as now
         from troupe.runs r left join troupe.run_heads h on h.run_id = r.id where r.id = $1`,
       [id],
     ),

@@ -89,12 +89,14 @@ export async function usageOfSteps(
   );
 }
 
-/** When the first run of a project was made that there still is, and what time it is. */
+/** Before which nothing is known to have been used: the first run that there still is, or the first sum that was kept. And what time it is. */
 export async function usageBegins(db: Database, project: string): Promise<{ first: Date | null; now: Date }> {
   const rows = await db.run<{ first: Date | null; now: Date }>(
     {
       name: 'usage_begins',
-      text: `select (select r.created_at from troupe.runs r where r.project_id = $1 order by r.id limit 1) as first, now() as now`,
+      text: `select least((select r.created_at from troupe.runs r where r.project_id = $1 order by r.id limit 1),
+          (select min(u.at) from troupe.usage_sums u where u.project_id = $1 and u.every = 'hour'),
+          (select min(u.at) from troupe.usage_sums u where u.project_id = $1 and u.every = 'day')) as first, now() as now`,
       values: [project],
     },
     db.pool,

@@ -1,0 +1,221 @@
+import { useQuery } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../../blocks/button.tsx';
+import { Checkbox, Field, Input, Select, TextArea } from '../../../blocks/field.tsx';
+import { agentsQuery } from '../../../data/queries.ts';
+import {
+  type AgentDefinition,
+  agentOf,
+  changeAgent,
+  removeAgent,
+  renameAgent,
+  sameKey,
+  setRoute,
+  setTool,
+} from '../draft/definition.ts';
+import type { Draft } from '../draft/use-draft.ts';
+import { modelsQuery, toolsQuery } from '../names.ts';
+import { KeyPicker } from './key-picker.tsx';
+
+const KEY = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+/** Everything that an agent of a network has, as fields. Each change is an edit of the draft. */
+export function AgentForm({
+  draft,
+  agent,
+  onRename,
+  onRemoved,
+}: {
+  draft: Draft;
+  agent: AgentDefinition;
+  onRename?: (key: string) => void;
+  onRemoved?: () => void;
+}) {
+  const { definition, edit, isFixed } = draft;
+  const { data: agents = [] } = useQuery(agentsQuery);
+  const { data: models = [] } = useQuery(modelsQuery);
+  const { data: tools = [] } = useQuery(toolsQuery);
+  const set = (change: Partial<AgentDefinition>, tag?: string) =>
+    edit((now) => changeAgent(now, agent.key, change), tag && `${agent.key} ${tag}`);
+  const others = definition.agents.filter(({ key }) => !sameKey(key, agent.key));
+  return (
+    <fieldset disabled={isFixed} className="flex min-w-0 flex-col gap-3">
+      <legend className="sr-only">Agent {agent.key}</legend>
+      <KeyField
+        draft={draft}
+        agent={agent}
+        onRename={(key) => {
+          edit((now) => renameAgent(now, agent.key, key));
+          onRename?.(key);
+        }}
+      />
+      <Field label="Name">
+        {(ids) => (
+          <Input
+            {...ids}
+            maxLength={200}
+            placeholder={agent.key}
+            value={agent.displayName ?? ''}
+            onChange={({ target }) => set({ displayName: target.value || null }, 'name')}
+          />
+        )}
+      </Field>
+      <div className="flex flex-col gap-1.5">
+        <Checkbox
+          label="Runs begin here"
+          checked={agent.isDefault}
+          onChange={({ target }) => set({ isDefault: target.checked })}
+        />
+        <Checkbox
+          label="May respond"
+          checked={agent.allowRespond}
+          onChange={({ target }) => set({ allowRespond: target.checked })}
+        />
+        <Checkbox
+          label="May give tasks to the agents it routes to"
+          checked={agent.allowTaskGroup}
+          onChange={({ target }) => set({ allowTaskGroup: target.checked })}
+        />
+      </div>
+      <KeyPicker
+        label="Routes to"
+        add="Add a route to"
+        chosen={agent.routes}
+        options={others.map(({ key }) => key)}
+        onAdd={(to) => edit((now) => setRoute(now, agent.key, to, true))}
+        onRemove={(to) => edit((now) => setRoute(now, agent.key, to, false))}
+        removeLabel={(to) => `Remove the route to ${to}`}
+      />
+      <KeyPicker
+        label="Tools"
+        add="Add a tool"
+        chosen={agent.tools}
+        options={[...new Set([...definition.tools.map(({ key }) => key), ...tools.map(({ name }) => name)])]}
+        onAdd={(tool) => edit((now) => setTool(now, agent.key, tool, true))}
+        onRemove={(tool) => edit((now) => setTool(now, agent.key, tool, false))}
+        removeLabel={(tool) => `Take ${tool} away`}
+      />
+      <Field label="Description" hint="What other agents read when they may hand over to it.">
+        {(ids) => (
+          <TextArea
+            {...ids}
+            rows={2}
+            maxLength={10_000}
+            value={agent.description}
+            onChange={({ target }) => set({ description: target.value }, 'description')}
+          />
+        )}
+      </Field>
+      <Field
+        label="Prompt"
+        hint={agent.agentId && agent.prompt === '' ? 'Empty: that of the agent of the project.' : undefined}
+      >
+        {(ids) => (
+          <TextArea
+            {...ids}
+            rows={8}
+            className="font-mono text-xs"
+            value={agent.prompt}
+            onChange={({ target }) => set({ prompt: target.value }, 'prompt')}
+          />
+        )}
+      </Field>
+      <Field
+        label="Takes after"
+        hint="An agent of the project whose prompt and model it has, where its own are empty."
+      >
+        {(ids) => (
+          <Select
+            {...ids}
+            value={agent.agentId ?? ''}
+            onChange={({ target }) => set({ agentId: target.value || null })}
+          >
+            <option value="">Nobody</option>
+            {agent.agentId && !agents.some(({ id }) => id === agent.agentId) && (
+              <option value={agent.agentId}>{agent.agentId}</option>
+            )}
+            {agents.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Model">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={agent.modelId ?? ''}
+            onChange={({ target }) => set({ modelId: target.value || null })}
+          >
+            <option value="">
+              {agent.agentId ? 'That of the agent it takes after' : 'That of the project'}
+            </option>
+            {agent.modelId && !models.some(({ id }) => id === agent.modelId) && (
+              <option value={agent.modelId}>{agent.modelId}</option>
+            )}
+            {models.map(({ id, displayName, status }) => (
+              <option key={id} value={id} disabled={status === 'disabled'}>
+                {displayName}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {!isFixed && (
+        <Button
+          kind="danger"
+          icon={<Trash2 size={14} />}
+          className="self-start"
+          onClick={() => {
+            edit((now) => removeAgent(now, agent.key));
+            onRemoved?.();
+          }}
+        >
+          Remove the agent
+        </Button>
+      )}
+    </fieldset>
+  );
+}
+
+/** A key is taken when the field is left: half a key would be another agent. */
+function KeyField({
+  draft,
+  agent,
+  onRename,
+}: {
+  draft: Draft;
+  agent: AgentDefinition;
+  onRename: (key: string) => void;
+}) {
+  const [text, setText] = useState(agent.key);
+  const key = text.trim();
+  const taken = !sameKey(key, agent.key) && agentOf(draft.definition, key) !== undefined;
+  const error = !KEY.test(key)
+    ? 'A letter, then letters, digits, “_” and “-”, at most 64.'
+    : taken
+      ? 'Another agent of the network has this key.'
+      : undefined;
+  return (
+    <Field label="Key" error={error} hint="What routes and documents call it.">
+      {(ids) => (
+        <Input
+          {...ids}
+          className="font-mono"
+          maxLength={64}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          onBlur={() => {
+            if (!error && key !== agent.key) onRename(key);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') event.currentTarget.blur();
+          }}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,145 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Api } from '@troupe/sdk';
+import { type FormEvent, useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { Dialog } from '../../blocks/dialog.tsx';
+import { Field, Input } from '../../blocks/field.tsx';
+import { Loaded, Notice } from '../../blocks/states.tsx';
+import { say } from '../../blocks/toast.tsx';
+import { troupe } from '../../data/client.ts';
+import { messageOf } from '../../data/issues.ts';
+import { ChangesView } from './diff/changes-view.tsx';
+import { Conflict } from './draft/conflict.tsx';
+import { type Definition, withoutLayout } from './draft/definition.ts';
+import type { Draft } from './draft/use-draft.ts';
+import type { useTrial } from './draft/use-trial.ts';
+import { ProblemList } from './graph/problem-list.tsx';
+import type { GoTo } from './network.tsx';
+import { versionQuery } from './versions.ts';
+
+/** What would run from now on, beside what runs now. */
+export default function PublishDialog({
+  network,
+  draft,
+  checked: { trial, isCurrent },
+  go,
+  onClose,
+}: {
+  network: Api.Network;
+  draft: Draft;
+  checked: ReturnType<typeof useTrial>;
+  go: GoTo;
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [notes, setNotes] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const publish = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      if (draft.isChanged) await draft.save();
+      const { version, created } = await troupe.networks.publish({
+        params: { network: network.id },
+        body: { notes: notes.trim() === '' ? null : notes.trim() },
+      });
+      say(
+        created
+          ? `Published version ${version}. New runs use it.`
+          : `Nothing differs from version ${version}, so there is no new one.`,
+      );
+      onClose();
+    } catch (reason) {
+      setError(reason);
+    } finally {
+      setBusy(false);
+      await client.invalidateQueries({ queryKey: ['networks'] });
+    }
+  };
+  const problems = trial.problems;
+  return (
+    <Dialog open wide onClose={onClose} title={`Publish “${network.name}”`}>
+      {draft.theirs ? (
+        <Conflict draft={draft} theirs={draft.theirs} />
+      ) : (
+        <form onSubmit={(event) => void publish(event)} className="flex flex-col gap-4">
+          {problems.length > 0 && (
+            <div className="flex flex-col gap-2">
+              <Notice tone="bad">
+                It cannot be published yet: {problems.length} {problems.length === 1 ? 'problem' : 'problems'}
+                .
+              </Notice>
+              <ProblemList
+                problems={problems}
+                definition={draft.definition}
+                onJump={(agent) => {
+                  onClose();
+                  go({ tab: 'graph', ...(agent ? { agent } : {}) });
+                }}
+              />
+            </div>
+          )}
+          {network.currentVersion === null ? (
+            <p className="text-sm text-muted">
+              This will be version 1: {draft.definition.agents.length} agents and{' '}
+              {draft.definition.tools.length} tools. Runs use a version until the next one is published.
+            </p>
+          ) : (
+            <Against network={network.id} version={network.currentVersion} definition={draft.definition} />
+          )}
+          {draft.isChanged && <Notice>Your unsaved changes are saved first.</Notice>}
+          <Field label="Note" hint="What is new, for those who look at the versions later.">
+            {(ids) => (
+              <Input
+                {...ids}
+                maxLength={2000}
+                value={notes}
+                onChange={({ target }) => setNotes(target.value)}
+              />
+            )}
+          </Field>
+          {error !== null && <Notice tone="bad">{messageOf(error)}</Notice>}
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              type="submit"
+              kind="primary"
+              busy={busy}
+              disabled={problems.length > 0 || (!isCurrent && draft.isChanged)}
+            >
+              {draft.isChanged ? 'Save and publish' : 'Publish'}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+function Against({
+  network,
+  version,
+  definition,
+}: {
+  network: string;
+  version: number;
+  definition: Definition;
+}) {
+  const query = useQuery(versionQuery(network, version));
+  return (
+    <section aria-label={`Compared with version ${version}`} className="flex flex-col gap-2">
+      <p className="text-sm font-medium">Compared with version {version}, which runs use now</p>
+      <Loaded query={query}>
+        {(published) => (
+          <ChangesView
+            before={withoutLayout(published)}
+            after={withoutLayout(definition)}
+            nothing="Nothing differs here. A new version is made only if a tool, a model or a prompt of an agent of the project changed since."
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,206 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Api } from '@troupe/sdk';
+import { Time } from '@troupe/ui';
+import { Download, History, Undo2 } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/dialog.tsx';
+import { Select } from '../../blocks/field.tsx';
+import { MoreButton } from '../../blocks/more-button.tsx';
+import { Card } from '../../blocks/page.tsx';
+import { Empty, Failure, Loading } from '../../blocks/states.tsx';
+import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Tag } from '../../blocks/tag.tsx';
+import { say, sayError } from '../../blocks/toast.tsx';
+import { troupe } from '../../data/client.ts';
+import { useCursorPages } from '../../data/cursor-pages.ts';
+import { saveFile } from '../../data/save-file.ts';
+import { ChangesView } from './diff/changes-view.tsx';
+import { withoutLayout } from './draft/definition.ts';
+import type { GoTo } from './network.tsx';
+import type { NetworkSearch } from './search.ts';
+import { versionQuery } from './versions.ts';
+
+export default function VersionsTab({
+  network,
+  search,
+  go,
+}: {
+  network: Api.Network;
+  search: NetworkSearch;
+  go: GoTo;
+}) {
+  const list = useCursorPages(['networks', network.id, 'versions'], (page) =>
+    troupe.networks.versions({ params: { network: network.id }, query: page }),
+  );
+  const [back, setBack] = useState<Api.NetworkVersion | null>(null);
+  const client = useQueryClient();
+  if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
+  if (list.items.length === 0)
+    return (
+      <Empty icon={<History size={20} aria-hidden="true" />} title="Never published">
+        Publishing compiles the draft to a version that never changes. Runs use the current one, and you can
+        always go back to one before.
+      </Empty>
+    );
+  const download = async (version: number) => {
+    const file = await troupe.networks.export({ params: { network: network.id, version } });
+    saveFile(`${network.name}-${version}.json`, JSON.stringify(file, null, 2), 'application/json');
+  };
+  return (
+    <div className="flex flex-col gap-5">
+      <Card flush title="Versions">
+        <Table
+          label="Versions"
+          head={
+            <>
+              <Th>Version</Th>
+              <Th>Note</Th>
+              <Th>Published</Th>
+              <Th>By</Th>
+              <Th>
+                <span className="sr-only">What can be done</span>
+              </Th>
+            </>
+          }
+        >
+          {list.items.map((version) => (
+            <Tr key={version.version}>
+              <Td className="whitespace-nowrap">
+                <span className="font-medium tabular-nums">{version.version}</span>{' '}
+                {version.isCurrent && <Tag tone="good">current</Tag>}
+              </Td>
+              <Td className="max-w-96">
+                <p className="truncate text-muted" title={version.notes ?? ''}>
+                  {version.notes ?? '–'}
+                </p>
+              </Td>
+              <Td className="whitespace-nowrap text-muted">
+                <Time value={version.publishedAt} />
+              </Td>
+              <Td className="max-w-40 truncate text-muted" title={version.publishedBy}>
+                {version.publishedBy}
+              </Td>
+              <Td>
+                <div className="flex justify-end gap-1">
+                  {!version.isCurrent && (
+                    <Button
+                      size="small"
+                      icon={<Undo2 size={13} />}
+                      aria-label={`Roll back to version ${version.version}`}
+                      disabled={network.status === 'archived'}
+                      onClick={() => setBack(version)}
+                    >
+                      Roll back
+                    </Button>
+                  )}
+                  <Button
+                    size="small"
+                    icon={<Download size={13} />}
+                    aria-label={`Export version ${version.version}`}
+                    onClick={() => void download(version.version).catch(sayError)}
+                  >
+                    Export
+                  </Button>
+                </div>
+              </Td>
+            </Tr>
+          ))}
+        </Table>
+        <MoreButton list={list} />
+      </Card>
+      {list.items.length > 1 && (
+        <Compare network={network.id} versions={list.items} search={search} go={go} />
+      )}
+      <Confirm
+        open={back !== null}
+        onClose={() => setBack(null)}
+        title={`Roll back to version ${back?.version}?`}
+        label="Roll back"
+        act={async () => {
+          const { version } = back!;
+          await troupe.networks.rollback({ params: { network: network.id }, body: { version } });
+          await client.invalidateQueries({ queryKey: ['networks'] });
+          say(`Runs use version ${version} from now on.`);
+        }}
+      >
+        New runs use it from now on. Runs under way stay with theirs, and the draft stays as it is; what is
+        published next gets the next number.
+      </Confirm>
+    </div>
+  );
+}
+
+function Compare({
+  network,
+  versions,
+  search,
+  go,
+}: {
+  network: string;
+  versions: Api.NetworkVersion[];
+  search: NetworkSearch;
+  go: GoTo;
+}) {
+  const to = search.to ?? versions[0]!.version;
+  const from = search.from ?? Math.max(1, to - 1);
+  const before = useQuery(versionQuery(network, from));
+  const after = useQuery(versionQuery(network, to));
+  const compiled = useQuery({
+    queryKey: ['network-versions', network, 'diff', from, to],
+    queryFn: async () => {
+      const { changes } = await troupe.networks.diff({ params: { network }, query: { from, to } });
+      return changes.filter(({ path }) => path.startsWith('$.compiled'));
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const choose = (label: string, value: number, name: 'from' | 'to') => (
+    <Select
+      aria-label={label}
+      className="w-auto!"
+      value={value}
+      onChange={({ target }) => go({ [name]: Number(target.value) })}
+    >
+      {!versions.some(({ version }) => version === value) && <option value={value}>Version {value}</option>}
+      {versions.map(({ version }) => (
+        <option key={version} value={version}>
+          Version {version}
+        </option>
+      ))}
+    </Select>
+  );
+  const error = before.error ?? after.error;
+  return (
+    <Card
+      title="What changed"
+      actions={
+        <div className="flex items-center gap-2 text-sm text-muted">
+          {choose('From version', from, 'from')} to {choose('To version', to, 'to')}
+        </div>
+      }
+    >
+      {error ? (
+        <Failure error={error} />
+      ) : before.data && after.data ? (
+        <div className="flex flex-col gap-3">
+          <ChangesView before={withoutLayout(before.data)} after={withoutLayout(after.data)} />
+          {!!compiled.data?.length && (
+            <details className="text-sm">
+              <summary className="rounded-sm text-muted">
+                {compiled.data.length} differences in what the network refers to (tools, models, prompts of
+                agents of the project)
+              </summary>
+              <ul className="mt-2 flex flex-col gap-1 font-mono text-xs break-all">
+                {compiled.data.map(({ path }) => (
+                  <li key={path}>{path.replace('$.compiled.', '')}</li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </div>
+      ) : (
+        <Loading />
+      )}
+    </Card>
+  );
+}

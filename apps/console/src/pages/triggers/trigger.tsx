@@ -1,0 +1,157 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { Api } from '@troupe/sdk';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/dialog.tsx';
+import { Page } from '../../blocks/page.tsx';
+import { Loaded, Notice } from '../../blocks/states.tsx';
+import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
+import { Tag } from '../../blocks/tag.tsx';
+import { say } from '../../blocks/toast.tsx';
+import { When } from '../../blocks/when.tsx';
+import { troupe } from '../../data/client.ts';
+import { useLive } from '../../data/live.ts';
+import { given } from '../../data/search-values.ts';
+import { DeliveryList } from './delivery-list.tsx';
+import { draftOf, inputOf } from './draft.ts';
+import { Switch } from './switch.tsx';
+import { TriggerEditor } from './trigger-editor.tsx';
+
+const route = getRouteApi('/triggers/$trigger');
+
+export function TriggerPage() {
+  const { trigger: ref } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const go = useNavigate();
+  const client = useQueryClient();
+  const [deletes, setDeletes] = useState(false);
+  useLive('triggers');
+  const query = useQuery({
+    queryKey: ['triggers', 'one', ref],
+    queryFn: () => troupe.triggers.get({ params: { trigger: ref } }),
+  });
+  const trigger = query.data;
+  return (
+    <Page
+      title={trigger?.name ?? 'Trigger'}
+      fill
+      crumbs={[{ label: 'Triggers', to: '/triggers' }]}
+      heading={
+        trigger && (
+          <span className="flex min-w-0 items-center gap-2">
+            <span className="truncate">{trigger.name}</span>
+            <Tag>version {trigger.version}</Tag>
+            <Tag tone={trigger.enabled ? 'good' : 'quiet'}>{trigger.enabled ? 'enabled' : 'disabled'}</Tag>
+          </span>
+        )
+      }
+      actions={
+        trigger && (
+          <>
+            <Switch trigger={trigger} />
+            <Button
+              kind="danger"
+              size="small"
+              icon={<Trash2 size={13} aria-hidden="true" />}
+              onClick={() => setDeletes(true)}
+            >
+              Delete
+            </Button>
+          </>
+        )
+      }
+    >
+      <Loaded query={query}>
+        {(trigger) => (
+          <Tabs
+            label="About the trigger"
+            value={search.tab ?? 'rule'}
+            onChange={(tab) => void navigate({ search: tab === 'deliveries' ? { tab } : {}, replace: true })}
+            tabs={[
+              { value: 'rule', label: 'Rule' },
+              { value: 'deliveries', label: 'Deliveries' },
+            ]}
+          >
+            <TabPanel value={search.tab ?? 'rule'}>
+              {trigger.disabledReason && (
+                <Notice tone="bad" className="mb-4">
+                  It was turned off: {trigger.disabledReason}
+                </Notice>
+              )}
+              {trigger.conditionError && (
+                <Notice tone="warn" className="mb-4">
+                  <When value={trigger.conditionError.at} /> the condition could not be evaluated for{' '}
+                  <code className="font-mono text-xs break-all">{trigger.conditionError.path}</code>:{' '}
+                  {trigger.conditionError.message}
+                </Notice>
+              )}
+              {search.tab === 'deliveries' ? (
+                <DeliveryList
+                  trigger={trigger.name}
+                  filter={search}
+                  onFilter={(part) =>
+                    void navigate({ search: (now) => given({ ...now, ...part }), replace: true })
+                  }
+                />
+              ) : (
+                <Edit key={`${trigger.id} ${trigger.version}`} trigger={trigger} />
+              )}
+            </TabPanel>
+          </Tabs>
+        )}
+      </Loaded>
+      <Confirm
+        open={deletes}
+        onClose={() => setDeletes(false)}
+        title={`Delete ${trigger?.name}?`}
+        label="Delete"
+        act={async () => {
+          await troupe.triggers.remove({ params: { trigger: trigger!.id } });
+          client.removeQueries({ queryKey: ['triggers', 'one', ref] });
+          void client.invalidateQueries({ queryKey: ['triggers', 'list'] });
+          await go({ to: '/triggers' });
+        }}
+      >
+        Its deliveries go with it, those that wait included.
+      </Confirm>
+    </Page>
+  );
+}
+
+function Edit({ trigger }: { trigger: Api.Trigger }) {
+  const [draft, setDraft] = useState(() => draftOf(trigger));
+  const [attempt, setAttempt] = useState(0);
+  const client = useQueryClient();
+  const go = useNavigate();
+  const save = useMutation({
+    mutationFn: () =>
+      troupe.triggers.update({ params: { trigger: trigger.id }, body: inputOf(draft, false) }),
+    onSuccess: async (saved) => {
+      say(`Saved as version ${saved.version}. Earlier changes stay with the version before.`);
+      client.setQueryData(['triggers', 'one', saved.name], saved);
+      void client.invalidateQueries({ queryKey: ['triggers'] });
+      if (saved.name !== trigger.name)
+        await go({ to: '/triggers/$trigger', params: { trigger: saved.name }, ignoreBlocker: true });
+    },
+  });
+  return (
+    <TriggerEditor
+      key={attempt}
+      draft={draft}
+      change={(part) => setDraft((now) => ({ ...now, ...part }))}
+      isNew={false}
+      isChanged={JSON.stringify(draft) !== JSON.stringify(draftOf(trigger))}
+      busy={save.isPending}
+      error={save.error}
+      onSave={() => save.mutate()}
+      onDiscard={() => {
+        setDraft(draftOf(trigger));
+        save.reset();
+        setAttempt(attempt + 1);
+      }}
+    />
+  );
+}

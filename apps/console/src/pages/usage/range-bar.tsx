@@ -1,0 +1,79 @@
+import { Input, Select } from '../../blocks/field.tsx';
+import { fits, type RangeName, ranges, type UsageSearch, windowOf } from './range.ts';
+
+type Change = (change: { [Name in keyof UsageSearch]?: UsageSearch[Name] | undefined }) => void;
+
+export function RangeBar({ search, onChange }: { search: UsageSearch; onChange: Change }) {
+  const isOwn = search.from !== undefined || search.to !== undefined;
+  const { from, to, interval } = windowOf(search);
+  const span = Date.parse(to) - Date.parse(from);
+  return (
+    <search aria-label="Time" className="flex flex-wrap items-center gap-2">
+      <Select
+        aria-label="Range"
+        className="w-auto"
+        value={isOwn ? 'own' : (search.range ?? '24h')}
+        onChange={({ target: { value } }) =>
+          onChange(
+            value === 'own'
+              ? { range: undefined, from, to, interval: undefined }
+              : {
+                  range: value === '24h' ? undefined : (value as RangeName),
+                  from: undefined,
+                  to: undefined,
+                  interval: undefined,
+                },
+          )
+        }
+      >
+        {Object.entries(ranges).map(([name, { label }]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+        <option value="own">Between…</option>
+      </Select>
+      {isOwn && (
+        <>
+          <Moment label="From" value={from} onChange={(time) => onChange({ from: time })} />
+          <Moment label="To" value={to} onChange={(time) => onChange({ to: time })} />
+        </>
+      )}
+      <Select
+        aria-label="Interval"
+        className="w-auto"
+        value={interval}
+        onChange={({ target: { value } }) => onChange({ interval: value as 'minute' | 'hour' | 'day' })}
+      >
+        {(['minute', 'hour', 'day'] as const).map((each) => (
+          <option key={each} value={each} disabled={!fits(each, span)}>
+            By {each}
+          </option>
+        ))}
+      </Select>
+    </search>
+  );
+}
+
+function Moment({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (time: string) => void;
+}) {
+  const date = new Date(value);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return (
+    <Input
+      type="datetime-local"
+      aria-label={label}
+      title={label}
+      className="w-auto"
+      value={local}
+      onChange={({ target }) => target.value && onChange(new Date(target.value).toISOString())}
+    />
+  );
+}

@@ -1,0 +1,167 @@
+import { Troupe } from '@troupe/sdk';
+import type { BrowserContextOptions } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { ConsoleStage } from './stage.ts';
+
+// What whoever runs a project does: plans, models, keys, secrets, the audit log.
+
+let stage: ConsoleStage;
+
+/** What does not come is named, rather than the test that waited for it. */
+async function open(path: string, options?: BrowserContextOptions) {
+  const page = await stage.page(path, options);
+  page.setDefaultTimeout(20_000);
+  return page;
+}
+
+beforeAll(async () => {
+  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+}, 120_000);
+afterAll(async () => {
+  expect(stage.strayRequests).toEqual([]);
+  expect(stage.pageErrors).toEqual([]);
+  await stage.close();
+});
+
+it('plans a run again and again, shows when in the zone of the reader, pauses, resumes and deletes it', async () => {
+  const page = await open('/plans', { timezoneId: 'Europe/Zurich' });
+  await page.getByText('No plans yet').waitFor();
+  await page.getByRole('button', { name: 'New plan' }).first().click();
+  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
+  await page.getByLabel('Name', { exact: true }).fill('Morning report');
+  await page.getByLabel('When').selectOption({ label: 'Again and again' });
+  await page.getByLabel('Cron').fill('0 0 30 2 *');
+  await page.getByLabel('Time zone').fill('America/New_York');
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('alert')
+    .or(page.getByText(/never|no day/))
+    .first()
+    .waitFor();
+  await page.getByLabel('Cron').fill('0 9 1 7 *');
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  const row = page.getByRole('row', { name: /Morning report/ });
+  // Nine in New York is three in the afternoon in Zurich.
+  await row
+    .getByText(/1 Jul \d{4}, 15:00/)
+    .first()
+    .waitFor();
+  await row.getByRole('button', { name: 'Actions of Morning report' }).click();
+  await page.getByRole('menuitem', { name: 'Pause' }).click();
+  await row.getByText('canceled').waitFor();
+  await row.getByRole('button', { name: 'Actions of Morning report' }).click();
+  await page.getByRole('menuitem', { name: 'Resume' }).click();
+  await row.getByText('pending').waitFor();
+  await page.getByLabel('Status').selectOption('completed');
+  await page.getByText('No plan is completed').waitFor();
+  await page.getByLabel('Status').selectOption('pending');
+  await row.getByRole('button', { name: 'Actions of Morning report' }).click();
+  await page.getByRole('menuitem', { name: 'Delete…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No plan is pending').waitFor();
+}, 90_000);
+
+it('explains the demo model, adds a provider with its key and a model with prices, and makes it the default', async () => {
+  const page = await open('/models');
+  await page.getByRole('heading', { name: 'The demo model answers' }).waitFor();
+  await page.getByRole('button', { name: 'Add a provider' }).first().click();
+  await page.getByLabel('Kind').selectOption({ label: 'Anthropic' });
+  await page.getByLabel('API key').fill('sk-of-nobody');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  // At once the model, since a provider without one does nothing.
+  await page.getByRole('dialog', { name: 'Add a model of Anthropic' }).waitFor();
+  await page.getByLabel('Model', { exact: true }).fill('claude-sonnet-4-5');
+  await page.getByLabel('Price of a million input tokens').fill('3');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page
+    .getByRole('row', { name: /claude-sonnet-4-5/ })
+    .getByText('default')
+    .waitFor();
+  await page.getByText('key is set').waitFor();
+  await page.getByRole('heading', { name: 'The demo model answers' }).waitFor({ state: 'detached' });
+  expect(await page.content()).not.toContain('sk-of-nobody');
+
+  await page.getByRole('button', { name: 'Delete claude-sonnet-4-5' }).click();
+  const confirm = page.getByRole('dialog');
+  await confirm.getByRole('button', { name: 'Delete' }).click();
+  // In use: said there, and nothing is gone.
+  await confirm.getByRole('alert').waitFor();
+  await confirm.getByRole('button', { name: 'Keep' }).click();
+  await page.getByRole('button', { name: 'Edit claude-sonnet-4-5' }).click();
+  await page.getByLabel('Name for people').fill('Sonnet');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('row', { name: /Sonnet/ }).waitFor();
+  const { data } = await stage.troupe.models.listModels();
+  expect(data).toMatchObject([{ displayName: 'Sonnet', inputPrice: 3, isDefault: true }]);
+}, 90_000);
+
+it('makes a key that is shown once and may only what it was allowed, and revokes it', async () => {
+  const page = await open('/keys');
+  await page.getByRole('button', { name: 'New key' }).first().click();
+  await page.getByLabel('Name', { exact: true }).fill('Reader');
+  await page.getByLabel('Everything that its kind allows').uncheck();
+  await page.getByLabel('agents:read').check();
+  await page.getByRole('button', { name: 'Make it' }).click();
+  const key = await page.getByLabel('The key', { exact: true }).inputValue();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page
+    .getByRole('row', { name: /Reader/ })
+    .getByText('agents:read')
+    .waitFor();
+  expect(await page.content()).not.toContain(key);
+  const reader = new Troupe({ baseUrl: stage.server.url, key });
+  expect((await reader.agents.list()).data.length).toBeGreaterThan(0);
+  await expect(reader.access.listKeys()).rejects.toMatchObject({ status: 403 });
+  await page.getByRole('button', { name: 'Revoke Reader' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page
+    .getByRole('row', { name: /Reader/ })
+    .getByText('revoked')
+    .waitFor();
+  await expect(reader.agents.list()).rejects.toMatchObject({ status: 401 });
+}, 90_000);
+
+it('keeps secrets without showing them, and says how tokens of people are checked', async () => {
+  const page = await open('/keys?tab=secrets');
+  await page.getByRole('button', { name: 'New secret' }).first().click();
+  await page.getByLabel('Name', { exact: true }).fill('SIGNING');
+  await page.getByLabel('Value', { exact: true }).fill('0123456789abcdef0123456789abcdef');
+  await page.getByRole('button', { name: 'Set it' }).click();
+  await page.getByRole('cell', { name: 'SIGNING', exact: true }).waitFor();
+  expect(await page.content()).not.toContain('0123456789abcdef');
+
+  await page.getByRole('tab', { name: 'Tokens of people' }).click();
+  await page.getByLabel('Audience (aud)').fill('troupe');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Is needed for HS algorithms.').waitFor();
+  await page.getByLabel('Secret for HS algorithms').fill('SIGNING');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Accept none' }).waitFor();
+  expect((await stage.troupe.access.getProject()).tokens).toMatchObject({
+    audience: 'troupe',
+    secretName: 'SIGNING',
+  });
+
+  await page.getByRole('tab', { name: 'Secrets' }).click();
+  await page.getByRole('button', { name: 'Delete SIGNING' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  // In use by the rules above.
+  await page.getByRole('dialog').getByRole('alert').waitFor();
+}, 90_000);
+
+it('tells who changed what, by action, with details', async () => {
+  await stage.troupe.agents.create({ body: { name: 'Watched' } });
+  const page = await open('/audit');
+  const row = page.getByRole('row', { name: /agent\.created/ }).first();
+  await row.getByText('Somebody at this machine').waitFor();
+  await row.getByRole('button', { name: 'agent.created', exact: true }).click();
+  await page.waitForURL(/action=agent\.created/);
+  await expect
+    .poll(async () => new Set(await page.getByTitle('Only these').allTextContents()))
+    .toEqual(new Set(['agent.created']));
+  await page.getByRole('button', { name: 'Details of agent.created Watched' }).click();
+  await page.getByRole('region', { name: 'Details' }).getByText('"version": 1').waitFor();
+  await page.getByRole('link', { name: 'Watched' }).click();
+  await page.getByRole('heading', { name: /^Watched/, level: 1 }).waitFor();
+}, 90_000);

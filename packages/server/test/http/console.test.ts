@@ -1,0 +1,483 @@
+import {
+  overview,
+  type Prompt,
+  prompt,
+  queue,
+  system,
+  timeline,
+  usageReport,
+  worker,
+} from '@troupe/protocol';
+import { Troupe } from '@troupe/sdk';
+import { newId, type Turn } from '@troupe/server';
+import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { ModelRequest } from '../../src/kernel/index.ts';
+
+// What a console asks of a server, by the SDK. One server has worked through one run of every door, with all that a timeline can show;
+// then it is asked for everything.
+
+let server: TestServer;
+let troupe: Troupe;
+const runs: Record<'session' | 'second' | 'giver' | 'task' | 'space' | 'network' | 'failed', string> =
+  {} as never;
+let ids: Record<'teller' | 'spaceId' | 'network' | 'sessionId', string>;
+/** What the stream of changes told while all that happened. */
+const told = new Map<string, Set<string>>();
+const stop = new AbortController();
+let watching: Promise<void>;
+
+const call = (name: string, args: object = {}): Turn => ({ calls: [{ name, arguments: args as never }] });
+
+function script(request: ModelRequest, attempt: number): Turn {
+  const agent = /I am (\w+)\./.exec(request.system)?.[1];
+  const { step } = request;
+  if (agent === 'teller') {
+    if (JSON.stringify(request.messages.at(-1)).includes('break'))
+      return { error: { code: 'broken', message: 'No.', retryable: false } };
+    if (JSON.stringify(request.messages).includes('again')) return { text: 'The same.' };
+    if (step === 1)
+      return {
+        text: 'I look.',
+        calls: [
+          { name: 'look', arguments: { q: 'sky' } },
+          { name: 'pay', arguments: { q: '7' } },
+        ],
+      };
+    if (attempt === 1)
+      return { error: { code: 'busy', message: 'Later.', retryable: true, retryAfterMs: 1 } };
+    return { text: 'Blue.', usage: { inputTokens: 40, outputTokens: 2 } };
+  }
+  if (agent === 'giver')
+    return step === 1
+      ? call('create_agent', { type: 'finder', instruction: 'Find it.' })
+      : { text: 'Found.' };
+  if (agent === 'finder')
+    return step === 1 ? call('look', { q: 'sea' }) : call('final_answer', { result: 'here' });
+  if (agent === 'speaker')
+    return step === 1 ? call('send_message', { content: 'Hello.' }) : { text: 'Enough.' };
+  if (agent === 'front') return call('route_to_agent', { agent: 'back', context: 'sum' });
+  return step === 2 ? call('look', { q: 'sum' }) : call('respond', { payload: 'done' });
+}
+
+beforeAll(async () => {
+  server = await openServer({ postgresUrl: inject('postgresUrl'), script });
+  troupe = new Troupe({ baseUrl: server.url });
+  watching = (async () => {
+    for await (const item of troupe.changes({ signal: stop.signal })) {
+      const name = item.type === 'changed' ? item.collection : 'resync';
+      told.set(
+        name,
+        new Set([...(told.get(name) ?? []), ...(item.type === 'changed' ? (item.ids ?? []) : [])]),
+      );
+    }
+  })();
+  await until('the stream is open', async () => told.has('resync'));
+
+  const params = [{ name: 'q', required: true }];
+  await troupe.tools.create({ body: { name: 'look', kind: 'echo', params } as never });
+  await troupe.tools.create({ body: { name: 'pay', kind: 'echo', params, approval: true } as never });
+  const agent = async (name: string, more: object = {}) =>
+    (await troupe.agents.create({ body: { name, systemPrompt: `I am ${name}.`, ...more } as never })).id;
+  const limits = { retryBackoffMs: 0 };
+  const teller = await agent('teller', { tools: ['look', 'pay'], limits });
+  const giver = await agent('giver', { capabilities: [{ id: 'delegation', config: {} }] });
+  await agent('finder', { tools: ['look'] });
+  const speaker = await agent('speaker');
+
+  const session = await troupe.open(teller, { title: 'About the sky', tags: ['weather'], user: 'ada' });
+  const first = await session.send('What colour is the sky?');
+  runs.session = first.run!.id;
+  await until('it waits', async () => (await troupe.system.overview()).waiting.runs === 1);
+  const waiting = await troupe.system.overview();
+  expect(waiting).toMatchObject({
+    running: 0,
+    queued: 0,
+    waiting: { runs: 1, calls: { approval: 1, client: 0 } },
+  });
+  const [open] = (await troupe.inbox.list()).data;
+  await troupe.inbox.approve(open!);
+  await server.kernel.ended(runs.session, { timeoutMs: 20_000 });
+  runs.second = (await session.send('And again?')).run!.id;
+  await server.kernel.ended(runs.second, { timeoutMs: 20_000 });
+  runs.failed = (await session.send('Now break.')).run!.id;
+  await server.kernel.ended(runs.failed, { timeoutMs: 20_000 });
+
+  runs.giver = (await (await troupe.open(giver)).send('Find it for me.')).run!.id;
+  await server.kernel.ended(runs.giver, { timeoutMs: 20_000 });
+  runs.task = (await troupe.runs.list({ query: { door: 'task' } })).data[0]!.id;
+
+  const space = await troupe.spaces.create({
+    body: { name: 'hall', members: [{ user: 'ada' }, { agentId: speaker }] } as never,
+  });
+  await troupe.spaces.post({
+    params: { spaceId: space.id },
+    body: { content: { text: 'Is anybody here?' }, user: 'ada' } as never,
+  });
+  await until('the speaker has spoken', async () => {
+    const { data } = await troupe.runs.list({ query: { spaceId: space.id } });
+    runs.space = data[0]?.id ?? '';
+    return data[0]?.status === 'completed';
+  });
+
+  const network = await troupe.networks.create({
+    body: {
+      name: 'office',
+      agents: [
+        { key: 'front', isDefault: true, prompt: 'I am front.', routes: ['back'] },
+        { key: 'back', prompt: 'I am back.', tools: ['look'], allowRespond: true },
+      ],
+      tools: [{ key: 'look' }],
+    } as never,
+  });
+  await troupe.networks.publish({ params: { network: network.id }, body: {} as never });
+  runs.network = (await troupe.network('office').invoke({ input: 'Add it up.' })).id;
+  await server.kernel.ended(runs.network, { timeoutMs: 20_000 });
+  ids = { teller, spaceId: space.id, network: network.id, sessionId: session.id };
+});
+
+afterAll(async () => {
+  stop.abort();
+  await watching;
+  expect(await violations(server.db.pool)).toEqual([]);
+  await server.close();
+});
+
+/** What was sent with the try that was answered. */
+function sent(run: string): Map<number, ModelRequest> {
+  return new Map(server.scripted.requests.filter(({ runId }) => runId === run).map((one) => [one.step, one]));
+}
+
+function shown({ model, system: told, messages, tools, settings }: Prompt) {
+  return { model, system: told, messages, tools, ...settings };
+}
+function asked(request: ModelRequest) {
+  const { model, system: told, messages, tools, toolChoice, maxOutputTokens } = request;
+  const { reasoningEffort = null, answerSchema = null } = request;
+  return { model, system: told, messages, tools, toolChoice, maxOutputTokens, reasoningEffort, answerSchema };
+}
+
+test.each(['session', 'second', 'task', 'space', 'network'] as const)(
+  'the prompt of every step is what the model got, of %s',
+  async (door) => {
+    const requests = sent(runs[door]);
+    const { steps } = await troupe.run(runs[door]).get();
+    expect(steps.map(({ step }) => step)).toEqual([...requests.keys()]);
+    expect(steps.length).toBe({ session: 2, second: 1, task: 2, space: 2, network: 3 }[door]);
+    for (const [step, request] of requests) {
+      const given = await troupe.run(runs[door]).prompt(step);
+      expect(prompt.parse(given)).toEqual(given);
+      expect([given.exact, given.why]).toEqual([true, []]);
+      expect(shown(given)).toEqual(asked(request));
+    }
+  },
+);
+
+test('a prompt that cannot be exact any more says why, and of steps that were not taken there is none', async () => {
+  // The giver was told of its task while that was at work; by now the task has ended.
+  const given = await troupe.run(runs.giver).prompt(2);
+  expect(given.exact).toBe(false);
+  expect(given.why).toEqual(['What became of its tasks is told as it is now.']);
+  expect(given.system).toContain('TASKS:');
+  // What it failed at is what would be asked again.
+  const failed = await troupe.run(runs.failed).prompt(1);
+  expect(shown(failed)).toEqual(asked(sent(runs.failed).get(1)!));
+  expect(failed.exact).toBe(false);
+  await expect(troupe.run(runs.session).prompt(3)).rejects.toMatchObject({
+    status: 404,
+    code: 'step_not_found',
+  });
+  await expect(troupe.run(newId()).prompt(1)).rejects.toMatchObject({ status: 404, code: 'not_found' });
+});
+
+test('a prompt in a space goes with the space, and is made anew where it is not kept', async () => {
+  const { pool } = server.db;
+  const kept = await pool.query('select step, system from troupe.run_prompts where run_id = $1', [
+    runs.space,
+  ]);
+  expect(kept.rows.map(({ step }) => step)).toEqual([1]);
+  await pool.query('delete from troupe.run_prompts where run_id = $1', [runs.space]);
+  const made = await troupe.run(runs.space).prompt(1);
+  expect([made.exact, made.why.length]).toEqual([false, 1]);
+  expect(made.system).toContain('Is anybody here?');
+  await pool.query(`insert into troupe.run_prompts (run_id, step, space_id, system) values ($1, 1, $2, $3)`, [
+    runs.space,
+    ids.spaceId,
+    kept.rows[0].system,
+  ]);
+  const gone = await troupe.spaces.create({ body: { name: 'gone' } });
+  const keep = `insert into troupe.run_prompts (run_id, step, space_id, system) values ($1, 9, $2, 'said there')`;
+  await pool.query(keep, [runs.space, gone.id]);
+  await troupe.spaces.remove({ params: { spaceId: gone.id } });
+  const left = await pool.query('select step from troupe.run_prompts where run_id = $1', [runs.space]);
+  expect(left.rows).toEqual([{ step: 1 }]);
+});
+
+test('says who is asking; a key of any scope may ask', async () => {
+  const here = await troupe.system.get();
+  expect(system.parse(here)).toEqual(here);
+  expect(here).toMatchObject({
+    mode: 'dev',
+    keyless: true,
+    demo: true,
+    project: { name: 'default' },
+    caller: { kind: 'dev', entityId: null, scopes: null },
+  });
+  const { key } = await troupe.access.createKey({ body: { name: 'k', scopes: ['models:read'] } });
+  const other = new Troupe({ baseUrl: server.url, key });
+  expect(await other.system.get()).toMatchObject({
+    keyless: false,
+    caller: { kind: 'key', scopes: ['models:read'] },
+  });
+  await expect(other.system.overview()).rejects.toMatchObject({ status: 403 });
+  await expect(new Troupe({ baseUrl: server.url, key: 'tsk_none' }).system.get()).rejects.toMatchObject({
+    status: 401,
+  });
+  const provider = await troupe.models.createProvider({ body: { kind: 'openai', name: 'real' } as never });
+  const model = await troupe.models.createModel({
+    params: { providerId: provider.id },
+    body: { modelId: 'm', isDefault: true } as never,
+  });
+  expect((await troupe.system.get()).demo).toBe(false);
+  await troupe.models.updateModel({ params: { modelId: model.id }, body: { isDefault: false } as never });
+});
+
+test('lists the sessions of all agents, those that were spoken to last first', async () => {
+  const all = await troupe.sessions.listAll();
+  expect(all.data.map(({ title }) => title)).toEqual(['Find it for me.', 'About the sky']);
+  const found = async (query: object) => (await troupe.sessions.listAll({ query })).data.map(({ id }) => id);
+  const { sessionId, teller } = ids;
+  for (const query of [
+    { agentId: teller },
+    { status: 'failed' },
+    { tag: 'weather' },
+    { user: 'ada' },
+    { search: 'THE SKY' },
+    { search: sessionId.slice(0, 13) },
+    { agentId: teller, status: 'failed', tag: 'weather', user: 'ada', search: 'about' },
+  ])
+    expect([query, (await found(query)).includes(sessionId)]).toEqual([query, true]);
+  for (const query of [
+    { status: 'running' },
+    { tag: 'x' },
+    { user: 'x' },
+    { search: '%' },
+    { agentId: newId() },
+  ])
+    expect([query, await found(query)]).toEqual([query, []]);
+  // Page by page, with one that nobody has spoken in, which is where it was opened.
+  const quiet = await troupe.open(teller, { title: 'Quiet' });
+  const pages: string[] = [];
+  for await (const { id } of troupe.all(({ query }) =>
+    troupe.sessions.listAll({ query: { ...query, limit: 1 } }),
+  ))
+    pages.push(id);
+  expect(pages).toEqual([quiet.id, ...all.data.map(({ id }) => id)]);
+});
+
+test('lists runs by what they are, and finds them by their beginning, their error and what they were asked', async () => {
+  const found = async (query: object) => (await troupe.runs.list({ query })).data.map(({ id }) => id);
+  const { network, spaceId, teller } = ids;
+  const everything = await found({});
+  expect(new Set(everything)).toEqual(new Set(Object.values(runs)));
+  expect(await found({ door: 'network' })).toEqual([runs.network]);
+  expect(await found({ networkId: network })).toEqual([runs.network]);
+  expect(await found({ spaceId })).toEqual([runs.space]);
+  expect(await found({ triggerType: 'task' })).toEqual([runs.task]);
+  expect(await found({ status: 'failed' })).toEqual([runs.failed]);
+  expect(await found({ status: 'failed,completed', agentId: teller })).toEqual([
+    runs.failed,
+    runs.second,
+    runs.session,
+  ]);
+  expect(await found({ status: 'running,queued,waiting_tool,waiting_reply' })).toEqual([]);
+  expect(await found({ search: runs.space })).toEqual([runs.space]);
+  expect(await found({ search: runs.space.slice(0, 8) })).toContain(runs.space);
+  expect(await found({ search: 'broken' })).toEqual([runs.failed]);
+  expect(await found({ search: 'COLOUR' })).toEqual([runs.session]);
+  expect(await found({ search: 'anybody', door: 'space' })).toEqual([runs.space]);
+  expect(await found({ search: 'anybody', door: 'session' })).toEqual([]);
+  const { createdAt } = await troupe.run(runs.second).get();
+  expect(await found({ sessionId: ids.sessionId, since: createdAt })).toEqual([runs.failed, runs.second]);
+  expect(await found({ sessionId: ids.sessionId, until: createdAt })).toEqual([runs.session]);
+  const { data } = await troupe.runs.list({ query: { networkId: network } });
+  expect(data[0]).toMatchObject({
+    networkId: network,
+    networkVersion: 1,
+    door: 'network',
+    asked: 'Add it up.',
+  });
+  await expect(troupe.runs.list({ query: { status: 'failed,odd' } })).rejects.toMatchObject({ status: 422 });
+  const pages: string[] = [];
+  for await (const { id } of troupe.all(({ query }) =>
+    troupe.runs.list({ query: { ...query, limit: 1, search: 'i' } }),
+  ))
+    pages.push(id);
+  expect(pages.length).toBe(new Set(pages).size);
+  expect(pages).toContain(runs.session);
+});
+
+test('tells where the time of a run went', async () => {
+  const of = await troupe.run(runs.session).timeline();
+  expect(timeline.parse(of)).toEqual(of);
+  expect(of.spans.map(({ kind, name, step, status }) => `${kind} ${name} ${step} ${status}`)).toEqual([
+    'queue start null completed',
+    'model demo 1 completed',
+    'tool look 1 completed',
+    'wait pay 1 completed',
+    'queue settled null completed',
+    'tool pay 1 completed',
+    'attempt model 2 failed',
+    'queue try again null completed',
+    'model demo 2 completed',
+  ]);
+  const attempt = of.spans.find(({ kind }) => kind === 'attempt')!;
+  expect(attempt).toMatchObject({ attempt: 1, error: { code: 'busy' } });
+  const wait = of.spans.find(({ kind }) => kind === 'wait')!;
+  expect(wait.waitsFor).toBe('approval');
+  for (const { startedAt, endedAt } of of.spans)
+    expect(Date.parse(endedAt!)).toBeGreaterThanOrEqual(Date.parse(startedAt));
+  expect(
+    of.spans.every(({ kind, worker: by }) => (kind === 'model' || kind === 'tool') === (by !== null)),
+  ).toBe(true);
+
+  const giver = await troupe.run(runs.giver).timeline();
+  expect(giver.children).toMatchObject([{ runId: runs.task, status: 'completed' }]);
+  expect(giver.spans.find(({ kind }) => kind === 'task')).toMatchObject({
+    name: 'create_agent',
+    runId: runs.task,
+  });
+});
+
+test('sums up what was used, and keeps the sums of what is over', async () => {
+  const whole = await troupe.usage.read({
+    query: { interval: 'minute', from: new Date(Date.now() - 3_600_000).toISOString() },
+  });
+  expect(usageReport.parse(whole)).toEqual(whole);
+  expect(whole.total).toMatchObject({ started: 7, completed: 6, failed: 1, canceled: 0 });
+  expect(whole.total.inputTokens).toBeGreaterThan(0);
+  for (const interval of ['hour', 'day'] as const)
+    expect((await troupe.usage.read({ query: { interval } })).total).toEqual(whole.total);
+  const by = async (what: 'agent' | 'network' | 'model') =>
+    (await troupe.usage.read({ query: { by: what } })).series;
+  expect((await by('agent')).find(({ key }) => key === ids.teller)).toMatchObject({
+    name: 'teller',
+    total: { started: 3, failed: 1 },
+  });
+  expect((await by('network')).find(({ key }) => key === ids.network)).toMatchObject({
+    name: 'office',
+    total: { started: 1 },
+  });
+  const [model] = await by('model');
+  expect(model).toMatchObject({
+    key: 'demo/demo',
+    name: 'demo',
+    total: { inputTokens: whole.total.inputTokens, started: 0 },
+  });
+
+  // As if it had been three days ago: read twice, and once more when the run is elsewhere.
+  const { pool } = server.db;
+  await pool.query(`alter table troupe.runs disable trigger user`);
+  const earlier = `interval '3 days'`;
+  await pool.query(
+    `update troupe.runs set created_at = created_at - ${earlier}, completed_at = completed_at - ${earlier} where id = $1`,
+    [runs.session],
+  );
+  const query = { interval: 'day' as const, from: new Date(Date.now() - 5 * 86_400_000).toISOString() };
+  const first = await troupe.usage.read({ query });
+  expect(first.total).toEqual(whole.total);
+  expect(first.series[0]!.points).toHaveLength(2);
+  expect((await troupe.usage.read({ query })).total).toEqual(whole.total);
+  await pool.query(
+    `update troupe.runs set created_at = created_at + ${earlier}, completed_at = completed_at + ${earlier} where id = $1`,
+    [runs.session],
+  );
+  await pool.query(`alter table troupe.runs enable trigger user`);
+  const again = await troupe.usage.read({ query });
+  expect(again.total.started).toBe(whole.total.started + 1);
+  await pool.query('delete from troupe.usage_sums');
+
+  await expect(troupe.usage.read({ query: { ...query, interval: 'minute' } })).rejects.toMatchObject({
+    code: 'too_many_intervals',
+  });
+  await expect(
+    troupe.usage.read({ query: { to: query.from, from: new Date().toISOString() } }),
+  ).rejects.toMatchObject({ status: 422 });
+});
+
+test('counts what there is now, who works and what waits for them', async () => {
+  const now = await troupe.system.overview();
+  expect(overview.parse(now)).toEqual(now);
+  expect(now).toMatchObject({
+    running: 0,
+    queued: 0,
+    failed24h: 1,
+    inbox: 0,
+    deadDeliveries: 0,
+    oldestQueuedMs: null,
+  });
+  const { data } = await troupe.system.workers();
+  expect(data.map((one) => worker.parse(one))).toEqual(data);
+  expect(data).toMatchObject([{ state: 'working', pid: process.pid, taken: 0, functions: [] }]);
+  const { pool } = server.db;
+  // No worker has this function.
+  await pool.query(
+    `update troupe.runs set status = 'queued', error = null, completed_at = null, run_at = now() - interval '1 minute', code_tools = '{odd}' where id = $1`,
+    [runs.failed],
+  );
+  const waits = await troupe.system.queue();
+  expect(queue.parse(waits)).toEqual(waits);
+  expect(waits).toMatchObject({
+    due: 0,
+    later: 0,
+    forFunctions: 1,
+    oldest: [{ id: runs.failed, waitsForCode: ['odd'] }],
+  });
+  await pool.query(
+    `update troupe.runs set run_at = now() - interval '1 minute', code_tools = null, ready = true, door = 'nobody' where id = $1`,
+    [runs.failed],
+  );
+  expect(await troupe.system.queue()).toMatchObject({ due: 1, forFunctions: 0, failedJobs: { total: 0 } });
+  expect((await troupe.system.queue()).byAge.map(({ runs: count }) => count)).toEqual([1, 1, 1, 1, 0, 0, 0]);
+  expect((await troupe.system.overview()).oldestQueuedMs).toBeGreaterThan(59_000);
+  await pool.query(
+    `update troupe.runs set status = 'failed', door = 'session', error = '{"code": "broken", "message": "No."}', completed_at = now() where id = $1`,
+    [runs.failed],
+  );
+
+  const { key } = await troupe.access.createProject({ body: { name: 'theirs' } });
+  const theirs = new Troupe({ baseUrl: server.url, key });
+  await expect(theirs.system.workers()).rejects.toMatchObject({ status: 403 });
+  expect(await theirs.system.queue()).toMatchObject({ due: 0, failedJobs: null });
+  expect(await theirs.system.overview()).toMatchObject({ failed24h: 0, inbox: 0 });
+  expect((await theirs.usage.read()).total.started).toBe(0);
+});
+
+test('tells what a budget has, and what is spent of it', async () => {
+  const { project } = await troupe.system.get();
+  await server.db.pool.query(
+    `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount, spent) values ($1, $2, 'agent', $3, 'cost', 5000000, 1250000)`,
+    [newId(), project.id, ids.teller],
+  );
+  expect((await troupe.usage.budgets()).data).toMatchObject([
+    {
+      scope: 'agent',
+      name: 'teller',
+      unit: 'cost',
+      amount: 5,
+      spent: 1.25,
+      reserved: 0,
+      onExhausted: 'stop',
+      waiting: 0,
+    },
+  ]);
+});
+
+test('told which lists had changed while all of it happened', async () => {
+  await until('all is told', async () => told.get('runs')?.has(runs.network) ?? false);
+  expect(told.get('sessions')).toContain(ids.sessionId);
+  expect(told.get('spaces')).toContain(ids.spaceId);
+  expect(told.get('inbox')).toContain(runs.session);
+  expect(told.get('tasks')!.size).toBe(1);
+  expect(told.has('deliveries')).toBe(false);
+});
