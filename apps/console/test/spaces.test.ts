@@ -74,7 +74,7 @@ it('both hear what is said and what the agents answer', async () => {
     await said(page, 'Ada').getByText('What are you?').waitFor();
     for (const agent of ['Sums', 'Words'])
       await said(page, agent).getByText('heard this: What are you?').waitFor();
-    expect(await page.getByText('heard this: What are you?').count()).toBe(2);
+    expect(await page.getByRole('article').getByText('heard this: What are you?').count()).toBe(2);
   }
 });
 
