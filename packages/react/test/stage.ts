@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import sparticuz from '@sparticuz/chromium';
 import type { Script } from '@troupe/server';
 import { createDatabase, openServer, until } from '@troupe/testing';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { build } from 'rolldown';
+import { openBrowser } from '../../../tools/browser.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -58,11 +58,7 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
   await once(front.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
 
-  const browser = await chromium.launch({
-    executablePath: await sparticuz.executablePath(),
-    args: sparticuz.args.filter((arg) => arg !== '--disable-web-security'),
-    headless: true,
-  });
+  const browser = await openBrowser();
   return {
     origin,
     seen,

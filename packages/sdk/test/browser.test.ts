@@ -5,12 +5,11 @@ import { createServer } from 'node:http';
 import { isBuiltin } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import sparticuz from '@sparticuz/chromium';
 import { createDatabase, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
-import { chromium } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { openBrowser } from '../../../tools/browser.ts';
 import { Troupe } from '../src/index.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -145,12 +144,7 @@ beforeAll(async () => {
 
 /** A page of this origin in Chromium; answers with what evaluates a piece of JavaScript there. */
 async function visit(origin: string): Promise<<Value>(script: string) => Promise<Value>> {
-  const browser = await chromium.launch({
-    executablePath: await sparticuz.executablePath(),
-    // It comes with the rule switched off that keeps pages from the answers of other origins.
-    args: sparticuz.args.filter((arg) => arg !== '--disable-web-security'),
-    headless: true,
-  });
+  const browser = await openBrowser();
   cleanups.push(() => browser.close());
   const tab = await browser.newPage();
   await tab.goto(origin);

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import sparticuz from '@sparticuz/chromium';
 import { openServer, type TestServer, until } from '@troupe/testing';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { build, type PreviewServer, preview } from 'vite';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { openBrowser } from '../../../tools/browser.ts';
 import { Troupe } from '../src/index.ts';
 
 // The example app as it is, in a real browser: built, served and proxied by its own configuration.
@@ -30,11 +30,7 @@ beforeAll(async () => {
     build: { outDir: built },
     preview: { port: 0, host: '127.0.0.1', proxy },
   });
-  browser = await chromium.launch({
-    executablePath: await sparticuz.executablePath(),
-    args: sparticuz.args,
-    headless: true,
-  });
+  browser = await openBrowser();
 }, 60_000);
 
 afterAll(async () => {

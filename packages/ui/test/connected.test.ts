@@ -130,7 +130,7 @@ it('one stays where one reads, is told what is new, and comes back to the end', 
     .waitFor();
   const area = page.getByRole('log');
   const end = () => area.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
-  expect(await end()).toBeLessThan(2);
+  await expect.poll(end).toBeLessThan(2);
   await area.evaluate((box) => box.scrollTo(0, 600));
   await session.sendAndWait('Are you there?');
   const pill = page.getByRole('button', { name: 'New messages' });
@@ -138,12 +138,12 @@ it('one stays where one reads, is told what is new, and comes back to the end', 
   expect(await area.evaluate((box) => box.scrollTop)).toBe(600);
   await pill.click();
   await pill.waitFor({ state: 'detached' });
-  expect(await end()).toBeLessThan(2);
+  await expect.poll(end).toBeLessThan(2);
 });
 
 it('several agents write at once in a space, and what is new is set off', async () => {
-  const ann = await troupe.entities.create({ body: { externalId: 'ann', displayName: 'Ann' } });
-  const ben = await troupe.entities.create({ body: { externalId: 'ben', displayName: 'Ben' } });
+  const ann = await troupe.entities.create({ body: { externalId: `ann-${Date.now()}`, displayName: 'Ann' } });
+  const ben = await troupe.entities.create({ body: { externalId: `ben-${Date.now()}`, displayName: 'Ben' } });
   const bob = await troupe.agents.create({ body: { name: 'Bob', systemPrompt: 'You are Bob.' } });
   const members = [{ entityId: ann.id }, { entityId: ben.id }, { agentId }, { agentId: bob.id }];
   const { id } = await troupe.spaces.create({ body: { name: 'Launch', policy: 'humans', members } });

@@ -255,6 +255,8 @@ const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 /** Open to everybody, or with rules of their own (metrics, signatures), and not in the document. */
 const BESIDE = [
   ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json', 'GET /docs'],
+  // The console: files that are the same for everybody.
+  ...['GET /', 'GET /*'],
   ...WEBHOOKS.map((path) => `POST ${path}`),
 ];
 

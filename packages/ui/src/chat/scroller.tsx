@@ -25,6 +25,8 @@ export function Scroller(props: ScrollerProps) {
   const area = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
+  /** Where it was scrolled to when it was last looked at. */
+  const place = useRef(0);
   /** What is first in sight, and how far below the top: the thing to keep in place. */
   const anchor = useRef<{ element: Element; top: number } | null>(null);
   const [hasNew, setNew] = useState(false);
@@ -37,7 +39,11 @@ export function Scroller(props: ScrollerProps) {
   const look = useCallback(() => {
     const box = area.current;
     if (!box) return;
-    sticks.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
+    // Only who goes up leaves the end: it may have grown since one was sent there, and the browser tells of that later.
+    const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
+    if (isNear) sticks.current = true;
+    else if (box.scrollTop < place.current) sticks.current = false;
+    place.current = box.scrollTop;
     if (sticks.current) setNew(false);
     const top = box.getBoundingClientRect().top;
     const element = [...(inner.current?.children ?? [])].find(
