@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { openServer } from '@troupe/testing';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { consoleFolder } from '../../../tools/console.ts';
+import { ConsoleStage } from './stage.ts';
+
+// What must be true of every page: it can be used by whoever does not see it, in both themes, on a phone, and by keyboard alone.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const LONG = 'An agent with a name that is rather long, as those of people who like to be exact are';
+let stage: ConsoleStage;
+let paths: string[];
+
+beforeAll(async () => {
+  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+  const { troupe } = stage;
+  const agent = await troupe.agents.create({
+    body: { name: LONG, capabilities: [{ id: 'current_time' }, { id: 'delegation' }], tags: ['demo'] },
+  });
+  const session = await troupe.open(agent.id, { title: `${LONG}, and its first session` });
+  await session.sendAndWait('What time is it?');
+  await session.sendAndWait('delegate to general: how much is 6*7?');
+  const space = await troupe.spaces.create({
+    body: { name: LONG, members: [{ user: 'ann' }, { agentId: agent.id }] },
+  });
+  const network = await troupe.networks.create({
+    body: {
+      name: 'Desk',
+      agents: [
+        { key: 'front', isDefault: true, prompt: 'Hand it over.', routes: ['sums'] },
+        { key: 'sums', allowRespond: true, prompt: 'You do sums.' },
+      ],
+    },
+  });
+  await troupe.networks.publish({ params: { network: network.id }, body: {} });
+  const { id: runId } = await troupe.network('Desk').invokeAndWait('How much is 2+2?');
+  const { data: tasks } = await troupe.tasks.list();
+  const tool = await troupe.tools.create({
+    body: { name: 'echo_it', description: 'Says it again.', kind: 'echo' },
+  });
+  paths = [
+    ...[
+      '/',
+      '/inbox',
+      '/sessions',
+      '/spaces',
+      '/networks',
+      '/runs',
+      '/tasks',
+      '/agents',
+      '/tools',
+      '/triggers',
+    ],
+    ...['/plans', '/workers', '/usage', '/models', '/keys', '/audit', '/settings'],
+    `/sessions/${agent.id}/${session.id}`,
+    `/spaces/${space.id}`,
+    `/networks/${network.id}`,
+    ...['overview', 'timeline', 'steps', 'events', 'messages'].map((tab) => `/runs/${runId}?tab=${tab}`),
+    `/agents/${agent.id}`,
+    `/tools/${tool.id}`,
+    `/tasks/${tasks[0]!.id}`,
+  ];
+}, 60_000);
+afterAll(() => stage?.close());
+
+/** What is loaded lazily has come, and nothing is on its way. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForFunction(`!document.querySelector('main output, main [aria-busy=true]')`);
+}
+
+/** Goes there as a click would, without loading the page anew. */
+async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  await page.waitForFunction(`location.pathname + location.search === ${JSON.stringify(path)}`);
+  await settled(page);
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  it(`has nothing that axe calls serious, in the ${colorScheme} theme`, async () => {
+    const page = await stage.page('/', { colorScheme, reducedMotion: 'reduce' });
+    await settled(page);
+    await page.evaluate(AXE);
+    const found: unknown[] = [];
+    for (const path of paths) {
+      await go(page, path);
+      const violations = await page.evaluate<AxeResults['violations']>(
+        `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+      );
+      for (const { id, impact, nodes } of violations) {
+        if (impact !== 'serious' && impact !== 'critical') continue;
+        found.push([
+          path,
+          id,
+          nodes.slice(0, 3).map(({ html, any }) => [html.slice(0, 200), any[0]?.message]),
+        ]);
+      }
+    }
+    expect(found).toEqual([]);
+    await page.context().close();
+  }, 90_000);
+}
+
+it('fits on a phone, whatever the names', async () => {
+  const page = await stage.page('/', { viewport: { width: 390, height: 844 } });
+  await settled(page);
+  const wide: [string, unknown][] = [];
+  for (const path of paths) {
+    await go(page, path);
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    if (width !== 390) wide.push([path, width]);
+  }
+  expect(wide).toEqual([]);
+  await page.context().close();
+}, 60_000);
+
+it('is used by keyboard alone: a place by two keys, anything by the palette, help, and back', async () => {
+  const page = await stage.page('/');
+  await settled(page);
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('g');
+  await page.keyboard.press('a');
+  await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.keyboard.type('talk to general');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('general');
+  await page.getByRole('option', { name: 'Talk to general' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  // One is in the field already, and writes.
+  await page.getByRole('textbox', { name: /^Message/ }).waitFor();
+  await page.waitForFunction(`document.activeElement?.tagName === 'TEXTAREA'`);
+  await page.keyboard.type('How much is 3*5?');
+  await page.keyboard.press('Enter');
+  await page.getByRole('log').getByText('3*5 = 15.').waitFor();
+  await page.context().close();
+}, 60_000);
+
+it('keeps the theme and the time zone that were chosen', async () => {
+  const page = await stage.page('/settings', { timezoneId: 'UTC' });
+  await page.getByLabel('Theme').selectOption('dark');
+  expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  expect(await ground()).toBe('rgb(17, 17, 22)');
+  await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+  await page.goto(`${stage.server.url}/audit`);
+  expect(await ground()).toBe('rgb(17, 17, 22)');
+  const time = page.locator('main time').first();
+  await time.waitFor();
+  const shown = new Intl.DateTimeFormat('en-GB', {
+    dateStyle: 'medium',
+    timeStyle: 'long',
+    timeZone: 'Asia/Tokyo',
+  });
+  expect(await time.getAttribute('title')).toBe(
+    shown.format(new Date((await time.getAttribute('datetime'))!)),
+  );
+  await page.context().close();
+});
+
+it('asks for a key where one is needed, says when it is refused, and lets in who has one', async () => {
+  const closed = await openServer({
+    postgresUrl: inject('postgresUrl'),
+    mode: 'closed',
+    console: consoleFolder,
+  });
+  const page = await stage.browser.newPage();
+  try {
+    const project = randomUUID();
+    await closed.db.pool.query(`insert into troupe.projects (id, name) values ($1, 'default')`, [project]);
+    const owner = { project, kind: 'dev' as const, keyId: null, entityId: null, scopes: null };
+    const { key } = await closed.access.keys.create(owner, {
+      ...{ name: 'console', kind: 'secret' as const, scopes: [], expiresAt: null },
+    });
+    await page.goto(`${closed.url}/runs`);
+    await page.getByLabel('Secret key').fill('tsk_wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key that this browser has is refused.').waitFor();
+    await page.getByLabel('Secret key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
+  } finally {
+    await page.close();
+    await closed.close();
+  }
+});
+
+it('asked nobody but the server, and threw nothing', () => {
+  expect(stage.strayRequests).toEqual([]);
+  expect(stage.pageErrors).toEqual([]);
+});
