@@ -44,6 +44,8 @@ const together = [
   'packages/server/test/sync/{documents,order,rights}.test.ts',
   'packages/troupe/test/{agents,batches,inbox,mcp,networks,nouns,runs,spaces,tasks,tools,triggers}.test.ts',
   'packages/sdk/test/!(docs).test.ts',
+  // With one browser for all of them.
+  '{apps/console,packages/ui,packages/react}/test/*.test.ts',
 ];
 /**
  * Files that hold time, memory or a takeover to a bound. They come last and no more than two at once, one for each core. The others wait

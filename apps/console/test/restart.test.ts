@@ -5,16 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Troupe } from '@troupe/sdk';
 import { createDatabase, until } from '@troupe/testing';
-import type { Browser } from 'playwright-core';
+
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { openBrowser } from '../../../tools/browser.ts';
+import { openBrowser, type TestBrowser } from '../../../tools/browser.ts';
 import { buildConsole } from '../../../tools/console.ts';
 
 // The server as a process, killed while an answer streams, and started again: the page is not touched.
 
 const MAIN = fileURLToPath(new URL('../../../packages/server/src/main.ts', import.meta.url));
 const cleanups: (() => unknown)[] = [];
-let browser: Browser;
+let browser: TestBrowser;
 let port: number;
 let env: Record<string, string | undefined>;
 

@@ -1,19 +1,19 @@
 import { Troupe } from '@troupe/sdk';
 import { openServer, type ServerOptions, type TestServer } from '@troupe/testing';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { openBrowser } from '../../../tools/browser.ts';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { openBrowser, type TestBrowser } from '../../../tools/browser.ts';
 import { buildConsole, consoleFolder } from '../../../tools/console.ts';
 
 /** The console as a person has it: built, served by a server with a real database, opened in a real browser. */
 export class ConsoleStage {
   readonly server: TestServer;
-  readonly browser: Browser;
+  readonly browser: TestBrowser;
   readonly troupe: Troupe;
   /** What the pages asked of others than the server, and what they threw. Both are to stay empty. */
   readonly strayRequests: string[] = [];
   readonly pageErrors: string[] = [];
 
-  private constructor(server: TestServer, browser: Browser) {
+  private constructor(server: TestServer, browser: TestBrowser) {
     this.server = server;
     this.browser = browser;
     this.troupe = new Troupe({ baseUrl: server.url });

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openServer, type TestServer, until } from '@troupe/testing';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { build, type PreviewServer, preview } from 'vite';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { openBrowser } from '../../../tools/browser.ts';
+import { openBrowser, type TestBrowser } from '../../../tools/browser.ts';
 import { Troupe } from '../src/index.ts';
 
 // The example app as it is, in a real browser: built, served and proxied by its own configuration.
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../../examples/offline-chat', import.meta
 let server: TestServer;
 let built: string;
 let pages: PreviewServer;
-let browser: Browser;
+let browser: TestBrowser;
 
 beforeAll(async () => {
   server = await openServer({ postgresUrl: inject('postgresUrl') });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
-import { openBrowser } from '../../../tools/browser.ts';
+import { openBrowser, type TestBrowser } from '../../../tools/browser.ts';
 
 const TYPES: Record<string, string> = { html: 'text/html', js: 'text/javascript', css: 'text/css' };
 /** Elsewhere than on this machine. */
@@ -34,7 +34,7 @@ export async function openGallery(api?: Answer): Promise<Gallery> {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const browser: Browser = await openBrowser();
+  const browser: TestBrowser = await openBrowser();
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   // What moves would be drawn all the time, by the processor.
   await page.emulateMedia({ reducedMotion: 'reduce' });

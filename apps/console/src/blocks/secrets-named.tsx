@@ -24,7 +24,7 @@ export function SecretsNamed({ texts }: { texts: unknown }) {
         <Link
           to={'/keys' as string}
           search={{ tab: 'secrets' } as never}
-          className="text-accent-strong hover:underline"
+          className="text-accent-strong underline underline-offset-2"
         >
           Set it
         </Link>

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, CredentialsError } from '@troupe/sdk';
+import { ApiError, AuthenticationError, ConnectionError } from '@troupe/sdk';
 import { CircleAlert, Inbox, PlugZap, SearchX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button, Spinner } from './button.tsx';
@@ -32,7 +32,10 @@ export function Empty({
 
 export function Loading({ label = 'Loading…', className }: { label?: string; className?: string }) {
   return (
-    <output className={cx('flex items-center justify-center gap-2 px-6 py-12 text-sm text-muted', className)}>
+    <output
+      data-loading
+      className={cx('flex items-center justify-center gap-2 px-6 py-12 text-sm text-muted', className)}
+    >
       <Spinner /> {label}
     </output>
   );
@@ -65,7 +68,7 @@ export function Failure({
 }
 
 function tellingOf(error: unknown): { title: string; text: string; icon: ReactNode } {
-  if (error instanceof CredentialsError || (error instanceof ApiError && error.status === 403))
+  if (error instanceof AuthenticationError || (error instanceof ApiError && error.status === 403))
     return {
       title: 'This key may not do that',
       text: error.message,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { CredentialsError } from '@troupe/sdk';
+import { AuthenticationError } from '@troupe/sdk';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from '../blocks/button.tsx';
 import { Checkbox, Field, Input } from '../blocks/field.tsx';
@@ -11,11 +11,11 @@ import { systemQuery } from './system.ts';
 export function Gate({ children }: { children: ReactNode }) {
   const system = useQuery({
     ...systemQuery,
-    retry: (_, error) => !(error instanceof CredentialsError),
+    retry: (_, error) => !(error instanceof AuthenticationError),
     retryDelay: 1_000,
   });
   if (system.data) return children;
-  if (system.error instanceof CredentialsError) return <AskForKey refused={storedKey() !== null} />;
+  if (system.error instanceof AuthenticationError) return <AskForKey refused={storedKey() !== null} />;
   if (system.error)
     return <Failure error={system.error} retry={() => void system.refetch()} className="h-full" />;
   return <Loading label="Looking for the server…" className="h-full" />;

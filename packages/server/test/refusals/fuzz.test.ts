@@ -9,7 +9,7 @@ import { Scene } from './scene.ts';
 //   TROUPE_SEEDS=50000  sends so many
 
 const only = process.env.TROUPE_SEED ? Number(process.env.TROUPE_SEED) : null;
-const many = only === null ? Number(process.env.TROUPE_SEEDS ?? (isLong ? 10_000 : 4_000)) : 1;
+const many = only === null ? Number(process.env.TROUPE_SEEDS ?? (isLong ? 10_000 : 2_500)) : 1;
 const IN_FLIGHT = 16;
 
 let scene: Scene;

@@ -5,8 +5,8 @@ import { isLong, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SpaceStage } from './space-stage.ts';
 
-const MESSAGES = isLong ? 500 : 200;
-const KILLS = Number(process.env.TROUPE_KILLS ?? (isLong ? 6 : 4));
+const MESSAGES = isLong ? 500 : 120;
+const KILLS = Number(process.env.TROUPE_KILLS ?? (isLong ? 6 : 3));
 const seed = Number(process.env.TROUPE_SEED ?? Math.floor(Math.random() * 1e9));
 
 /** mulberry32: the same seed, the same afternoon. */

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { until } from '@troupe/testing';
+import { someOf, until } from '@troupe/testing';
 import { describe, expect, test } from 'vitest';
 import { type CodeOutcome, runInProcess, walls } from '../../src/tools/builtin/sandbox/process.ts';
 
@@ -126,10 +126,11 @@ const escapes: Record<string, [code: string, ends: RegExp, timeLimitMs?: number]
 };
 
 describe('code in the sandbox', () => {
-  test(`${Object.keys(escapes).length} escapes lead nowhere, and each ends in time`, {
+  const tried = someOf('escapes', Object.entries(escapes), 1 / 2);
+  test(`${tried.length} of ${Object.keys(escapes).length} escapes lead nowhere, and each ends in time`, {
     timeout: 90_000,
   }, async () => {
-    const left = Object.entries(escapes);
+    const left = [...tried];
     const seen: Record<string, string> = {};
     const worker = async () => {
       for (let next = left.shift(); next; next = left.shift()) {
@@ -140,7 +141,7 @@ describe('code in the sandbox', () => {
       }
     };
     await Promise.all([worker(), worker(), worker(), worker()]);
-    for (const [what, [, ends]] of Object.entries(escapes)) expect(seen[what], what).toMatch(ends);
+    for (const [what, [, ends]] of tried) expect(seen[what], what).toMatch(ends);
     // Nothing of the host is in any of it.
     const secrets = [process.env.PATH!, process.cwd(), readFileSync('/etc/passwd', 'utf8').split('\n')[0]!];
     for (const text of Object.values(seen)) for (const secret of secrets) expect(text).not.toContain(secret);

@@ -45,7 +45,7 @@ export function EditTools({ draft, change, error }: PartProps) {
         {draft.tools.length === 0 ? (
           <p className="text-sm text-muted">
             None of your own.{' '}
-            <Link to="/tools" className="text-accent-strong hover:underline">
+            <Link to="/tools" className="text-accent-strong underline underline-offset-2">
               Define one
             </Link>
             , and it can be added here.

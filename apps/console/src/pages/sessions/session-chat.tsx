@@ -4,6 +4,7 @@ import { GitFork } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { KnownTools } from '../../blocks/known-tools.tsx';
+import { useWide } from '../../blocks/use-wide.ts';
 import { ForkSession } from './fork-session.tsx';
 import { SUGGESTIONS } from './words.ts';
 
@@ -12,6 +13,7 @@ const policies = ['queue', 'steer', 'interrupt'] as const;
 /** Apart from its page, since drawing markdown takes a good deal of code. */
 export default function SessionChat({ session, agentName }: { session: Api.Session; agentName: string }) {
   const [forkAt, setForkAt] = useState<string | null>(null);
+  const isWide = useWide(768);
   const actions = useCallback(
     ({ id }: { id: string }) => (
       <Button
@@ -31,6 +33,8 @@ export default function SessionChat({ session, agentName }: { session: Api.Sessi
         agentId={session.agentId}
         sessionId={session.id}
         agentName={agentName}
+        // Whoever opens a chat wants to write; on a phone the keyboard would cover it.
+        autoFocus={isWide}
         suggestions={SUGGESTIONS}
         policies={policiesOf(session.policy)}
         // They stand beside the chat already.
