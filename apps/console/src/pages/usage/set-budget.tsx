@@ -82,11 +82,9 @@ export function SetBudget({ budget, onClose }: { budget: Api.Budget | null; onCl
         )}
         <Field
           label="Amount"
-          hint={
-            unit === 'tokens'
-              ? 'Tokens, from now on.'
-              : 'In the unit of the prices. A model without prices costs nothing.'
-          }
+          hint={`${unit === 'tokens' ? 'In tokens.' : 'In the unit of the prices; a model without prices costs nothing.'} ${
+            budget ? 'With what is spent already.' : 'What was used before does not count.'
+          }`}
           error={issueAt(save.error, 'amount')}
         >
           {(ids) => (
