@@ -12,7 +12,7 @@ const MOST_PIECES = 10_000;
 export interface Hints {
   /** Something was queued. */
   queued?: true;
-  /** Some were set or deleted. */
+  /** Budgets were set or deleted. */
   budgets?: true;
   /** These runs were canceled, absorbed or steered. */
   runs?: string[];
