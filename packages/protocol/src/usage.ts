@@ -46,21 +46,32 @@ export const usageReport = z.object({
 });
 export type UsageReport = z.infer<typeof usageReport>;
 
+export const budgetUnit = z.enum(['tokens', 'cost']);
+export type BudgetUnit = z.infer<typeof budgetUnit>;
+export const onExhausted = z
+  .enum(['stop', 'fallback', 'wait'])
+  .describe('What becomes of a run that finds it empty: it is canceled, takes its next model, or waits.');
+/** What a budget can be set for. */
+export const budgetScope = z.enum(['project', 'agent', 'space', 'session']);
+export type BudgetScope = z.infer<typeof budgetScope>;
+/** Cost is kept in millionths, and whole numbers are exact up to 2^53. */
+export const MOST_BUDGET = 9_000_000_000;
+
 export const budget = z.object({
   id,
-  scope: z.enum(['project', 'agent', 'space', 'session', 'run_tree']),
+  scope: z.enum([...budgetScope.options, 'run_tree']),
   scopeId: id.describe('What it is for.'),
   name: z.string().nullable().describe('What that is called, where it has a name.'),
-  unit: z.enum(['tokens', 'cost']),
+  unit: budgetUnit,
   amount: z.number().nonnegative().describe('Tokens, or the unit of the prices.'),
   spent: z.number().nonnegative(),
   reserved: z.number().nonnegative().describe('Lent to workers for calls under way; not spent yet.'),
-  onExhausted: z
-    .enum(['stop', 'fallback', 'wait'])
-    .describe('What becomes of a run that finds it empty: it fails, takes its next model, or waits.'),
+  onExhausted,
   waiting: count.describe('Runs that wait for it to be raised.'),
 });
 export type Budget = z.infer<typeof budget>;
+
+const budgetParams = z.object({ scope: budgetScope, scopeId: id, unit: budgetUnit });
 
 export const usageEndpoints = {
   read: endpoint({
@@ -91,5 +102,36 @@ export const usageEndpoints = {
     scope: 'runs:read',
     status: 200,
     response: z.object({ data: z.array(budget) }),
+  }),
+  setBudget: endpoint({
+    method: 'PUT',
+    path: '/v1/budgets/{scope}/{scopeId}/{unit}',
+    tag: 'usage',
+    summary: 'Set a budget, or change one',
+    description:
+      'It holds for all runs of the project, the agent, the space or the session together, those under way too, and for the tasks that these give. What was spent before it was set does not count; what is spent stays when it is changed. Runs that wait for it look again.',
+    scope: 'admin',
+    params: budgetParams,
+    body: z.strictObject({
+      amount: z
+        .number()
+        .nonnegative()
+        .max(MOST_BUDGET)
+        .describe('Tokens, whole ones, or the unit of the prices. 0 lets nothing be spent.'),
+      onExhausted: onExhausted.default('stop'),
+    }),
+    status: 200,
+    response: budget,
+    problems: ['amount_not_whole'],
+  }),
+  deleteBudget: endpoint({
+    method: 'DELETE',
+    path: '/v1/budgets/{scope}/{scopeId}/{unit}',
+    tag: 'usage',
+    summary: 'Delete a budget',
+    description: 'Runs that wait for it go on.',
+    scope: 'admin',
+    params: budgetParams,
+    status: 204,
   }),
 } as const;

@@ -68,6 +68,10 @@ const OPTIONS = {
   failed: { type: 'boolean' },
   prune: { type: 'boolean' },
   document: { type: 'string' },
+  tokens: { type: 'string' },
+  cost: { type: 'string' },
+  unit: { type: 'string' },
+  'on-exhausted': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;

@@ -1,6 +1,7 @@
 import { Troupe } from '@troupe/sdk';
 import { agents } from './commands/agents.ts';
 import { batches } from './commands/batches.ts';
+import { budgets } from './commands/budgets.ts';
 import { capabilities } from './commands/capabilities.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
@@ -46,6 +47,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   models,
   keys,
   secrets,
+  budgets,
   tools,
   mcp,
   triggers,

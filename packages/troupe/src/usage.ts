@@ -88,6 +88,10 @@ export const USAGE = `Usage: troupe <command>
   keys   list               create <name> [--kind secret | public] [--scopes <a,b>] [--expires <time>]
          revoke <key>
   secrets list              set <name>, its value from stdin        delete <name>
+  budgets list              with what is spent of each
+          set project | agent | space | session [which] --tokens <number> | --cost <number>
+                [--on-exhausted stop | fallback | wait]   which: a name or an id; none of the project
+          delete project | agent | space | session [which] --unit tokens | cost
   tools  list               get <tool>                   create <file>
          apply <file or folder>            makes tools, or makes them what the files say; JSON or YAML
          register <module>                 the same for functions of yours; workers need --tools <module>
@@ -228,6 +232,12 @@ const SHAPES: Record<string, Shape> = {
   'secrets list': { words: '', options: ['limit', ...ASKING] },
   'secrets set': { words: '<name>', options: ASKING },
   'secrets delete': { words: '<name>', options: ASKING },
+  'budgets list': { words: '', options: ASKING },
+  'budgets set': {
+    words: '<scope> [which]',
+    options: ['tokens', 'cost', 'on-exhausted', ...ASKING],
+  },
+  'budgets delete': { words: '<scope> [which]', options: ['unit', ...ASKING] },
   'networks list': { words: '', options: ['status', 'limit', ...ASKING] },
   'networks get': { words: '<network>', options: ASKING },
   'networks graph': { words: '<network>', options: ASKING },

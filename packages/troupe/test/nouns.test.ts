@@ -200,6 +200,33 @@ it('secrets: their values come from stdin, and are never shown', async () => {
   expect(await parsed(['secrets'])).toEqual([]);
 });
 
+it('budgets: set for the project and by name, changed, listed and deleted', async () => {
+  await parsed(['agents', 'create', 'Purse']);
+  const set = (...words: string[]) => parsed(['budgets', 'set', ...words]);
+  expect(await set('project', '--cost', '12.5')).toMatchObject({
+    scope: 'project',
+    unit: 'cost',
+    amount: 12.5,
+  });
+  const first = await set('agent', 'purse', '--tokens', '5000', '--on-exhausted', 'wait');
+  expect(first).toMatchObject({ name: 'Purse', amount: 5_000, onExhausted: 'wait', spent: 0 });
+  expect(await set('agent', 'purse', '--tokens', '9000')).toMatchObject({ id: first.id, amount: 9_000 });
+  expect((await told(['budgets', 'list'])).out).toMatch(/agent +Purse +tokens +9000 +0 +0 +stop/);
+  expect(await refused('budgets', 'set', 'agent', 'purse')).toMatchObject({ code: 'usage' });
+  expect(await refused('budgets', 'set', 'agent', '--tokens', '1')).toMatchObject({ code: 'usage' });
+  expect(await refused('budgets', 'set', 'town', 'x', '--tokens', '1')).toMatchObject({ code: 'usage' });
+  expect(await refused('budgets', 'set', 'project', '--tokens', '1.5')).toMatchObject({
+    code: 'amount_not_whole',
+  });
+  const gone = await told(['budgets', 'delete', 'agent', 'purse', '--unit', 'tokens']);
+  expect(gone.out).toBe('The budget of tokens is deleted\n');
+  await parsed(['budgets', 'delete', 'project', '--unit', 'cost']);
+  expect(await refused('budgets', 'delete', 'project', '--unit', 'cost')).toMatchObject({
+    code: 'not_found',
+  });
+  expect(await parsed(['budgets'])).toEqual([]);
+});
+
 it('with --json every error is JSON, with a code', async () => {
   expect(await refused('fly')).toMatchObject({ code: 'usage' });
   expect(await refused('agents', 'export', 'Ada', '--format', 'yaml')).toMatchObject({

@@ -11,6 +11,7 @@ import {
   rearmPlans,
   releaseJobsOfTheGone,
   restCaptures,
+  wakeForDeletedBudgets,
 } from '../store/index.ts';
 import type { CronEntry, Task, TaskContext } from './task.ts';
 
@@ -58,12 +59,19 @@ const rearmLostBatches: Task = async (_payload, { db, logger }) => {
   if (batches > 0) logger.warn({ batches }, 'batches had no job, and have one again');
 };
 
+/** Lets runs go on that lay down to wait for a budget while it was deleted. */
+const wakeUnbudgeted: Task = async (_payload, { db, logger }) => {
+  const runs = await wakeForDeletedBudgets(db);
+  if (runs > 0) logger.warn({ runs }, 'runs waited for budgets that are gone, and go on');
+};
+
 export function houseTasks(rules: HouseRules = { tombstoneDays: 30 }): Record<string, Task> {
   return {
     purge: (_payload, context) => purge(rules, context),
     release_jobs: releaseJobs,
     rearm_plans: rearm,
     rearm_batches: rearmLostBatches,
+    wake_unbudgeted: wakeUnbudgeted,
   };
 }
 
@@ -72,4 +80,5 @@ export const housekeeping: CronEntry[] = [
   { task: 'release_jobs', pattern: '* * * * *' },
   { task: 'rearm_plans', pattern: '* * * * *' },
   { task: 'rearm_batches', pattern: '* * * * *' },
+  { task: 'wake_unbudgeted', pattern: '* * * * *' },
 ];

@@ -346,6 +346,14 @@ export class Kernel {
     return all;
   }
 
+  /** A budget was set or deleted: workers look which hold, and runs that lay down to wait for it meanwhile go on. */
+  async budgetChanged(budget: string): Promise<void> {
+    this.#worker?.standing.changed();
+    this.hint({ budgets: true });
+    await patiently(() => store.wakeForBudget(this.#db, budget));
+    this.#hintQueued();
+  }
+
   /** How a run ended. Told at once by a worker of this process, found by polling where another one did it. */
   async ended(run: string, options: { timeoutMs?: number } = {}): Promise<Ended> {
     const timeoutMs = options.timeoutMs ?? 60_000;

@@ -21,6 +21,7 @@ import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
 import { withShown } from './shown.ts';
+import type { StandingBudgets } from './standing-budgets.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
 import type { Telemetry } from './telemetry.ts';
 import { failureOf, think } from './think.ts';
@@ -31,6 +32,7 @@ export interface LoopDependencies {
   models: Models;
   tools: Tools;
   budgets: Budgets;
+  standing: StandingBudgets;
   commit(item: AdvanceItem): Promise<Advanced>;
   resync(run: string, known: number): Promise<Resync>;
   /** Whether this worker is known to be alive: nothing that others could see is begun without it. */
@@ -218,6 +220,7 @@ export class RunLoop {
     const result = await think({
       models: this.#dependencies.models,
       budgets: this.#dependencies.budgets,
+      standing: this.#dependencies.standing,
       door: this.#door,
       view,
       attempt: effect.attempt,

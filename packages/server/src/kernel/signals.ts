@@ -12,6 +12,8 @@ const MOST_PIECES = 10_000;
 export interface Hints {
   /** Something was queued. */
   queued?: true;
+  /** Budgets were set or deleted. */
+  budgets?: true;
   /** These runs were canceled, absorbed or steered. */
   runs?: string[];
   /** These threads have something new. */
@@ -26,6 +28,7 @@ export interface Hints {
 
 interface Pending {
   queued: boolean;
+  budgets: boolean;
   runs: Set<string>;
   threads: Set<string>;
   watch: Set<string>;
@@ -35,6 +38,7 @@ interface Pending {
 
 const nothing = (): Pending => ({
   queued: false,
+  budgets: false,
   runs: new Set(),
   threads: new Set(),
   watch: new Set(),
@@ -109,7 +113,7 @@ export class Signals {
       try {
         await this.connect();
         this.#onReconnect();
-        for (const listener of this.#listeners) listener({ queued: true });
+        for (const listener of this.#listeners) listener({ queued: true, budgets: true });
         return;
       } catch (error) {
         this.#logger.debug({ error: messageOf(error) }, 'signal connection not back yet');
@@ -121,6 +125,7 @@ export class Signals {
   send(hints: Hints): void {
     const pending = this.#pending;
     if (hints.queued) pending.queued = true;
+    if (hints.budgets) pending.budgets = true;
     for (const name of ['runs', 'threads', 'watch', 'whole'] as const) {
       for (const id of hints[name] ?? []) pending[name].add(id);
     }
@@ -163,19 +168,23 @@ export class Signals {
   }
 }
 
-function isEmpty({ queued, live, runs, threads, watch, whole }: Pending): boolean {
-  return !queued && live.length === 0 && [runs, threads, watch, whole].every(({ size }) => size === 0);
+function isEmpty({ queued, budgets, live, runs, threads, watch, whole }: Pending): boolean {
+  return (
+    !queued && !budgets && live.length === 0 && [runs, threads, watch, whole].every(({ size }) => size === 0)
+  );
 }
 
 /** In one notice where it fits. What a thread has new goes before what is being written there now, as it happened. */
 function noticesOf(pending: Pending, from: string): object[] {
   const forOthers = ['threads', 'watch', 'whole', 'live'] as const;
   const told = forOthers.filter((name) => [...pending[name]].length > 0);
-  if (!pending.queued && pending.runs.size === 0 && told.length > 1) {
+  if (!pending.queued && !pending.budgets && pending.runs.size === 0 && told.length > 1) {
     const all = { from, ...Object.fromEntries(told.map((name) => [name, [...pending[name]]])) };
     if (Buffer.byteLength(JSON.stringify(all)) <= MOST_BYTES) return [all];
   }
   const notices: object[] = [];
+  // Before what is queued, which they hold for.
+  if (pending.budgets) notices.push({ from, budgets: true });
   if (pending.queued && pending.runs.size === 0) notices.push({ queued: true });
   for (const [index, runs] of portions(pending.runs).entries())
     notices.push({ ...(pending.queued && index === 0 ? { queued: true } : {}), runs });

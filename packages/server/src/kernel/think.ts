@@ -9,6 +9,7 @@ import { modelCalls, modelCost, modelErrors, modelSeconds, modelTokens } from '.
 import { plainText } from './plain-json.ts';
 import type { ModelAnswer, ModelDelta, ModelRequest, Models, ModelUsage } from './ports.ts';
 import { type KeptReasoning, storable } from './reasoning.ts';
+import type { StandingBudgets } from './standing-budgets.ts';
 import type { ModelCalled } from './telemetry.ts';
 
 export interface Thought {
@@ -31,6 +32,7 @@ export interface ThoughtFailed {
 export interface Thinking {
   models: Models;
   budgets: Budgets;
+  standing: StandingBudgets;
   door: Door;
   view: RunView;
   attempt: number;
@@ -54,7 +56,7 @@ export async function think(
     const context = await orAborted(input.door.context(view), signal);
     const model = input.models.resolve(choice);
     const request = requestOf(context, view);
-    const budgetIds = view.run.budgetIds;
+    const budgetIds = await orAborted(input.standing.of(view.run, signal), signal);
     const reservation = budgetIds?.length
       ? await input.budgets.reserve(budgetIds, {
           inputTokens: model.maxInputTokens?.(request) ?? bytesOf(request),

@@ -23,6 +23,7 @@ import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
 import { Snapshots } from './snapshots.ts';
+import { StandingBudgets } from './standing-budgets.ts';
 import { Sweeper } from './sweeper.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -75,6 +76,7 @@ export class Worker {
   readonly #snapshots: Snapshots;
   readonly #doorTools = new DoorTools();
   readonly #budgets: Budgets;
+  readonly standing: StandingBudgets;
   readonly #sweeper: Sweeper;
   readonly #dependencies: LoopDependencies;
   /** Runs that the database says are held here and nobody works on, and since when. */
@@ -101,6 +103,7 @@ export class Worker {
     this.#startEvents = Object.fromEntries(options.doors.map((door) => [door.name, door.startEvents ?? []]));
     this.#snapshots = new Snapshots(this.#db);
     this.#budgets = new Budgets(this.#db, this.incarnation);
+    this.standing = new StandingBudgets(this.#db);
     this.#liveness = new Liveness(this.#db, {
       incarnation: this.incarnation,
       logger: this.#logger,
@@ -139,6 +142,7 @@ export class Worker {
       models: options.models,
       tools: options.tools,
       budgets: this.#budgets,
+      standing: this.standing,
       commit: (item) => options.commits.advance.submit(item),
       resync: (run, known) => this.#resync(run, known),
       lease: this.#liveness,
@@ -156,6 +160,7 @@ export class Worker {
     await this.signals.connect();
     await this.#liveness.start();
     this.signals.listen((hints) => this.#hear(hints));
+    await this.standing.start();
     this.#sweeper.start();
     this.#checkTimer = setInterval(() => void this.#checkHeld().catch(() => {}), CHECK_HELD_MS);
     this.wake();
@@ -239,6 +244,7 @@ export class Worker {
   }
 
   #hear(hints: Hints): void {
+    if (hints.budgets) this.standing.changed();
     if (hints.queued) this.wake();
     if (hints.runs?.some((run) => this.#loops.has(run))) void this.#checkHeld().catch(() => {});
   }
@@ -405,6 +411,7 @@ export class Worker {
     this.#stopped = true;
     this.#sweeper.stop();
     clearInterval(this.#checkTimer);
+    this.standing.stop();
     await Promise.race([this.#budgets.close().catch(() => {}), delay(500)]);
     await Promise.race([this.#liveness.stop(), delay(500)]);
     this.signals.send({ queued: true });

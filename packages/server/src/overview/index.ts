@@ -1,7 +1,9 @@
 /**
- * overview: how a project stands, for whoever watches over it: what was used over time, where the time of a run went.
+ * overview: how a project stands, for whoever watches over it: what was used over time and may be used, where the time of a
+ * run went.
  * Imports: kernel, store, base, protocol.
- * Start reading: usage.ts (sums that are kept), timeline.ts (a run as spans).
+ * Start reading: usage.ts (sums that are kept), timeline.ts (a run as spans), budgets.ts.
  */
+export { type BudgetName, putBudget, readBudgets, removeBudget } from './budgets.ts';
 export { readTimeline, spansOf } from './timeline.ts';
 export { readUsage, type UsageQuery } from './usage.ts';

@@ -243,7 +243,7 @@ function waitingForBudget(): Partial<Scenario> {
         id: budget,
         project: cast.project,
         scope: 'agent',
-        scopeId: cast.agent,
+        scopeId: newId(),
         ...amounts,
       });
       const item = scene.item(await scene.stage.snapshot(agent), oneTool, { run: { budgets: [budget] } });

@@ -1,4 +1,5 @@
 import {
+  budget,
   overview,
   type Prompt,
   prompt,
@@ -9,7 +10,7 @@ import {
   worker,
 } from '@troupe/protocol';
 import { Troupe } from '@troupe/sdk';
-import { newId, type Turn } from '@troupe/server';
+import { newId, type Turn, wakeForDeletedBudgets } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
@@ -56,6 +57,7 @@ function script(request: ModelRequest, attempt: number): Turn {
     return step === 1 ? call('look', { q: 'sea' }) : call('final_answer', { result: 'here' });
   if (agent === 'speaker')
     return step === 1 ? call('send_message', { content: 'Hello.' }) : { text: 'Enough.' };
+  if (agent === 'saver') return { text: 'Saved.', usage: { inputTokens: 20, outputTokens: 20 } };
   if (agent === 'front') return call('route_to_agent', { agent: 'back', context: 'sum' });
   return step === 2 ? call('look', { q: 'sum' }) : call('respond', { payload: 'done' });
 }
@@ -473,11 +475,98 @@ test('tells what a budget has, and what is spent of it', async () => {
   ]);
 });
 
+test('a budget holds for what it is set for: a run stops, or waits until it is raised or deleted', async () => {
+  const body = { name: 'saver', systemPrompt: 'I am saver.' };
+  const { id: saver } = await troupe.agents.create({ body: body as never });
+  const own = { scope: 'agent', scopeId: saver, unit: 'tokens' } as const;
+  const set = (amount: number, onExhausted: 'stop' | 'wait' = 'stop', params: object = own) =>
+    troupe.usage.setBudget({ params: params as never, body: { amount, onExhausted } });
+  const remove = (params: object) => troupe.usage.deleteBudget({ params: params as never });
+  const session = await troupe.open(saver);
+  const begin = async (text: string) => (await session.send(text)).run!.id;
+  const end = (run: string) => server.kernel.ended(run, { timeoutMs: 20_000 });
+  const listed = async (id: string) => (await troupe.usage.budgets()).data.find((one) => one.id === id)!;
+
+  // Set by several at once, it is one.
+  const atOnce = await Promise.all(Array.from({ length: 8 }, (_, index) => set(index)));
+  expect(new Set(atOnce.map(({ id }) => id)).size).toBe(1);
+  const made = await set(10);
+  expect(budget.parse(made)).toEqual(made);
+  expect(made).toMatchObject({ ...own, name: 'saver', amount: 10, spent: 0, onExhausted: 'stop' });
+  const stopped = await begin('Too dear.');
+  expect(await end(stopped)).toMatchObject({ status: 'canceled' });
+  expect(await troupe.run(stopped).get()).toMatchObject({ cancelReason: 'budget', step: 0 });
+
+  expect(await set(10, 'wait')).toMatchObject({ id: made.id, onExhausted: 'wait' });
+  const waited = await begin('Later.');
+  await until('it waits', async () => (await listed(made.id)).waiting === 1);
+  expect((await set(1_000_000, 'wait')).waiting).toBe(0);
+  expect(await end(waited)).toMatchObject({ status: 'completed' });
+  await until('it is told', async () => (await listed(made.id)).spent === 40);
+
+  // Of two that hold, the tighter one; what is deleted holds nobody.
+  const ofSession = { scope: 'session', scopeId: session.id, unit: 'tokens' };
+  await set(0, 'wait', ofSession);
+  const freed = await begin('And now?');
+  await until('it waits', async () => (await troupe.run(freed).get()).status === 'waiting_tool');
+  await remove(ofSession);
+  expect(await end(freed)).toMatchObject({ status: 'completed' });
+  // As one that lay down to wait while its budget was deleted.
+  const lost = await set(0, 'wait', ofSession);
+  const left = await begin('Anybody?');
+  await until('it waits', async () => (await listed(lost.id)).waiting === 1);
+  await server.db.pool.query('delete from troupe.budgets where id = $1', [lost.id]);
+  expect(await wakeForDeletedBudgets(server.db)).toBe(1);
+  expect(await wakeForDeletedBudgets(server.db)).toBe(0);
+  expect(await end(left)).toMatchObject({ status: 'completed' });
+  await remove(own);
+  await expect(remove(own)).rejects.toMatchObject({ status: 404, code: 'not_found' });
+
+  // A task is paid for by whoever gave it.
+  const ofGiver = { scope: 'agent', unit: 'cost', scopeId: (await troupe.run(runs.giver).get()).agentId };
+  const { id: purse } = await set(2.5, 'stop', ofGiver);
+  await end((await (await troupe.open(ofGiver.scopeId!)).send('Find it for me.')).run!.id);
+  const { rows } = await server.db.pool.query(
+    'select door from troupe.runs where $1 = any(budget_ids) order by 1',
+    [purse],
+  );
+  expect(rows).toEqual([{ door: 'session' }, { door: 'task' }]);
+  await set(0, 'stop', { scope: 'space', scopeId: ids.spaceId, unit: 'tokens' });
+  const said = { content: { text: 'Still here?' }, user: 'ada' };
+  await troupe.spaces.post({ params: { spaceId: ids.spaceId }, body: said as never });
+  await until('the speaker may not speak', async () => {
+    const { data } = await troupe.runs.list({ query: { spaceId: ids.spaceId } });
+    return data[0]!.id !== runs.space && data[0]!.status === 'canceled';
+  });
+
+  const refused = (params: object, amount = 1) => expect(set(amount, 'stop', params)).rejects;
+  await refused(own, 1.5).toMatchObject({ status: 422, code: 'amount_not_whole' });
+  await refused(own, -1).toMatchObject({ status: 422 });
+  await refused({ ...own, scopeId: newId() }).toMatchObject({ status: 404 });
+  await refused({ ...own, scope: 'project' }).toMatchObject({ status: 404 });
+  await refused({ ...own, scope: 'run_tree' }).toMatchObject({ status: 404 });
+  const { key } = await troupe.access.createProject({ body: { name: 'poor' } });
+  const theirs = new Troupe({ baseUrl: server.url, key });
+  const params = { ...own };
+  const few = { amount: 1, onExhausted: 'stop' } as const;
+  await expect(theirs.usage.setBudget({ params, body: few })).rejects.toMatchObject({ status: 404 });
+  const scopes = ['runs:read', 'runs:write', 'agents:write'] as const;
+  const reader = await troupe.access.createKey({ body: { name: 'reader', scopes: [...scopes] } as never });
+  const asReader = new Troupe({ baseUrl: server.url, key: reader.key });
+  await expect(asReader.usage.setBudget({ params, body: few })).rejects.toMatchObject({ status: 403 });
+
+  const { data: noted } = await troupe.access.listAudit({ query: { action: 'budget.set' } });
+  expect(noted.find(({ data }) => data.amount === 10)).toMatchObject({ target: made.id, data: own });
+  expect(noted.filter(({ target }) => target === made.id)).toHaveLength(8 + 3);
+  const { data: gone } = await troupe.access.listAudit({ query: { action: 'budget.deleted' } });
+  expect(gone.map(({ target }) => target)).toContain(made.id);
+});
+
 test('told which lists had changed while all of it happened', async () => {
   await until('all is told', async () => told.get('runs')?.has(runs.network) ?? false);
   expect(told.get('sessions')).toContain(ids.sessionId);
   expect(told.get('spaces')).toContain(ids.spaceId);
   expect(told.get('inbox')).toContain(runs.session);
-  expect(told.get('tasks')!.size).toBe(1);
+  expect(told.get('tasks')!.size).toBe(2);
   expect(told.has('deliveries')).toBe(false);
 });

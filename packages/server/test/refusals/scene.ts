@@ -72,6 +72,7 @@ export class Scene {
     await this.request(`${sessions}/${sessionId}/files/content?path=1`, file);
     const { id: keyId } = await this.done('POST', '/v1/keys', { name: 'k' });
     await this.done('PUT', '/v1/secrets/NAME', { value: 'x' });
+    await this.done('PUT', `/v1/budgets/agent/${agentId}/tokens`, { amount: 1 });
     await this.done('PUT', `/v1/agents/${agentId}/memories/KEY`, { value: 'x' });
     const { id: goalId } = await this.done('POST', `/v1/agents/${agentId}/goals`, { description: 'x' });
     const { id: planId } = await this.done('POST', `/v1/agents/${agentId}/plans`, {
@@ -138,6 +139,9 @@ export class Scene {
       step: '1',
       capabilityId: 'current_time',
       collection: 'sessions',
+      scope: 'agent',
+      scopeId: agentId,
+      unit: 'tokens',
     };
     Object.assign(this.things, {
       providerId,

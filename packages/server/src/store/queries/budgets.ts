@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import type { Transaction } from '../transaction.ts';
 
 export interface Lease {
   granted: number;
@@ -85,4 +87,125 @@ export async function raiseBudget(db: Database, budget: string, amount: number):
     values: [budget, amount],
   });
   return rows.map((row) => row.id);
+}
+
+/** A budget by what it is for. */
+export interface BudgetKey {
+  project: string;
+  scope: 'project' | 'agent' | 'space' | 'session';
+  scopeId: string;
+  unit: 'tokens' | 'cost';
+}
+
+/** Whether what the budget is to be for is there, in this project. */
+export async function hasScope(
+  rows: Transaction,
+  { project, scope, scopeId }: Omit<BudgetKey, 'unit'>,
+): Promise<boolean> {
+  if (scope === 'project') return scopeId.toLowerCase() === project.toLowerCase();
+  const table = ({ agent: 'agents', space: 'spaces', session: 'sessions' } as const)[scope];
+  const found = await rows
+    .selectFrom(table)
+    .select('id')
+    .where('project_id', '=', project)
+    .where('id', '=', scopeId)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/**
+ * Sets a budget and queues the runs that wait for it. These are locked before the budget, as a run does that lies down
+ * to wait for it; `wakeForBudget` finds those that did meanwhile.
+ */
+export async function setBudget(
+  rows: Transaction,
+  key: BudgetKey,
+  { id, amount, onExhausted }: { id: string; amount: number; onExhausted: 'stop' | 'fallback' | 'wait' },
+): Promise<string> {
+  const known = await findBudgetId(rows, key);
+  if (known) await sql`select from troupe.raise_budget(${known}, ${amount})`.execute(rows);
+  const { rows: set } = await sql<{ id: string }>`
+    insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount, on_exhausted)
+      values (${id}, ${key.project}, ${key.scope}, ${key.scopeId}, ${key.unit}, ${amount}, ${onExhausted})
+      on conflict (scope, scope_id, unit) do update
+        set amount = excluded.amount, on_exhausted = excluded.on_exhausted, updated_at = now() returning id`.execute(
+    rows,
+  );
+  return set[0]!.id;
+}
+
+/** Answers which it was; null where there is none. Nobody waits any more for what is not there. */
+export async function deleteBudget(rows: Transaction, key: BudgetKey): Promise<string | null> {
+  const known = await findBudgetId(rows, key);
+  if (!known) return null;
+  await sql`select from troupe.raise_budget(${known}, ${Number.MAX_SAFE_INTEGER})`.execute(rows);
+  const deleted = await rows.deleteFrom('budgets').where('id', '=', known).returning('id').executeTakeFirst();
+  return deleted?.id ?? null;
+}
+
+async function findBudgetId(rows: Transaction, key: BudgetKey): Promise<string | undefined> {
+  const found = await rows
+    .selectFrom('budgets')
+    .select('id')
+    .where('project_id', '=', key.project)
+    .where('scope', '=', key.scope)
+    .where('scope_id', '=', key.scopeId)
+    .where('unit', '=', key.unit)
+    .executeTakeFirst();
+  return found?.id;
+}
+
+/** Queues the runs that wait for a budget, whatever it is now. */
+export async function wakeForBudget(db: Database, budget: string): Promise<string[]> {
+  const rows = await db.run<{ id: string }>({
+    name: 'wake_for_budget',
+    text: `select id from troupe.raise_budget($1, (select b.amount from troupe.budgets b where b.id = $1)) as id`,
+    values: [budget],
+  });
+  return rows.map((row) => row.id);
+}
+
+/** Queues the runs that lay down to wait for a budget while it was deleted. */
+export async function wakeForDeletedBudgets(db: Database): Promise<number> {
+  const rows = await db.run(
+    {
+      name: 'wake_for_deleted_budgets',
+      text: `with gone as (select distinct (r.wait_state->>'budget')::uuid as budget from troupe.runs r
+          where r.status in ('waiting_tool', 'waiting_reply') and r.wait_state ? 'budget'
+            and not exists (select from troupe.budgets b where b.id = (r.wait_state->>'budget')::uuid))
+        select woken from gone, troupe.raise_budget(gone.budget, 0) as woken`,
+      values: [],
+    },
+    db.pool,
+  );
+  return rows.length;
+}
+
+/** What a budget holds for: a project, an agent, a space, or the thread of a session. */
+export interface StandingBudget {
+  id: string;
+  scope: 'project' | 'agent' | 'space' | 'session';
+  holdsFor: string;
+}
+
+/** All that are set, of all projects. Not through the statements of the kernel: no run waits for it. */
+export async function standingBudgets(db: Database): Promise<StandingBudget[]> {
+  const { rows } = await sql<StandingBudget>`
+    select b.id, b.scope, coalesce(s.thread_id, b.scope_id) as "holdsFor" from troupe.budgets b
+      left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id
+      where b.scope <> 'run_tree' order by b.id`.execute(db.rows);
+  return rows;
+}
+
+/** So that the tasks that the run gives have them too, and whoever settles after a dead worker knows what it spent of them. */
+export async function addRunBudgets(
+  db: Database,
+  run: { id: string; epoch: number },
+  budgets: string[],
+): Promise<void> {
+  await db.run({
+    name: 'add_run_budgets',
+    text: 'update troupe.runs set budget_ids = $3 where id = $1 and epoch = $2',
+    values: [run.id, run.epoch, budgets],
+  });
 }

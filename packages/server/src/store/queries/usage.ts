@@ -173,8 +173,12 @@ export interface BudgetRow {
   waiting: number;
 }
 
-/** Shares that workers hold count as spent as far as they reported it, and as reserved for the rest. */
-export async function listBudgets(db: Database, project: string): Promise<BudgetRow[]> {
+/** Shares that workers hold count as spent as far as they reported it, and as reserved for the rest. `id`: only this one. */
+export async function listBudgets(
+  db: Database,
+  project: string,
+  id: string | null = null,
+): Promise<BudgetRow[]> {
   return db.run<BudgetRow>(
     {
       name: 'list_budgets',
@@ -183,8 +187,8 @@ export async function listBudgets(db: Database, project: string): Promise<Budget
             and r.project_id = b.project_id and r.wait_state->>'budget' = b.id::text) as waiting
         from troupe.budgets b left join troupe.projects p on b.scope = 'project' and p.id = b.scope_id left join troupe.agents a on b.scope = 'agent' and a.id = b.scope_id
           left join troupe.spaces c on b.scope = 'space' and c.id = b.scope_id left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id
-        where b.project_id = $1 order by b.scope, b.id limit 500`,
-      values: [project],
+        where b.project_id = $1 and b.id = coalesce($2, b.id) order by b.scope, b.id limit 500`,
+      values: [project, id],
     },
     db.pool,
   );
