@@ -1,16 +1,19 @@
 import type { Api } from '@troupe/sdk';
 import { Chat } from '@troupe/ui';
 import { GitFork } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { KnownTools } from '../../blocks/known-tools.tsx';
+import { useAgents } from '../../data/names.ts';
 import { ForkSession } from './fork-session.tsx';
-import { SUGGESTIONS } from './words.ts';
+import { suggestionsFor } from './words.ts';
 
 const policies = ['queue', 'steer', 'interrupt'] as const;
 
 /** Apart from its page, since drawing markdown takes a good deal of code. */
 export default function SessionChat({ session, agentName }: { session: Api.Session; agentName: string }) {
+  const agent = useAgents()?.find(({ id }) => id === session.agentId);
+  const suggestions = useMemo(() => suggestionsFor(agent), [agent]);
   const [forkAt, setForkAt] = useState<string | null>(null);
   const actions = useCallback(
     ({ id }: { id: string }) => (
@@ -31,7 +34,7 @@ export default function SessionChat({ session, agentName }: { session: Api.Sessi
         agentId={session.agentId}
         sessionId={session.id}
         agentName={agentName}
-        suggestions={SUGGESTIONS}
+        suggestions={suggestions}
         policies={policiesOf(session.policy)}
         // They stand beside the chat already.
         tasks={false}
