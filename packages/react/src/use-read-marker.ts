@@ -8,7 +8,9 @@ export function useReadMarker(spaceId: string | null, options: UseSpaceOptions =
   const { lastSeenMessageId, markRead } = space;
   const unread = useMemo(() => unreadOf(space), [space]);
   const watcher = useMemo(() => new Watcher(markRead), [markRead]);
-  useEffect(() => watcher.start(), [watcher]);
+  // Who is nobody, or no member, has no marker that could be moved.
+  const isMember = space.members.some(({ entityId }) => entityId === space.entityId);
+  useEffect(() => (isMember ? watcher.start() : undefined), [watcher, isMember]);
   return {
     unread: unread?.length ?? null,
     firstUnreadId: unread?.[0]?.id ?? null,
@@ -34,6 +36,8 @@ class Watcher {
   readonly #ids = new Map<Element, string>();
   readonly #refs = new Map<string, (element: Element | null) => (() => void) | undefined>();
   readonly #visible = new Set<Element>();
+  /** Tried once each: what is refused is unread again, comes into view again, and would be tried without end. */
+  readonly #failed = new Set<string>();
   #observer: IntersectionObserver | null = null;
 
   constructor(markRead: (messageId: string) => Promise<void>) {
@@ -85,10 +89,10 @@ class Watcher {
 
   #mark(elements: ReadonlySet<Element>): void {
     if (document.visibilityState !== 'visible') return;
-    // Older ones than the marker are passed over; what fails is tried with the next one.
+    // Older ones than the marker are passed over; what fails is made up for by the next one.
     for (const element of elements) {
       const id = this.#ids.get(element);
-      if (id) this.#markRead(id).catch(() => {});
+      if (id && !this.#failed.has(id)) this.#markRead(id).catch(() => this.#failed.add(id));
     }
   }
 }

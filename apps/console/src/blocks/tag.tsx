@@ -26,7 +26,7 @@ export function Tag({
     <span
       title={title}
       className={cx(
-        'inline-block max-w-full truncate align-middle rounded-full px-2 py-0.5 text-2xs font-medium whitespace-nowrap',
+        'inline-block max-w-full truncate align-middle rounded-full px-2 py-0.5 text-2xs font-medium whitespace-nowrap [&>svg]:inline [&>svg]:align-[-0.125em]',
         tones[tone],
         className,
       )}

@@ -51,7 +51,7 @@ async function follow(
 ): Promise<void> {
   const { lastSequence } = await source.events({ after: Number.MAX_SAFE_INTEGER, limit: 1 });
   const after = Math.max(0, lastSequence - PAGE);
-  add([]);
+  if (lastSequence === 0) add([]);
   // What comes at once is shown at once: an update for each of five hundred would take seconds.
   let waiting: Api.Event[] = [];
   const tell = () => {

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { useMemo } from 'react';
 import { shortId } from './format.ts';
-import { agentsQuery, entitiesQuery } from './queries.ts';
+import { agentsQuery, entitiesQuery, queryClient } from './queries.ts';
 
 /** Those that take work, by name. */
 export function useAgents(): Api.Agent[] | undefined {
@@ -21,8 +21,22 @@ export function useAgentName(): (agentId: string | null | undefined) => string {
   const { data } = useQuery(agentsQuery);
   return useMemo(() => {
     const names = new Map(data?.map(({ id, name }) => [id, name]));
-    return (agentId) => (agentId ? (names.get(agentId) ?? shortId(agentId)) : 'An agent that is gone');
+    return (agentId) => {
+      if (!agentId) return 'An agent that is gone';
+      if (data && !names.has(agentId)) askOnce(agentId);
+      return names.get(agentId) ?? shortId(agentId);
+    };
   }, [data]);
+}
+
+const asked = new Set<string>();
+
+/** Who is not among those that are known may be new: all are asked for again, once for each that is missed. */
+function askOnce(agentId: string): void {
+  if (asked.has(agentId)) return;
+  asked.add(agentId);
+  // Not while something is drawn. Several at once are one question: those under way are not asked again.
+  setTimeout(() => queryClient.invalidateQueries(agentsQuery, { cancelRefetch: false }));
 }
 
 export function nameOfEntity(entity: Pick<Api.Entity, 'id' | 'displayName' | 'externalId'>): string {

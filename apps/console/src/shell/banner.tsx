@@ -10,13 +10,16 @@ export function Banner() {
   return (
     <aside
       aria-label="Demo model"
-      className="flex flex-wrap items-center gap-x-2 gap-y-1 border-b border-line bg-warn-soft px-4 py-1.5 text-sm text-warn md:px-6"
+      className="flex items-start gap-2 border-b border-line bg-warn-soft px-4 py-1.5 text-sm text-warn md:px-6"
     >
-      <FlaskConical size={14} aria-hidden="true" className="shrink-0" />
-      <span>The demo model answers. It needs no key and knows a few tricks only.</span>
-      <Link to="/models" className="rounded-sm font-medium underline underline-offset-2">
-        Connect a real model
-      </Link>
+      <FlaskConical size={14} aria-hidden="true" className="mt-0.75 shrink-0" />
+      <p>
+        The demo model answers
+        <span className="max-sm:hidden">. It needs no key and knows a few tricks only</span>.{' '}
+        <Link to="/models" className="rounded-sm font-medium underline underline-offset-2">
+          Connect a real model
+        </Link>
+      </p>
     </aside>
   );
 }

@@ -12,6 +12,7 @@ import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
 import { DayDivider, EmptyChat, Failure, LoadingChat, OfflineNotice } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
+import { SystemNote } from './system-note.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
 export interface ChatProps {
@@ -196,12 +197,23 @@ const EntryView = memo(
     }
     const { message, isContinued } = entry;
     const { sending } = message;
+    if (message.role === 'system') {
+      return (
+        <div className="troupe-aside">
+          <SystemNote
+            text={message.content.text}
+            createdAt={message.createdAt}
+            actions={actions?.(message)}
+          />
+        </div>
+      );
+    }
     const isUser = message.role === 'user';
     return (
       <Message
         sender={{
           id: isUser ? message.senderId : agentName,
-          name: message.role === 'system' ? 'System' : isUser ? userName : agentName,
+          name: isUser ? userName : agentName,
           type: isUser ? 'human' : 'agent',
         }}
         text={message.content.text}

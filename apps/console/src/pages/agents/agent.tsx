@@ -39,8 +39,12 @@ export function AgentPage() {
             <span className="truncate" title={agent.name}>
               {agent.name}
             </span>
-            <Tag>version {agent.version}</Tag>
-            {agent.status === 'archived' && <Tag tone="warn">archived</Tag>}
+            <Tag className="shrink-0">version {agent.version}</Tag>
+            {agent.status === 'archived' && (
+              <Tag tone="warn" className="shrink-0">
+                archived
+              </Tag>
+            )}
           </span>
         )
       }

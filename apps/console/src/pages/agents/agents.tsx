@@ -61,7 +61,7 @@ export function AgentsPage() {
           label="Search agents"
           value={search.search ?? ''}
           onSearch={(text) => change({ search: text || undefined })}
-          className="w-72 max-w-full"
+          className="w-full sm:w-72"
         />
         <TagChoice value={tag} onChange={(next) => change({ tag: next })} />
         <Select
@@ -70,7 +70,7 @@ export function AgentsPage() {
           onChange={({ target }) =>
             change({ status: target.value === 'archived' ? ('archived' as const) : undefined })
           }
-          className="max-w-40"
+          className="max-w-40 basis-32"
         >
           <option value="active">Active</option>
           <option value="archived">Archived</option>
@@ -133,7 +133,7 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
     >
       {agents.map((agent) => (
         <Tr key={agent.id}>
-          <Td className="max-w-md min-w-48">
+          <Td className="max-w-56 min-w-48 sm:max-w-md">
             <Link
               to="/agents/$agentId"
               params={{ agentId: agent.id }}
@@ -196,7 +196,7 @@ function TagChoice({
       aria-label="Tag"
       value={value ?? ''}
       onChange={({ target }) => onChange(target.value || undefined)}
-      className="max-w-48"
+      className="max-w-48 basis-40"
     >
       <option value="">All tags</option>
       {tags.map((tag) => (

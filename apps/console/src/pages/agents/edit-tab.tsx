@@ -80,7 +80,7 @@ export function EditTab({ agent }: { agent: Api.Agent }) {
   return (
     <form
       aria-label="Edit the agent"
-      className="mx-auto flex max-w-4xl flex-col gap-4"
+      className="flex max-w-4xl flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
         if (isChanged && invalid.size === 0) save.mutate(base.version);

@@ -37,7 +37,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
     onError: sayError,
   });
   return (
-    <div className="mx-auto flex max-w-5xl flex-col gap-4">
+    <div className="flex max-w-5xl flex-col gap-4">
       <Whose />
       <NewGoal agentId={agentId} whose={whose} />
       <Card flush>

@@ -42,7 +42,7 @@ export default function MemoriesTab({ agentId }: { agentId: string }) {
     </Button>
   );
   return (
-    <div className="mx-auto flex max-w-5xl flex-col gap-4">
+    <div className="flex max-w-5xl flex-col gap-4">
       <div className="flex flex-wrap items-center gap-2">
         <Whose />
         <SearchBox

@@ -2,7 +2,7 @@ import { PlanList } from '../plans/plan-list.tsx';
 
 export default function PlansTab({ agentId }: { agentId: string }) {
   return (
-    <div className="mx-auto max-w-5xl">
+    <div className="max-w-5xl">
       <PlanList agentId={agentId} />
     </div>
   );

@@ -20,7 +20,7 @@ export default function PreviewTab({ agent }: { agent: Api.Agent }) {
   return (
     <Loaded query={query}>
       {({ prompt, tools, models, limits }) => (
-        <div className="mx-auto flex max-w-4xl flex-col gap-4">
+        <div className="flex max-w-4xl flex-col gap-4">
           <Card
             title="Prompt"
             actions={

@@ -39,7 +39,7 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
     });
   if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
   return (
-    <div className="mx-auto flex max-w-5xl flex-col gap-4">
+    <div className="flex max-w-5xl flex-col gap-4">
       <Card flush>
         <Table
           label="Versions"

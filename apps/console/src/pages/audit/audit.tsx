@@ -44,7 +44,7 @@ export function AuditPage() {
   const whoIs = useActor();
   return (
     <Page title="Audit log" about="Who changed what, newest first.">
-      <div className="mx-auto flex max-w-5xl flex-col gap-4">
+      <div className="flex max-w-5xl flex-col gap-4">
         <div className="flex flex-wrap items-center gap-2">
           <SearchBox
             label="Action, such as agent.changed"

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { queryClient } from '../../data/queries.ts';
 import {
   type NetworkDemo,
   type SessionDemo,
@@ -60,6 +61,9 @@ export async function startDemo<Name extends DemoName>(name: Name): Promise<void
   set(name, { state: 'starting' } as Tour[Name]);
   try {
     set(name, { state: 'on', demo: await starts[name]() } as Tour[Name]);
+    // It made agents, people and a network, which the other pages are to know by name.
+    for (const noun of ['agents', 'entities', 'networks'])
+      void queryClient.invalidateQueries({ queryKey: [noun] });
   } catch (error) {
     set(name, { state: 'failed', error } as Tour[Name]);
   }

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { ArrowRight, ListTree, MessageSquare, Play, Users, Waypoints, X } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Button, Spinner } from '../../blocks/button.tsx';
+import { cx } from '../../blocks/cx.ts';
 import { Notice } from '../../blocks/states.tsx';
 import { changeSettings } from '../../data/settings.ts';
 import { type DemoName, type Stage, startAll, startDemo, useTour } from './tour-store.ts';
@@ -108,7 +109,10 @@ function Part<Of>({
 }) {
   const shown = stage.state === 'on' ? children(stage.demo) : null;
   return (
-    <article aria-label={title} className="flex min-h-56 min-w-0 flex-col bg-surface p-4">
+    <article
+      aria-label={title}
+      className={cx('flex min-w-0 flex-col bg-surface p-4', stage.state !== 'idle' && 'min-h-56')}
+    >
       <header className="flex items-center gap-2">
         <span
           aria-hidden="true"

@@ -124,6 +124,7 @@ export function InboxPage() {
     <Page title="Inbox" about="What waits for a person." fill>
       <div className="flex h-full min-h-0 flex-col">
         <Kinds
+          unfinished={inbox.unfinished}
           counts={countsOf(inbox.items)}
           kind={search.kind}
           onKind={(kind) => change({ kind, item: undefined })}

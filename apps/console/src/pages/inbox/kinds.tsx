@@ -4,10 +4,13 @@ import { INBOX_KINDS, type InboxKind, kindWords } from './words.ts';
 /** Which kinds are shown, and how much there is of each. */
 export function Kinds({
   counts,
+  unfinished,
   kind,
   onKind,
 }: {
   counts: Record<InboxKind, number>;
+  /** Those of which there are more than were counted. */
+  unfinished: readonly InboxKind[];
   kind: InboxKind | undefined;
   onKind: (kind: InboxKind | undefined) => void;
 }) {
@@ -34,7 +37,13 @@ export function Kinds({
           )}
         >
           {label}
-          {count > 0 && <span className="ml-0.5 text-xs tabular-nums"> {count}</span>}
+          {count > 0 && (
+            <span className="ml-0.5 text-xs tabular-nums">
+              {' '}
+              {count}
+              {(value ? unfinished.includes(value) : unfinished.length > 0) && '+'}
+            </span>
+          )}
         </button>
       ))}
     </fieldset>

@@ -59,6 +59,13 @@ export function useInbox() {
       for (const list of lists) list.refetch();
     },
     hasMore: lists.some((list) => list.hasMore),
+    /** Kinds of which there are more than are loaded. */
+    unfinished: [
+      ...(people.hasMore ? (['approval', 'doubt'] as const) : []),
+      ...(clients.hasMore ? (['tool'] as const) : []),
+      ...(tasks.hasMore ? (['question'] as const) : []),
+      ...(deliveries.hasMore ? (['delivery'] as const) : []),
+    ],
     isLoadingMore: lists.some((list) => list.isLoadingMore),
     loadMore: () => {
       for (const list of lists) if (list.hasMore) list.loadMore();

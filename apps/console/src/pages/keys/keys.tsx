@@ -27,7 +27,7 @@ export function KeysPage() {
         ]}
       >
         <TabPanel value={tab}>
-          <div className="mx-auto max-w-5xl">
+          <div className="max-w-5xl">
             {tab === 'keys' && <KeyList />}
             {tab === 'secrets' && <SecretList />}
             {tab === 'tokens' && <TokenRules />}

@@ -51,7 +51,7 @@ export function ModelsPage() {
       about="Providers are where models are called; a model is one of a provider."
       actions={add}
     >
-      <div className="mx-auto flex max-w-5xl flex-col gap-4">
+      <div className="flex max-w-5xl flex-col gap-4">
         {isDemo && <DemoExplained />}
         {!providers.data || !models.data ? (
           failure ? (

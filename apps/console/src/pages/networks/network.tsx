@@ -73,7 +73,9 @@ function Loaded({ graph }: { graph: Graph }) {
             {network.name}
           </span>
           <StatusBadge status={network.status} />
-          {network.currentVersion !== null && <Tag>version {network.currentVersion}</Tag>}
+          {network.currentVersion !== null && (
+            <Tag className="shrink-0">version {network.currentVersion}</Tag>
+          )}
         </span>
       }
       actions={<NetworkActions network={network} draft={draft} checked={checked} go={go} />}

@@ -105,7 +105,7 @@ function Row({ network }: { network: Api.Network }) {
   const { id, name, description, status, currentVersion, agentCount, toolCount } = network;
   return (
     <Tr>
-      <Td className="max-w-80">
+      <Td className="max-w-52 sm:max-w-80">
         <Link
           to="/networks/$network"
           params={{ network: id }}

@@ -28,7 +28,7 @@ const limits: { name: keyof Policy; label: string; hint?: string }[] = [
 export default function SettingsTab({ draft }: { draft: Draft }) {
   const { definition, edit, isFixed } = draft;
   return (
-    <div className="mx-auto flex max-w-3xl flex-col gap-5">
+    <div className="flex max-w-3xl flex-col gap-5">
       <Card title="Name">
         <fieldset disabled={isFixed} className="flex flex-col gap-3">
           <Field label="Name">

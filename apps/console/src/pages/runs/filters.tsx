@@ -18,7 +18,7 @@ export function Filters({ search, onChange }: { search: RunsSearch; onChange: Ch
   return (
     <search className="flex flex-wrap items-center gap-2" aria-label="Filters">
       <SearchBox value={search.search ?? ''} onChange={(text) => onChange({ search: text || undefined })} />
-      <div className="-mx-1 flex min-w-0 gap-2 overflow-x-auto px-1 py-1 sm:flex-wrap">
+      <div className="-mx-1 flex min-w-0 gap-2 overflow-x-auto px-1 py-1 *:shrink-0 sm:flex-wrap">
         <StatusMenu value={search.status} onChange={(status) => onChange({ status })} />
         <Choice
           label="Agent"

@@ -69,7 +69,7 @@ export function RunTable({
         <col className="w-10" />
         <col className="w-12 sm:w-44" />
         <col />
-        <col className="hidden w-40 md:table-column xl:w-52" />
+        <col className="hidden w-40 md:table-column xl:w-44" />
         <col className="hidden w-24 lg:table-column" />
         <col className="hidden w-14 xl:table-column" />
         <col className="hidden w-18 lg:table-column" />
@@ -91,7 +91,7 @@ export function RunTable({
           <Th>
             <span className="max-sm:sr-only">Status</span>
           </Th>
-          <Th>Asked</Th>
+          <Th className="max-sm:px-1">Asked</Th>
           <Th className="hidden md:table-cell">Agent or network</Th>
           <Th className="hidden lg:table-cell">Door</Th>
           <Th className="hidden px-2 text-right xl:table-cell">Steps</Th>
@@ -169,7 +169,7 @@ const RunRow = memo(function RunRow({
         <StatusBadge status={run.status} className="max-sm:hidden" />
         <StatusBadge status={run.status} compact className="sm:hidden" />
       </td>
-      <td className={cell}>
+      <td className={cx(cell, 'max-sm:px-1')}>
         <Link
           to="/runs/$runId"
           params={{ runId: run.id }}

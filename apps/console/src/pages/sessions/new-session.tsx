@@ -11,7 +11,7 @@ import { Empty, Loading, Notice } from '../../blocks/states.tsx';
 import { sessionAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useAgents } from '../../data/names.ts';
-import { SUGGESTIONS } from './words.ts';
+import { suggestionsFor } from './words.ts';
 
 /** Chooses an agent and, if one likes, says the first thing at once. */
 export function NewSession({ agentId, onClose }: { agentId: string | null; onClose: () => void }) {
@@ -118,7 +118,7 @@ export function NewSession({ agentId, onClose }: { agentId: string | null; onClo
             )}
           </Field>
           <div className="flex flex-wrap gap-1">
-            {SUGGESTIONS.map((suggestion) => (
+            {suggestionsFor(agent).map((suggestion) => (
               <button
                 key={suggestion}
                 type="button"

@@ -32,7 +32,7 @@ export function TasksPage() {
       <div className="mb-4 flex flex-wrap gap-2">
         <Select
           aria-label="Status"
-          className="max-w-52 basis-44"
+          className="max-w-52 basis-36"
           value={search.status ?? ''}
           onChange={({ target }) => change({ status: TASK_STATUSES.find((one) => one === target.value) })}
         >

@@ -24,7 +24,7 @@ export default function McpServers() {
     </Button>
   );
   return (
-    <div className="mx-auto flex max-w-4xl flex-col gap-4">
+    <div className="flex max-w-4xl flex-col gap-4">
       {list.items === undefined ? (
         list.error ? (
           <Failure error={list.error} retry={list.refetch} />

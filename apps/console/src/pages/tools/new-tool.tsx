@@ -40,7 +40,7 @@ export function NewToolPage() {
     <Page title="New tool" crumbs={[{ label: 'Tools', to: '/tools' }]}>
       <form
         aria-label="New tool"
-        className="mx-auto flex max-w-3xl flex-col gap-4"
+        className="flex max-w-3xl flex-col gap-4"
         onSubmit={(event) => {
           event.preventDefault();
           if (invalid.size === 0) create.mutate();

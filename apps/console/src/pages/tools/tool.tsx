@@ -56,7 +56,7 @@ export function ToolPage() {
     >
       <Loaded query={query}>
         {(tool) => (
-          <div className="mx-auto grid max-w-6xl items-start gap-4 lg:grid-cols-[3fr_2fr]">
+          <div className="grid max-w-6xl items-start gap-4 lg:grid-cols-[3fr_2fr]">
             <EditTool key={`${tool.id} ${tool.version}`} tool={tool} />
             <TryTool key={tool.id} tool={tool} />
           </div>

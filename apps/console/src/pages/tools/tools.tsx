@@ -95,12 +95,7 @@ function ToolList({
         return (
           <div className="flex flex-col gap-4">
             <div className="flex flex-wrap items-center gap-2">
-              <SearchBox
-                label="Search tools"
-                value={search}
-                onSearch={onSearch}
-                className="w-72 max-w-full"
-              />
+              <SearchBox label="Search tools" value={search} onSearch={onSearch} className="w-full sm:w-72" />
               <Select
                 aria-label="Kind"
                 className="max-w-40"
@@ -141,7 +136,7 @@ function ToolList({
                 >
                   {shown.map((tool) => (
                     <Tr key={tool.id}>
-                      <Td className="max-w-md min-w-48">
+                      <Td className="max-w-56 min-w-48 sm:max-w-md">
                         <Link
                           to="/tools/$toolId"
                           params={{ toolId: tool.id }}

@@ -40,7 +40,7 @@ export function TriggerEditor({
   const line = /line (\d+)/.exec(condition ?? '')?.[1];
   const about = COLLECTIONS.find(([path]) => path === draft.collection)?.[1];
   return (
-    <div className="mx-auto grid max-w-7xl items-start gap-4 lg:grid-cols-[3fr_2fr]">
+    <div className="grid max-w-7xl items-start gap-4 lg:grid-cols-[3fr_2fr]">
       <form
         aria-label="The rule"
         className="flex min-w-0 flex-col gap-4"
