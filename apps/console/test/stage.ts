@@ -30,7 +30,9 @@ export class ConsoleStage {
 
   /** A fresh browser profile with one page, at `path`. */
   async page(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.browser.newContext({ viewport: { width: 1_280, height: 800 }, ...options });
+    // What moves is drawn by the processor here, and nothing can be clicked while it does.
+    const usual = { viewport: { width: 1_280, height: 800 }, reducedMotion: 'reduce' as const };
+    const context = await this.browser.newContext({ ...usual, ...options });
     this.#watch(context);
     const page = await context.newPage();
     if (path !== 'about:blank') await page.goto(this.server.url + path);

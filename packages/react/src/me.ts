@@ -1,20 +1,30 @@
 import { ApiError, type Troupe } from '@troupe/sdk';
 
+/** After a try that did not reach the server, for as long as it takes. */
+const AGAIN_MS = 1_000;
+
 const asked = new WeakMap<Troupe, Promise<string | null>>();
 
-/** The person that the token of a client names; null where there is none. Asked once. */
+/** The person that the token of a client names; null where there is none. Asked until the server says it, and then no more. */
 export function meOf(troupe: Troupe): Promise<string | null> {
   const before = asked.get(troupe);
   if (before) return before;
-  const me = troupe.entities.me().then(
-    ({ id }) => id,
-    (error: unknown) => {
-      // A key names nobody, and that stays so; what could not be asked may be another time.
-      const isFinal = error instanceof ApiError && error.status < 500 && error.status !== 401;
-      if (!isFinal) asked.delete(troupe);
-      return null;
-    },
-  );
+  const me = ask(troupe);
   asked.set(troupe, me);
   return me;
+}
+
+async function ask(troupe: Troupe): Promise<string | null> {
+  for (;;) {
+    try {
+      return (await troupe.entities.me()).id;
+    } catch (error) {
+      // A key names nobody, and that stays so; a token that is refused may be another time.
+      if (error instanceof ApiError && error.status < 500 && error.status !== 429) {
+        if (error.status === 401) asked.delete(troupe);
+        return null;
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
 }

@@ -64,14 +64,15 @@ export function useTroupe(): Troupe {
 /** Who one is: what the provider was told, else the person that the token names; null where neither says, or not yet. */
 export function useEntityId(): string | null {
   const { troupe, entityId } = useGiven();
-  const [named, setNamed] = useState<string | null>(null);
+  const [named, setNamed] = useState<{ by: Troupe; id: string | null } | null>(null);
   useEffect(() => {
     if (entityId !== null) return;
     let isWanted = true;
-    void meOf(troupe).then((id) => isWanted && setNamed(id));
+    void meOf(troupe).then((id) => isWanted && setNamed({ by: troupe, id }));
     return () => {
       isWanted = false;
     };
   }, [troupe, entityId]);
-  return entityId ?? named;
+  // Who another client named is not who one is by now.
+  return entityId ?? (named?.by === troupe ? named.id : null);
 }

@@ -17,12 +17,11 @@ function Probe({ name, use }) {
   return result?.view ?? null;
 }
 
-/** Renders a component that uses hooks; what it gives is in `results[name]`, how often it was drawn in `renders[name]`. */
+/** Renders a component that uses hooks, or the same with something else; what it gives is in `results[name]`, how often it was drawn in `renders[name]`. */
 window.mount = (name, use, { strict = true, entityId, client = window.client } = {}) => {
   window.renders[name] = 0;
   window.log[name] = [];
-  const element = document.body.appendChild(document.createElement('div'));
-  roots[name] = createRoot(element);
+  roots[name] ??= createRoot(document.body.appendChild(document.createElement('div')));
   const probe = createElement(TroupeProvider, { client, entityId }, createElement(Probe, { name, use }));
   roots[name].render(createElement(strict ? StrictMode : Fragment, null, probe));
 };

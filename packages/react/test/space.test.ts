@@ -1,5 +1,6 @@
 import { type Api, type Space, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
+import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { openStage, type Stage, type Visit } from './stage.ts';
 
@@ -142,4 +143,47 @@ it('what was seen is marked as read, once it was in view', async () => {
   stage.rule();
   await page.ask(`results.marker.markRead('${data[0]!.id}')`);
   expect(await page.ask('results.marker.unread')).toBe(1);
+});
+
+it('a token says who one is, as soon as the server can be asked; of somebody else, nothing stays', async () => {
+  const secret = 'a secret of thirty-two bytes, or more';
+  await troupe.access.putSecret({ params: { name: 'TOKENS' }, body: { value: secret } });
+  const tokens = { algorithms: ['HS256' as const], audience: 'page', secretName: 'TOKENS' };
+  await troupe.access.updateProject({ body: { tokens } });
+  const { key } = await troupe.access.createKey({ body: { name: 'page', kind: 'public' } });
+  for (const person of ['ann', 'ben']) {
+    const unsigned = new SignJWT({ sub: person, aud: 'page' }).setProtectedHeader({ alg: 'HS256' });
+    const token = await unsigned.setExpirationTime('1 hour').sign(Buffer.from(secret));
+    const options = JSON.stringify({ baseUrl: stage.origin, key, token, retries: 0 });
+    await page.ask(`void (window.${person} = new Troupe(${options}))`);
+  }
+  await space.post({ content: { text: 'Hello.' }, startsRuns: false });
+  // As Ann, whom the server cannot tell who she is at first.
+  stage.rule(({ path }) => (path === '/v1/me' ? 'lose' : 'pass'));
+  const mount = (person: string) =>
+    page.ask(`mount('person', ({ useTroupe, useEntityId, useSpace, useReadMarker, useApprovals, useTasks, useRuns }, log) => {
+      log.push([useTroupe() === window.ann ? 'ann' : 'ben', useEntityId()]);
+      const { unread } = useReadMarker('${space.id}');
+      const [inbox, tasks, runs] = [useApprovals(), useTasks({ chat: '${space.id}' }), useRuns()];
+      const isRead = !inbox.isLoading && !tasks.isLoading && !inbox.error && !tasks.error;
+      return { ...useSpace('${space.id}'), unread, isRead, refused: runs.error?.code };
+    }, { client: window.${person} })`);
+  await mount('ann');
+  await page.sees(`results.person.connection === 'live' && results.person.messages.length === 1`);
+  expect(await page.ask('results.person.entityId')).toBe(null);
+  stage.rule();
+  await page.sees(`results.person.entityId === '${ann.id}' && results.person.unread === 1`);
+  await page.sees(`results.person.isRead && results.person.refused === 'forbidden'`);
+  await page.ask(`results.person.post('I am Ann.', { startsRuns: false })`);
+  await page.ask(`results.person.setTyping(true)`);
+  await page.sees(
+    `results.person.unread === 0 && results.person.lastSeenMessageId === results.person.messages[1].id`,
+  );
+  expect((await space.messages()).data.at(-1)).toMatchObject({ senderId: ann.id, senderName: 'Ann' });
+  // Then somebody else signs in.
+  await mount('ben');
+  await page.sees(`results.person.entityId === '${ben.id}' && results.person.messages.length === 2`);
+  const seen = await page.ask<[string, string | null][]>('log.person');
+  expect(seen.filter(([who, id]) => who === 'ben' && id === ann.id)).toEqual([]);
+  expect(seen.at(-1)).toEqual(['ben', ben.id]);
 });

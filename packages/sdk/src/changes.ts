@@ -1,7 +1,8 @@
 import { type Changed, type ChangedCollection, systemEndpoints } from '@troupe/protocol';
 import { ApiError } from './errors.ts';
+import { pauseOrOnline } from './online.ts';
 import { framesOf } from './sse.ts';
-import { pause, pauseBefore, type Transport } from './transport.ts';
+import { pauseBefore, type Transport } from './transport.ts';
 
 export interface ChangesOptions {
   /** Left out: all. */
@@ -36,6 +37,8 @@ export async function* watchChanges(
     };
     let failure: unknown = null;
     let retryMs = 0;
+    // Connections that end before they brought anything are made less and less often.
+    let isOfUse = false;
     try {
       const response = await transport.send(
         systemEndpoints.changes,
@@ -44,15 +47,14 @@ export async function* watchChanges(
       );
       for await (const { event, data, retryMs: asked } of framesOf(response.body!, alive)) {
         if (asked !== null) retryMs = asked;
+        isOfUse = true;
         if (event === 'disconnecting') break;
-        failures = 0;
         if (event === 'resync') yield { type: 'resync' };
         else if (event === 'changed') yield { type: 'changed', ...(JSON.parse(data) as Changed) };
       }
     } catch (error) {
       if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error;
       failure = error;
-      failures++;
     } finally {
       clearTimeout(silence);
       signal?.removeEventListener('abort', cut);
@@ -60,6 +62,7 @@ export async function* watchChanges(
     }
     if (signal?.aborted) return;
     onDisconnect?.(failure);
-    await pause(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal).catch(() => {});
+    failures = isOfUse ? 0 : failures + 1;
+    await pauseOrOnline(Math.max(retryMs, pauseBefore(Math.max(failures - 1, 0), failure)), signal);
   }
 }

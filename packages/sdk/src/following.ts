@@ -97,6 +97,8 @@ export class Following {
       };
       let failure: unknown = null;
       let retryMs = 0;
+      // Connections that end before they brought anything are made less and less often.
+      let isOfUse = false;
       try {
         const query = { ...this.#whose, collections: collections.join(',') };
         const response = await this.#transport.send(
@@ -107,15 +109,13 @@ export class Following {
         for await (const { event, data, retryMs: asked } of framesOf(response.body!, alive)) {
           if (signal.aborted) return;
           if (asked !== null) retryMs = asked;
+          isOfUse = true;
           if (event === 'disconnecting') break;
           if (event === 'resync') for (const one of this.#of(collections)) one.tell('RESYNC');
           else if (event === 'documents') this.#told(data);
-          else continue;
-          failures = 0;
         }
       } catch (error) {
         failure = error;
-        failures++;
       } finally {
         clearTimeout(silence);
         signal.removeEventListener('abort', cut);
@@ -128,7 +128,8 @@ export class Following {
         return;
       }
       for (const one of this.#of(collections)) one.onDisconnect?.(failure);
-      await pauseOrOnline(Math.max(retryMs, failure ? pauseBefore(failures - 1, failure) : 0), signal);
+      failures = isOfUse ? 0 : failures + 1;
+      await pauseOrOnline(Math.max(retryMs, pauseBefore(Math.max(failures - 1, 0), failure)), signal);
     }
   }
 

@@ -54,6 +54,7 @@ async function speaking(say: (response: ServerResponse, nth: number) => unknown)
   return { url: `http://127.0.0.1:${(speaker.address() as AddressInfo).port}`, connections };
 }
 
+const RESYNC = 'event: resync\ndata: {}\n\n';
 const frame = (sequence: number) => `id: ${sequence}\nevent: x\ndata: ${JSON.stringify({ sequence })}\n\n`;
 
 it('a reader who is cut off after every event sees exactly what one sees who never is', async () => {
@@ -120,13 +121,28 @@ it('a connection that falls silent is given up; a slow reader is no silence', as
   expect(other.connections).toHaveLength(1);
 });
 
-it('a server that hangs up at once is asked less and less often', async () => {
-  const { url, connections } = await speaking((response, nth) =>
-    nth < 4 ? response.end() : response.write(frame(1)),
-  );
-  await eventsOf(through(url), 1);
-  const pauses = connections.slice(1).map(({ at }, index) => at - connections[index]!.at);
-  expect(pauses.map((ms, index) => ms >= 100 * 2 ** index - 5)).toEqual([true, true, true]);
+it('a server that hangs up at once is asked less and less often, by whoever follows something', async () => {
+  const following: [string, (url: string) => Promise<unknown>][] = [
+    [frame(1), (url) => eventsOf(through(url), 1)],
+    [RESYNC, (url) => new Troupe({ baseUrl: url }).changes({ signal: AbortSignal.timeout(9_000) }).next()],
+    [
+      RESYNC,
+      async (url) => {
+        const told = Promise.withResolvers<unknown>();
+        const end = new Troupe({ baseUrl: url }).watch(['runs'], told.resolve);
+        await told.promise;
+        end();
+      },
+    ],
+  ];
+  const asked = following.map(async ([first, follow]) => {
+    const { url, connections } = await speaking((response, nth) =>
+      nth < 4 ? response.end() : response.write(first),
+    );
+    await follow(url);
+    return connections.slice(1).map(({ at }, index) => at - connections[index]!.at >= 100 * 2 ** index - 5);
+  });
+  expect(await Promise.all(asked)).toEqual(following.map(() => [true, true, true]));
 });
 
 it('leaving the loop closes the connection, and so does the signal', async () => {

@@ -13,7 +13,7 @@ const shown = Object.entries(sections).filter(([name]) => !only || name === only
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     {query.has('server') ? (
-      <Whole query={query} />
+      <Whole />
     ) : (
       <main className="gallery">
         <h1>Gallery</h1>

@@ -1,5 +1,5 @@
 import { TroupeProvider } from '@troupe/react';
-import { useMemo } from 'react';
+import { useMemo, useSyncExternalStore } from 'react';
 import { Chat, Space, ToolUi, type ToolUiProps } from '../src/index.ts';
 
 function PickColour({ call, submit, canAnswer }: ToolUiProps) {
@@ -23,8 +23,15 @@ function PickColour({ call, submit, canAnswer }: ToolUiProps) {
 }
 const TOOLS = { pick_colour: PickColour };
 
-/** A chat or a space of a real server. */
-export function Whole({ query }: { query: URLSearchParams }) {
+function onMove(listener: () => void): () => void {
+  window.addEventListener('popstate', listener);
+  return () => window.removeEventListener('popstate', listener);
+}
+
+/** A chat or a space of a real server: that of the address, and another when one goes back. */
+export function Whole() {
+  const address = useSyncExternalStore(onMove, () => location.search);
+  const query = useMemo(() => new URLSearchParams(address), [address]);
   const client = useMemo(() => {
     const key = query.get('key');
     return { baseUrl: query.get('server')!, ...(key ? { key } : {}) };

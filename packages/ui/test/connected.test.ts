@@ -105,6 +105,19 @@ it('one talks: a suggestion, an answer while it is written, its thoughts, a tool
   expect(await page.locator('.troupe-message').count()).toBe(6);
 });
 
+it('what was begun in one chat stays out of the next', async () => {
+  const other = await troupe.open(agentId);
+  await other.sendAndWait('Before.');
+  const { page, field } = await chat();
+  await field.fill('Not for the other.');
+  const address = `?server=${gallery.origin}&agent=${agentId}&session=${other.id}`;
+  await page.evaluate(
+    `history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  await page.getByText('Heard: Before.').first().waitFor();
+  expect(await field.inputValue()).toBe('');
+});
+
 it('one approves in place, and takes up what failed', async () => {
   const { page, say, field } = await chat();
   await say('Look.');

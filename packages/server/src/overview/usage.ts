@@ -101,11 +101,11 @@ async function sumsOf(
   now: number,
 ): Promise<Sums> {
   if (to <= from) return new Map();
-  if (interval === 'minute') return counted(place, 'minute', from);
+  if (interval === 'minute') return counted(place, 'minute', from, to);
   const over = floor(now - LATE_MS, 'hour');
   if (interval === 'hour') {
     const kept = await sumsOfPast(place, 'hour', from, Math.min(to, over));
-    return to > over ? joined([kept, await counted(place, 'hour', Math.max(from, over))], 'hour') : kept;
+    return to > over ? joined([kept, await counted(place, 'hour', Math.max(from, over), to)], 'hour') : kept;
   }
   const today = floor(now - LATE_MS, 'day');
   const kept = await sumsOfPast(place, 'day', from, Math.min(to, today));
@@ -124,7 +124,7 @@ async function sumsOfPast(place: Place, every: 'hour' | 'day', from: number, to:
   const missing: number[] = [];
   for (let at = from; at < to; at += MS[every]) if (!kept.has(at)) missing.push(at);
   if (missing.length === 0) return kept;
-  const made = await counted(place, every, missing[0]!);
+  const made = await counted(place, every, missing[0]!, missing.at(-1)! + MS[every]);
   for (const at of missing) kept.set(at, made.get(at) ?? []);
   await keepUsageSums(
     db,
@@ -135,13 +135,16 @@ async function sumsOfPast(place: Place, every: 'hour' | 'day', from: number, to:
   return kept;
 }
 
-/** Everything from then on. */
-async function counted({ db, project }: Place, interval: UsageInterval, from: number): Promise<Sums> {
-  const since = new Date(from);
-  const [runs, steps] = await Promise.all([
-    usageOfRuns(db, project, since, interval),
-    usageOfSteps(db, project, since, interval),
-  ]);
+/** Of every interval that begins within this time. */
+async function counted(
+  { db, project }: Place,
+  interval: UsageInterval,
+  from: number,
+  to: number,
+): Promise<Sums> {
+  const end = Math.ceil(to / MS[interval]) * MS[interval];
+  const time = { from: new Date(from), to: new Date(end), interval };
+  const [runs, steps] = await Promise.all([usageOfRuns(db, project, time), usageOfSteps(db, project, time)]);
   const sums = new Map<number, Map<string, Sum>>();
   const at = (time: Date, of: Pick<Sum, 'agent' | 'network' | 'model'>): Sum => {
     const ofInterval = sums.get(time.getTime()) ?? new Map<string, Sum>();
@@ -152,7 +155,7 @@ async function counted({ db, project }: Place, interval: UsageInterval, from: nu
     return sum;
   };
   for (const { agentId: agent, networkId: network, madeAt, endedAt, status, runs: count, ...used } of runs) {
-    if (madeAt.getTime() >= from) at(madeAt, { agent, network }).started += count;
+    if (madeAt !== null) at(madeAt, { agent, network }).started += count;
     if (endedAt === null) continue;
     const sum = at(endedAt, { agent, network });
     sum[status!] += count;

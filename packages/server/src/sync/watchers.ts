@@ -92,10 +92,14 @@ export class Watchers {
     this.#looking = true;
     try {
       const projects = [...new Set([...this.#watchers.values()].map(({ project }) => project))];
-      const looked = await lookForWatchers(this.#options.db, this.#seen, projects);
-      // Another database answers by now.
-      if (looked.generation !== this.#generation || looked.below < this.#seen)
-        for (const reader of this.#watchers.keys()) reader.resync();
+      const seen = this.#seen;
+      const looked = await lookForWatchers(this.#options.db, seen, projects);
+      // The last one has left meanwhile, or another one is the first: where that began is where the next look does.
+      if (this.#seen !== seen) return;
+      // Another database answers by now; or whoever came meanwhile is of a project that was not looked at.
+      const isOther = looked.generation !== this.#generation || looked.below < seen;
+      for (const [reader, { project }] of this.#watchers)
+        if (isOther || !projects.includes(project)) reader.resync();
       this.#generation = looked.generation;
       this.#seen = looked.below;
       for (const { project, collection, ids, mark } of looked.changes) {

@@ -12,8 +12,10 @@ import {
 import { Troupe } from '@troupe/sdk';
 import { newId, type Turn, wakeForDeletedBudgets } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
+import { usageOfRuns, usageOfSteps } from '../../src/store/index.ts';
 
 // What a console asks of a server, by the SDK. One server has worked through one run of every door, with all that a timeline can show;
 // then it is asked for everything.
@@ -399,6 +401,12 @@ test('sums up what was used, and keeps the sums of what is over', async () => {
   expect(again.total.started).toBe(whole.total.started + 1);
   await pool.query('delete from troupe.usage_sums');
 
+  // Of a time that is long over, nothing is read of what came after it.
+  const long = { from: new Date(0), to: new Date(60_000), interval: 'minute' as const };
+  const { project } = await troupe.system.get();
+  expect(await usageOfRuns(server.db, project.id, long)).toEqual([]);
+  expect(await usageOfSteps(server.db, project.id, long)).toEqual([]);
+
   await expect(troupe.usage.read({ query: { ...query, interval: 'minute' } })).rejects.toMatchObject({
     code: 'too_many_intervals',
   });
@@ -446,13 +454,85 @@ test('counts what there is now, who works and what waits for them', async () => 
     `update troupe.runs set status = 'failed', door = 'session', error = '{"code": "broken", "message": "No."}', completed_at = now() where id = $1`,
     [runs.failed],
   );
+});
 
+test('another project sees nothing of it, and hears of nothing but its own', async () => {
   const { key } = await troupe.access.createProject({ body: { name: 'theirs' } });
   const theirs = new Troupe({ baseUrl: server.url, key });
   await expect(theirs.system.workers()).rejects.toMatchObject({ status: 403 });
   expect(await theirs.system.queue()).toMatchObject({ due: 0, failedJobs: null });
   expect(await theirs.system.overview()).toMatchObject({ failed24h: 0, inbox: 0 });
   expect((await theirs.usage.read()).total.started).toBe(0);
+  expect((await theirs.usage.budgets()).data).toEqual([]);
+  for (const query of [{}, { search: ids.sessionId.slice(0, 8) }, { agentId: ids.teller }, { user: 'ada' }])
+    expect((await theirs.sessions.listAll({ query })).data).toEqual([]);
+  for (const query of [
+    {},
+    { search: runs.space },
+    { search: 'COLOUR' },
+    { status: 'failed' },
+    { spaceId: ids.spaceId },
+    { sessionId: ids.sessionId },
+    { networkId: ids.network },
+    { parentRunId: runs.giver },
+  ])
+    expect((await theirs.runs.list({ query: query as never })).data).toEqual([]);
+  for (const run of Object.values(runs)) {
+    await expect(theirs.run(run).timeline()).rejects.toMatchObject({ status: 404 });
+    await expect(theirs.run(run).prompt(1)).rejects.toMatchObject({ status: 404 });
+  }
+  const heard: string[] = [];
+  const enough = new AbortController();
+  const hearing = (async () => {
+    for await (const item of theirs.changes({ signal: enough.signal })) heard.push(JSON.stringify(item));
+  })();
+  await until('they are connected', async () => heard.length === 1);
+  await troupe.open(ids.teller, { title: 'Not theirs' });
+  const agent = await theirs.agents.create({ body: { name: 'own', systemPrompt: 'I am own.' } as never });
+  const { id } = await theirs.open(agent.id);
+  await until('they hear of theirs', async () => heard.length > 1);
+  enough.abort();
+  await hearing;
+  expect(heard.slice(1)).toEqual([JSON.stringify({ type: 'changed', collection: 'sessions', ids: [id] })]);
+});
+
+test('a person sees their own sessions and what ran in them, and none of what is about the project', async () => {
+  const secret = 'a secret of thirty-two bytes, or more';
+  await troupe.access.putSecret({ params: { name: 'TOKENS' }, body: { value: secret } });
+  const tokens = { algorithms: ['HS256' as const], audience: 'page', secretName: 'TOKENS' };
+  await troupe.access.updateProject({ body: { tokens } });
+  const { key } = await troupe.access.createKey({ body: { name: 'page', kind: 'public' } });
+  const as = async (person: string) => {
+    const unsigned = new SignJWT({ sub: person, aud: 'page' }).setProtectedHeader({ alg: 'HS256' });
+    const token = await unsigned.setExpirationTime('1 hour').sign(Buffer.from(secret));
+    return new Troupe({ baseUrl: server.url, key, token });
+  };
+  const [ada, eve] = [await as('ada'), await as('eve')];
+  expect((await ada.system.get()).caller).toMatchObject({ kind: 'user' });
+  for (const person of [ada, eve]) {
+    const signal = AbortSignal.timeout(10_000);
+    for (const asking of [
+      () => person.system.overview(),
+      () => person.system.workers(),
+      () => person.system.queue(),
+      () => person.usage.read(),
+      () => person.usage.budgets(),
+      () => person.runs.list(),
+      () => person.run(runs.session).prompt(1),
+      () => person.changes({ signal }).next(),
+    ])
+      await expect(asking()).rejects.toMatchObject({ status: 403 });
+  }
+  expect((await ada.sessions.listAll()).data.map(({ id }) => id)).toEqual([ids.sessionId]);
+  for (const query of [{}, { user: 'ada' }, { agentId: ids.teller }, { status: 'failed' as const }])
+    expect((await eve.sessions.listAll({ query })).data).toEqual([]);
+  expect((await ada.run(runs.session).timeline()).spans.length).toBeGreaterThan(5);
+  // Of what an agent does in a space, others see that it does something.
+  expect(await ada.run(runs.space).timeline()).toMatchObject({ spans: [], children: [] });
+  for (const run of Object.values(runs))
+    await expect(eve.run(run).timeline()).rejects.toMatchObject({ status: 404 });
+  for (const run of [runs.giver, runs.task, runs.network])
+    await expect(ada.run(run).timeline()).rejects.toMatchObject({ status: 404 });
 });
 
 test('tells what a budget has, and what is spent of it', async () => {

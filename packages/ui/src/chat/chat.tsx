@@ -48,6 +48,11 @@ export interface ChatProps {
 
 /** A session, whole: what was said, what is going on, what is asked, and a place to write. Needs a `TroupeProvider` above it. */
 export function Chat(props: ChatProps) {
+  // Another session is another chat: what was written in one and not sent must not be sent in the other.
+  return <OneChat key={`${props.agentId} ${props.sessionId}`} {...props} />;
+}
+
+function OneChat(props: ChatProps) {
   const { agentId, sessionId, header, tasks = true, className } = props;
   const asked = useAgentName(agentId, props.agentName);
   const composer = useRef<ComposerHandle>(null);

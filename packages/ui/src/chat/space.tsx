@@ -45,6 +45,11 @@ export interface SpaceProps {
 
 /** A space, whole. Needs a `TroupeProvider` above it. */
 export function Space(props: SpaceProps) {
+  // What was written in one and not sent must not be said in another, nor by somebody else.
+  return <OneSpace key={`${props.spaceId} ${props.as}`} {...props} />;
+}
+
+function OneSpace(props: SpaceProps) {
   const { spaceId, as, header, className } = props;
   const { connection } = useSpace(spaceId, { as });
   const composer = useRef<ComposerHandle>(null);

@@ -140,7 +140,7 @@ export function Composer(props: ComposerProps) {
       onDrop={(event) => {
         if (!attachments) return;
         event.preventDefault();
-        void attach(event.dataTransfer.files);
+        void attach([...event.dataTransfer.files]);
       }}
     >
       {pictures.length > 0 && (

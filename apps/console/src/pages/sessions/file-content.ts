@@ -6,7 +6,7 @@ const SHOWN_BYTES = 1_000_000;
 
 export type FileContent =
   | { kind: 'text'; text: string; isCut: boolean }
-  | { kind: 'picture'; address: string }
+  | { kind: 'picture'; picture: Blob }
   | { kind: 'bytes' };
 
 /** Pictures are told by their first bytes: what a name says may be anything. SVG is text here, since it could hold scripts. */
@@ -22,7 +22,7 @@ function pictureType(bytes: Uint8Array): string | null {
 export async function readFile(files: Files, path: string): Promise<FileContent> {
   const bytes = await files.readBytes(path);
   const type = pictureType(bytes);
-  if (type) return { kind: 'picture', address: URL.createObjectURL(new Blob([bytes as BlobPart], { type })) };
+  if (type) return { kind: 'picture', picture: new Blob([bytes as BlobPart], { type }) };
   const isCut = bytes.length > SHOWN_BYTES;
   const shown = bytes.subarray(0, SHOWN_BYTES);
   if (shown.includes(0)) return { kind: 'bytes' };

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Code } from '@troupe/ui';
 import { Download } from 'lucide-react';
+import { useEffect, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { Dialog } from '../../blocks/dialog.tsx';
 import { Loaded, Notice } from '../../blocks/states.tsx';
@@ -45,8 +46,7 @@ export default function FileView({
         </div>
         <Loaded query={content}>
           {(shown) => {
-            if (shown.kind === 'picture')
-              return <img src={shown.address} alt={path} className="mx-auto max-h-[60vh] max-w-full" />;
+            if (shown.kind === 'picture') return <ShownPicture picture={shown.picture} alt={path} />;
             if (shown.kind === 'bytes')
               return <Notice>This is no text. Download it to see what it is.</Notice>;
             return (
@@ -60,4 +60,15 @@ export default function FileView({
       </div>
     </Dialog>
   );
+}
+
+/** Its address holds the picture in memory: no longer than it is shown. */
+function ShownPicture({ picture, alt }: { picture: Blob; alt: string }) {
+  const [address, setAddress] = useState<string>();
+  useEffect(() => {
+    const made = URL.createObjectURL(picture);
+    setAddress(made);
+    return () => URL.revokeObjectURL(made);
+  }, [picture]);
+  return <img src={address} alt={alt} className="mx-auto max-h-[60vh] max-w-full" />;
 }

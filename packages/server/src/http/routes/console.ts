@@ -114,7 +114,7 @@ function readAssets(folder: string): Map<string, Asset> {
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Troupe</title>
 <h1>Troupe is running</h1>
-<p>The console is not built here. <code>npm run console</code> builds it; then reload this page.</p>
+<p>The console is not built here. <code>npm run console</code> builds it; then start the server again.</p>
 <p>The API is described at <a href="/docs">/docs</a>.</p>
 </html>
 `;

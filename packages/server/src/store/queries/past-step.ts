@@ -53,13 +53,19 @@ export async function findPastStep(
   if (!row) return null;
   const { historyLimit, lifeBegan, provider, model, agentKey, budgeted, startedAt, ...found } = row;
   const at = startedAt as Date | null;
+  // Of what was said since only as much as may have been known, however long the thread has become.
   const messages = await db.run<StoredMessage & { at: Date }>(
     {
       name: 'past_transcript',
-      text: `select m.id, m.seq, m.role, m.content, m.tool_call_id as "callId", m.sender_id as sender, m.run_id as "runId", m.step, m.metadata, m.created_at as at
-        from troupe.messages m join troupe.threads t on t.id = m.thread_id
-        where m.thread_id = $1 and m.seq > coalesce($2::bigint, t.last_message_seq) - $3 order by m.seq`,
-      values: [found.threadId, found.triggerSeq, historyLimit],
+      text: `with own as (select min(x.seq) filter (where x.step >= $5) as answer, max(x.seq) filter (where x.step < $5) as known
+          from troupe.messages x where x.thread_id = $1 and x.run_id = $4 and x.step is not null)
+        select m.id, m.seq, m.role, m.content, m.tool_call_id as "callId", m.sender_id as sender, m.run_id as "runId", m.step, m.metadata, m.created_at as at
+        from troupe.messages m join troupe.threads t on t.id = m.thread_id cross join own o
+        where m.thread_id = $1 and m.seq > coalesce($2::bigint, t.last_message_seq) - $3
+          and case when o.answer is not null then m.seq <= o.answer
+            else $6::timestamptz is null or m.created_at <= $6 or m.run_id = $4 or m.seq <= greatest($2, o.known) end
+        order by m.seq`,
+      values: [found.threadId, found.triggerSeq, historyLimit, run, step, at],
     },
     db.pool,
   );

@@ -6,8 +6,9 @@ import { toJsonText } from '../json.ts';
 export interface UsageOfRuns {
   agentId: string | null;
   networkId: string | null;
-  madeAt: Date;
-  /** Null: they have not ended. */
+  /** Null: not in the time that was asked about. */
+  madeAt: Date | null;
+  /** Null: not in the time that was asked about, or not yet. */
   endedAt: Date | null;
   status: 'completed' | 'failed' | 'canceled' | null;
   runs: number;
@@ -16,30 +17,43 @@ export interface UsageOfRuns {
   cost: number;
 }
 
+export interface UsageTime {
+  from: Date;
+  to: Date;
+  interval: UsageInterval;
+}
+
 // In UTC, where every interval is equally long.
 const bin = (time: string) => `date_bin($3::interval, ${time}, '2000-01-03T00:00:00Z'::timestamptz)`;
 const STRIDE: Record<UsageInterval, string> = { minute: '1 minute', hour: '1 hour', day: '1 day' };
 
-/** Runs that ended since then, of whatever time they were made, and those that have not: one pass over an index that has all of it. */
+/**
+ * Runs that were made or ended within this time: one pass over an index that has all of it. What lies outside is in no row of the
+ * answer, so that there are as many as the time has intervals, however long ago it was.
+ */
 export async function usageOfRuns(
   db: Database,
   project: string,
-  from: Date,
-  interval: UsageInterval,
+  { from, to, interval }: UsageTime,
 ): Promise<UsageOfRuns[]> {
+  const ended = 'coalesce(r.completed_at, r.canceled_at)';
+  const isEnded = `${ended} < $4`;
+  const isMade = '(r.created_at >= $2 and r.created_at < $4)';
+  const sum = (column: string) => `coalesce(sum(r.${column}) filter (where ${isEnded}), 0)::bigint`;
   const open = (where: string) =>
-    `select r.created_at, r.agent_id, r.network_id from troupe.runs r where r.project_id = $1 and ${where} and r.created_at >= $2`;
+    `select r.created_at, r.agent_id, r.network_id from troupe.runs r where r.project_id = $1 and ${where} and ${isMade}`;
   return db.run<UsageOfRuns>(
     {
       name: 'usage_of_runs',
-      text: `select r.agent_id as "agentId", r.network_id as "networkId", ${bin('r.created_at')} as "madeAt", ${bin('coalesce(r.completed_at, r.canceled_at)')} as "endedAt", r.status,
-            count(*)::int as runs, sum(r.input_tokens)::bigint as "inputTokens", sum(r.output_tokens)::bigint as "outputTokens", sum(r.cost)::bigint as cost
-          from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and coalesce(r.completed_at, r.canceled_at) >= $2
+      text: `select r.agent_id as "agentId", r.network_id as "networkId", case when ${isMade} then ${bin('r.created_at')} end as "madeAt",
+            case when ${isEnded} then ${bin(ended)} end as "endedAt", case when ${isEnded} then r.status end as status,
+            count(*)::int as runs, ${sum('input_tokens')} as "inputTokens", ${sum('output_tokens')} as "outputTokens", ${sum('cost')} as cost
+          from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and ${ended} >= $2 and (${isEnded} or ${isMade})
           group by 1, 2, 3, 4, 5
         union all
         select o.agent_id, o.network_id, ${bin('o.created_at')}, null, null, count(*)::int, 0, 0, 0 from (${OPEN.map(open).join(' union all ')}) o
           group by 1, 2, 3`,
-      values: [project, from, STRIDE[interval]],
+      values: [project, from, STRIDE[interval], to],
       plannedAnew: true,
     },
     db.pool,
@@ -66,23 +80,23 @@ export interface UsageOfSteps {
   cost: number;
 }
 
-/** Of runs that ended since then, and of those that have not. */
+/** Of steps that were taken within this time. */
 export async function usageOfSteps(
   db: Database,
   project: string,
-  from: Date,
-  interval: UsageInterval,
+  { from, to, interval }: UsageTime,
 ): Promise<UsageOfSteps[]> {
-  const open = (where: string) => `select r.id from troupe.runs r where r.project_id = $1 and ${where}`;
+  const open = (where: string) =>
+    `select r.id from troupe.runs r where r.project_id = $1 and ${where} and r.created_at < $4`;
   return db.run<UsageOfSteps>(
     {
       name: 'usage_of_steps',
-      text: `with run as (select r.id from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and coalesce(r.completed_at, r.canceled_at) >= $2
+      text: `with run as (select r.id from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and coalesce(r.completed_at, r.canceled_at) >= $2 and r.created_at < $4
           union all ${OPEN.map(open).join(' union all ')})
         select s.provider || '/' || s.model as model, ${bin('s.finished_at')} as at,
           sum(s.input_tokens)::bigint as "inputTokens", sum(s.output_tokens)::bigint as "outputTokens", sum(s.cost)::bigint as cost
-        from run cross join lateral (select x.* from troupe.run_steps x where x.run_id = run.id and x.finished_at >= $2 offset 0) s group by s.provider, s.model, 2`,
-      values: [project, from, STRIDE[interval]],
+        from run cross join lateral (select x.* from troupe.run_steps x where x.run_id = run.id and x.finished_at >= $2 and x.finished_at < $4 offset 0) s group by s.provider, s.model, 2`,
+      values: [project, from, STRIDE[interval], to],
       plannedAnew: true,
     },
     db.pool,

@@ -31,6 +31,8 @@ export class EventLog {
   readonly #listeners = new Set<() => void>();
   #state: LogState = { head: [], tail: null, isWhole: false, loading: null, error: null, putBefore: 0 };
   #closed = false;
+  /** What is being loaded. */
+  #under: Promise<void> | null = null;
 
   constructor(runId: string, types: string | undefined) {
     this.#runId = runId;
@@ -52,8 +54,9 @@ export class EventLog {
     this.#closed = false;
   }
 
-  start(): Promise<void> {
-    if (this.#state.head.length > 0 || this.#state.isWhole) return Promise.resolve();
+  async start(): Promise<void> {
+    await this.#free();
+    if (this.#state.head.length > 0 || this.#state.isWhole) return;
     return this.#load('start', async () => {
       const page = await this.#ask({ after: 0, limit: FIRST });
       this.#set({ head: page, isWhole: page.length < FIRST });
@@ -74,9 +77,10 @@ export class EventLog {
   }
 
   /** The last ones of all. */
-  end(): Promise<void> {
+  async end(): Promise<void> {
+    await this.#free();
     const { head, tail, isWhole } = this.#state;
-    if (isWhole || tail) return Promise.resolve();
+    if (isWhole || tail) return;
     return this.#load('end', async () => {
       const after = head.at(-1)?.sequence ?? 0;
       const page = await this.#ask({ after, before: BEYOND, limit: FIRST });
@@ -153,16 +157,23 @@ export class EventLog {
     return (await troupe.runs.events({ params: { runId: this.#runId }, query: { ...query, ...types } })).data;
   }
 
-  /** One at a time: what is asked meanwhile is asked again by whoever still wants it. */
+  /** Whoever says once where to go is not to be passed over since something is on its way. */
+  async #free(): Promise<void> {
+    while (this.#under) await this.#under;
+  }
+
+  /** One at a time: what scrolling asks for meanwhile is asked for again, as long as it is wanted. */
   async #load(loading: LogState['loading'], act: () => Promise<void>): Promise<void> {
-    if (this.#state.loading || this.#closed) return;
-    this.#set({ loading, error: null });
-    try {
-      await act();
-      this.#set({ loading: null });
-    } catch (error) {
+    if (this.#under || this.#closed) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#under = promise;
+    const done = (error: unknown) => {
+      this.#under = null;
       this.#set({ loading: null, error });
-    }
+      resolve();
+    };
+    this.#set({ loading, error: null });
+    await act().then(() => done(null), done);
   }
 
   #set(change: Partial<LogState>): void {
