@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { openServer } from '@troupe/testing';
+import { openServer, until } from '@troupe/testing';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -67,10 +67,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => stage?.close());
 
+/** Asked from here: a page that may not evaluate text cannot ask itself again and again. */
+const holds = (page: Page, what: string) => until(what, () => page.evaluate(what));
+
 /** What is loaded lazily has come, and nothing is on its way. */
 async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.waitForFunction(`!document.querySelector('main output, main [aria-busy=true]')`);
+  await holds(page, `!document.querySelector('main output, main [aria-busy=true]')`);
 }
 
 /** Goes there as a click would, without loading the page anew. */
@@ -78,7 +81,7 @@ async function go(page: Page, path: string): Promise<void> {
   await page.evaluate(
     `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
   );
-  await page.waitForFunction(`location.pathname + location.search === ${JSON.stringify(path)}`);
+  await holds(page, `location.pathname + location.search === ${JSON.stringify(path)}`);
   await settled(page);
 }
 
@@ -141,7 +144,7 @@ it('is used by keyboard alone: a place by two keys, anything by the palette, hel
   await page.keyboard.press('Enter');
   // One is in the field already, and writes.
   await page.getByRole('textbox', { name: /^Message/ }).waitFor();
-  await page.waitForFunction(`document.activeElement?.tagName === 'TEXTAREA'`);
+  await holds(page, `document.activeElement?.tagName === 'TEXTAREA'`);
   await page.keyboard.type('How much is 3*5?');
   await page.keyboard.press('Enter');
   await page.getByRole('log').getByText('3*5 = 15.').waitFor();
