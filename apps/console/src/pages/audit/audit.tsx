@@ -112,7 +112,7 @@ export function AuditPage() {
                         <Td className="whitespace-nowrap text-muted">
                           <When value={entry.createdAt} />
                         </Td>
-                        <Td className="max-w-48 truncate" title={entry.actor.id ?? ''}>
+                        <Td className="max-w-28 truncate sm:max-w-48" title={entry.actor.id ?? ''}>
                           {whoIs(entry.actor)}
                         </Td>
                         <Td>
