@@ -18,5 +18,5 @@ export function someOf<Item>(name: string, items: readonly Item[], share: number
 
 /** How often something is tried that comes out in another way each time. */
 export function oftenOf(times: number): number {
-  return isLong ? times : Math.ceil(times / 2.5);
+  return isLong ? times : Math.ceil(times / 4);
 }

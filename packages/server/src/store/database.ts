@@ -90,6 +90,8 @@ export class Database {
   #createPool(config: pg.PoolConfig): pg.Pool {
     const pool = new pg.Pool({ idleTimeoutMillis: 60_000, ...config });
     pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
+    // Also while it is lent: what is sent over it then fails, and says so; nobody else would hear of it, and the process would end by it.
+    pool.on('connect', (client) => void client.on('error', () => {}));
     return pool;
   }
 

@@ -12,8 +12,8 @@ import { report, simulate } from './simulate.ts';
 
 const only = process.env.TROUPE_SEED ? Number(process.env.TROUPE_SEED) : null;
 const ALL = 5_000;
-const seeds = Number(process.env.TROUPE_SEEDS ?? (isLong ? ALL : 800));
-const rotated = process.env.TROUPE_SEEDS || isLong ? 0 : 400;
+const seeds = Number(process.env.TROUPE_SEEDS ?? (isLong ? ALL : 500));
+const rotated = process.env.TROUPE_SEEDS || isLong ? 0 : 300;
 /** Where those begin that another commit does not play. */
 const from = seeds + 1 + (sampleSeed % ((ALL - seeds) / Math.max(rotated, 1))) * rotated;
 const TIMEOUT_MS = Math.max(120_000, seeds * 50);
