@@ -68,6 +68,7 @@ const measuredTogether = [
   'packages/sdk/test/{offline-chat,stream}.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
   'packages/server/test/kernel/cancel.test.ts',
+  'packages/server/test/networks/large.test.ts',
   'packages/server/test/spaces/guard.test.ts',
   'packages/server/test/stream/{live,shutdown}.test.ts',
   'packages/server/test/tasks/tasks.test.ts',
