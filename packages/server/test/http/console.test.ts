@@ -18,7 +18,7 @@ import type { ModelRequest } from '../../src/kernel/index.ts';
 import { usageOfRuns, usageOfSteps } from '../../src/store/index.ts';
 
 // What a console asks of a server, by the SDK. One server has worked through one run of every door, with all that a timeline can show;
-// then it is asked for everything.
+// then it is asked for everything. It is one file, since what is asked for takes longer to make than to ask for.
 
 let server: TestServer;
 let troupe: Troupe;
