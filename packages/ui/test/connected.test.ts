@@ -70,6 +70,11 @@ afterEach(() => {
   expect(gallery.remote).toEqual([]);
 });
 
+/** Of the page, where this file is no part of it. */
+declare const MutationObserver: new (
+  act: () => void,
+) => { observe(watched: unknown, options: object): void; disconnect(): void };
+
 async function chat() {
   const session = await troupe.open(agentId);
   await gallery.open(`server=${gallery.origin}&agent=${agentId}&session=${session.id}`);
@@ -132,6 +137,31 @@ it('one approves in place, and takes up what failed', async () => {
   await say('Fail.');
   await page.getByRole('button', { name: 'Try again' }).waitFor();
   expect(await field.isDisabled()).toBe(true);
+});
+
+it('who goes up in the moment in which it grows is left there, although the browser tells of that later', async () => {
+  const { page, session } = await chat();
+  const area = page.getByRole('log');
+  await session.sendAndWait('Hello');
+  await page.getByText('Heard: Hello').first().waitFor();
+  await area.evaluate((box) => {
+    const watching = new MutationObserver(() => {
+      if (box.scrollTop < 700) return;
+      watching.disconnect();
+      box.scrollTo(0, 600);
+    });
+    watching.observe(box, { childList: true, subtree: true });
+  });
+  await session.sendAndWait('7 '.repeat(2_000));
+  await page
+    .getByText(/^Heard: 7 /)
+    .first()
+    .waitFor();
+  const place = () => area.evaluate((box) => box.scrollTop);
+  await expect.poll(place).toBe(600);
+  await session.sendAndWait('Are you there?');
+  await page.getByRole('button', { name: 'New messages' }).waitFor();
+  expect(await place()).toBe(600);
 });
 
 it('one stays where one reads, is told what is new, and comes back to the end', async () => {

@@ -34,29 +34,38 @@ export function Scroller(props: ScrollerProps) {
   const toEnd = useCallback(() => {
     sticks.current = true;
     setNew(false);
-    if (area.current) area.current.scrollTop = area.current.scrollHeight;
-  }, []);
-  const look = useCallback(() => {
     const box = area.current;
     if (!box) return;
-    // Only who goes up leaves the end: it may have grown since one was sent there, and the browser tells of that later.
+    box.scrollTop = box.scrollHeight;
+    place.current = box.scrollTop;
+  }, []);
+  /** Whether to stay at the end. Asked before anything is moved: who has just gone up, and the browser tells of that a frame later, is left there. */
+  const isAtEnd = useCallback(() => {
+    const box = area.current;
+    if (!box) return sticks.current;
+    // Only who goes up leaves the end: it may have grown since one was sent there.
     const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
     if (isNear) sticks.current = true;
     else if (box.scrollTop < place.current) sticks.current = false;
     place.current = box.scrollTop;
-    if (sticks.current) setNew(false);
+    return sticks.current;
+  }, []);
+  const look = useCallback(() => {
+    const box = area.current;
+    if (!box) return;
+    if (isAtEnd()) setNew(false);
     const top = box.getBoundingClientRect().top;
     const element = [...(inner.current?.children ?? [])].find(
       (one) => one.getBoundingClientRect().bottom > top,
     );
     anchor.current = element ? { element, top: element.getBoundingClientRect().top - top } : null;
-  }, []);
+  }, [isAtEnd]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: when other things are the first or the last
   useLayoutEffect(() => {
     const box = area.current;
     if (!box) return;
-    if (sticks.current) toEnd();
+    if (isAtEnd()) toEnd();
     else if (anchor.current?.element.isConnected) {
       const top = anchor.current.element.getBoundingClientRect().top - box.getBoundingClientRect().top;
       box.scrollTop += top - anchor.current.top;
@@ -69,19 +78,19 @@ export function Scroller(props: ScrollerProps) {
     if (lastKey === last.current) return;
     const isFirst = last.current === undefined;
     last.current = lastKey;
-    if (sticks.current || isLastOwn || isFirst) toEnd();
+    if (isLastOwn || isFirst || isAtEnd()) toEnd();
     else setNew(true);
-  }, [lastKey, isLastOwn, toEnd]);
+  }, [lastKey, isLastOwn, toEnd, isAtEnd]);
 
   // Text that is being written, and pictures that arrive, make it longer without drawing this again.
   useEffect(() => {
     const observer = new ResizeObserver(() => {
-      if (sticks.current && area.current) area.current.scrollTop = area.current.scrollHeight;
+      if (isAtEnd()) toEnd();
     });
     if (inner.current) observer.observe(inner.current);
     if (area.current) observer.observe(area.current);
     return () => observer.disconnect();
-  }, []);
+  }, [isAtEnd, toEnd]);
 
   const loadOlder = () => {
     const box = area.current;
