@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { Avatar } from '../basic/avatar.tsx';
 import { classes } from '../basic/classes.ts';
 import { WarnIcon } from '../basic/icons.tsx';
-import { CHIPS } from './layout.ts';
+import { CHIPS } from './boxes.ts';
 import type { GraphAgent } from './types.ts';
 
 export interface AgentNodeData extends Record<string, unknown> {

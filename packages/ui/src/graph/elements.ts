@@ -1,9 +1,8 @@
 import { MarkerType } from '@xyflow/react';
 import type { AgentNode } from './agent-node.tsx';
-import type { Layout } from './layout.ts';
 import { placeProblems, routeName } from './problems.ts';
 import type { RouteEdge } from './route-edge.tsx';
-import type { GraphPath, GraphSelection, NetworkGraphProps, Position } from './types.ts';
+import type { GraphPath, GraphSelection, Layout, NetworkGraphProps, Position } from './types.ts';
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 

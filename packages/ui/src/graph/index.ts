@@ -3,13 +3,14 @@
  * Start reading: network-graph.tsx.
  */
 export { dragData } from './drag.ts';
-export { type Layout, layoutOf } from './layout.ts';
+export { layoutOf } from './layout.ts';
 export { NetworkGraph } from './network-graph.tsx';
 export type {
   Dropped,
   GraphAgent,
   GraphPath,
   GraphSelection,
+  Layout,
   NetworkGraphProps,
   Position,
   Route,

@@ -1,21 +1,14 @@
 import { Graph, layout } from '@dagrejs/dagre';
+import { heightOf, WIDTH } from './boxes.ts';
+import { beginningFirst, inLayers } from './layers.ts';
 import { routeName } from './problems.ts';
-import type { GraphAgent, Position } from './types.ts';
+import type { GraphAgent, Layout, Position } from './types.ts';
 
-export const WIDTH = 224;
-/** Chips that are shown; the rest is a number. */
-export const CHIPS = 4;
-
-/** Near enough to keep boxes apart before they have been measured. */
-export function heightOf({ tools = [], description }: GraphAgent): number {
-  const chips = Math.min(tools.length, CHIPS + 1);
-  return 54 + (description ? 34 : 0) + (chips > 0 ? 8 + Math.ceil(chips / 2) * 24 : 0);
-}
-
-export interface Layout {
-  places: Map<string, Position>;
-  /** By `routeName`: points on the way of those routes that would lie behind the boxes between. */
-  ways: Map<string, readonly Position[]>;
+/** The same for agents that are laid out the same way. */
+export function shapeOf(agents: readonly GraphAgent[]): string {
+  return JSON.stringify(
+    agents.map((agent) => [agent.key, agent.isDefault ?? false, heightOf(agent), agent.routes ?? []]),
+  );
 }
 
 /** A place for every agent. Those that have one keep it; where some have, the others are put below all of it. */
@@ -39,7 +32,23 @@ export function layoutOf(
   return { places, ways: new Map() };
 }
 
+/** Beyond this a layout is a ribbon, of which nothing can be read once all of it is shown. */
+const LONGEST = 4;
+/** Dagre takes 0.1 s for 40 agents with two routes each, 5 s for 200, and minutes for 1,000. */
+const MOST_FOR_DAGRE = 30;
+
 function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Layout {
+  if (agents.length > MOST_FOR_DAGRE) return inLayers(agents, direction);
+  const laid = laidByDagre(agents, direction);
+  const ends = agents.map((agent) => ({ ...laid.places.get(agent.key)!, height: heightOf(agent) }));
+  const width = Math.max(...ends.map(({ x }) => x + WIDTH));
+  const height = Math.max(...ends.map((end) => end.y + end.height));
+  const isRibbon = direction === 'right' ? width > LONGEST * height : height > LONGEST * width;
+  // Where many routes lead back, all agents become one long chain. A short one is read as such.
+  return isRibbon && agents.length > 12 ? inLayers(agents, direction) : laid;
+}
+
+function laidByDagre(agents: readonly GraphAgent[], direction: 'right' | 'down'): Layout {
   const graph = new Graph({ multigraph: false });
   graph.setGraph({
     rankdir: direction === 'right' ? 'LR' : 'TB',
@@ -50,8 +59,7 @@ function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): La
   });
   graph.setDefaultEdgeLabel(() => ({}));
   const byName = new Map(agents.map((agent) => [agent.key.toLowerCase(), agent]));
-  // Where runs begin comes first, so that cycles are cut behind it.
-  const ordered = [...agents].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
+  const ordered = beginningFirst(agents);
   for (const agent of ordered) graph.setNode(agent.key, { width: WIDTH, height: heightOf(agent) });
   for (const agent of ordered) {
     for (const route of agent.routes ?? []) {

@@ -14,7 +14,7 @@ import { WarnIcon } from '../basic/icons.tsx';
 import { AgentBox, type AgentNode } from './agent-node.tsx';
 import { droppedData, isDroppable } from './drag.ts';
 import { elementsOf } from './elements.ts';
-import { layoutOf } from './layout.ts';
+import { layoutOf, shapeOf } from './layout.ts';
 import { type RouteEdge, RouteLine } from './route-edge.tsx';
 import type { GraphSelection, NetworkGraphProps } from './types.ts';
 
@@ -37,7 +37,9 @@ function Drawing(props: NetworkGraphProps) {
   const { editable = false, direction = 'right', minimap = false, label = 'Network' } = props;
   const { onSelect, onConnect, onMove, onRemove, onDrop } = props;
   const flow = useReactFlow<AgentNode, RouteEdge>();
-  const laid = useMemo(() => layoutOf(agents, positions, direction), [agents, positions, direction]);
+  const shape = shapeOf(agents);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what a place depends on; a word in a prompt moves nothing
+  const laid = useMemo(() => layoutOf(agents, positions, direction), [shape, positions, direction]);
   const drawn = useMemo(
     () => elementsOf({ agents, problems, active, visited, selected, editable, direction }, laid),
     [agents, problems, active, visited, selected, editable, direction, laid],
@@ -145,9 +147,10 @@ function Drawing(props: NetworkGraphProps) {
         fitViewOptions={FIT}
         minZoom={0.1}
         maxZoom={2}
-        preventScrolling={false}
+        // What is edited has the wheel to itself; what is shown within a page lets the page be scrolled.
+        preventScrolling={editable}
         zoomOnScroll={false}
-        panOnScroll={false}
+        panOnScroll={editable}
         zoomActivationKeyCode={['Control', 'Meta']}
       >
         <Background gap={16} size={1} />

@@ -62,3 +62,9 @@ export interface NetworkGraphProps {
   label?: string | undefined;
   className?: string | undefined;
 }
+
+export interface Layout {
+  places: Map<string, Position>;
+  /** By `routeName`: points on the way of those routes that would lie behind the boxes between. */
+  ways: Map<string, readonly Position[]>;
+}
