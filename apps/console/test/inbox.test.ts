@@ -175,9 +175,13 @@ it('answers what a sub-agent asks, in the conversation', async () => {
   const { session } = await ask('delegate to general: ask me which colour');
   await page.getByRole('button', { name: 'Questions' }).click();
   await detail().getByText('Which colour?').waitFor();
+  // The mark in the side counts it too.
+  const mark = page.getByRole('link', { name: 'Inbox 1 waiting' });
+  await mark.waitFor();
   await detail().getByRole('textbox', { name: 'Your answer' }).fill('blue');
   await detail().getByRole('button', { name: 'Answer' }).click();
   await page.getByText('Questions: nothing waits').waitFor();
+  await mark.waitFor({ state: 'detached' });
   const { data } = await session.messages();
   expect(
     data.some(({ role, content }) => role === 'user' && 'text' in content && content.text === 'blue'),

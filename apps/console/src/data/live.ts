@@ -16,7 +16,8 @@ const FALLBACK_MS = 4_000;
 const follows: Record<string, string[]> = {
   runs: ['overview'],
   inbox: ['overview'],
-  deliveries: ['overview'],
+  tasks: ['overview', 'inbox'],
+  deliveries: ['overview', 'inbox'],
 };
 const told = new Set(['runs', 'sessions', 'spaces', 'tasks', 'inbox', 'deliveries', 'overview']);
 

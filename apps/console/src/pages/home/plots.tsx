@@ -31,7 +31,7 @@ export default function Plots() {
                 label="Runs that ended, by the hour"
                 buckets={buckets}
                 series={[
-                  { key: 'completed', label: 'Completed', tone: 'accent' },
+                  { key: 'completed', label: 'Completed', tone: 'good' },
                   { key: 'failed', label: 'Failed', tone: 'bad' },
                   { key: 'canceled', label: 'Canceled', tone: 'quiet' },
                 ]}

@@ -6,6 +6,7 @@ import { cx } from '../../blocks/cx.ts';
 import { Failure } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatDuration, formatNumber } from '../../data/format.ts';
+import { askedOfPeople } from '../../shell/waiting.ts';
 
 export const overviewQuery = queryOptions({
   queryKey: ['overview'],
@@ -15,7 +16,7 @@ export const overviewQuery = queryOptions({
 /** How things stand, in five numbers that lead to what they count. */
 export function Stats({ overview, error }: { overview: Api.Overview | undefined; error: unknown }) {
   if (!overview && error) return <Failure error={error} />;
-  const waiting = overview?.inbox ?? 0;
+  const waiting = overview ? askedOfPeople(overview) : 0;
   const oldest = overview?.oldestQueuedMs;
   return (
     <ul aria-label="How things stand" className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-5">

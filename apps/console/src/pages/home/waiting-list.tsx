@@ -1,29 +1,32 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { Api } from '@troupe/sdk';
 import { Time } from '@troupe/ui';
 import { Inbox } from 'lucide-react';
 import { Card } from '../../blocks/page.tsx';
 import { Empty, Loaded } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { useLive } from '../../data/live.ts';
+import { itemOfCall, itemOfTask } from '../inbox/items.ts';
 
-const words: Record<Api.WaitsFor, string> = {
-  approval: 'wants your approval for',
-  client: 'waits for a program to do',
-  person: 'is in doubt about',
-  task: 'waits for the task of',
-  reply: 'waits for a reply to',
-  answer: 'asks you with',
-};
+const SHOWN = 6;
 
-/** The first of the inbox. */
+/** The first of the inbox: those that people were asked first. */
+async function firstOfInbox() {
+  const [calls, tasks] = await Promise.all([
+    troupe.inbox.list({ query: { limit: SHOWN } }),
+    troupe.tasks.list({ query: { status: 'waiting', limit: SHOWN } }),
+  ]);
+  return [
+    ...calls.data.map(itemOfCall),
+    ...tasks.data.filter(({ question }) => question !== null).map(itemOfTask),
+  ]
+    .sort((one, other) => one.at.localeCompare(other.at))
+    .slice(0, SHOWN);
+}
+
 export function WaitingList() {
   useLive('inbox');
-  const calls = useQuery({
-    queryKey: ['inbox', 'home'],
-    queryFn: () => troupe.inbox.list({ query: { limit: 6 } }),
-  });
+  const items = useQuery({ queryKey: ['inbox', 'home'], queryFn: firstOfInbox });
   return (
     <Card
       flush
@@ -34,9 +37,9 @@ export function WaitingList() {
         </Link>
       }
     >
-      <Loaded query={calls}>
-        {({ data }) =>
-          data.length === 0 ? (
+      <Loaded query={items}>
+        {(found) =>
+          found.length === 0 ? (
             <Empty
               icon={<Inbox size={20} aria-hidden="true" />}
               title="Nothing waits for you"
@@ -46,15 +49,27 @@ export function WaitingList() {
             </Empty>
           ) : (
             <ul>
-              {data.map((call) => (
-                <li key={`${call.runId}${call.callId}`} className="border-b border-line last:border-0">
-                  <Link to="/inbox" className="block px-4 py-2 hover:bg-hover">
+              {found.map((item) => (
+                <li key={item.key} className="border-b border-line last:border-0">
+                  <Link
+                    to="/inbox"
+                    search={{ item: item.key }}
+                    className="block px-4 py-2 hover:bg-hover"
+                    title={item.title}
+                  >
                     <span className="block truncate text-sm">
-                      {call.agentName ?? call.agentKey ?? 'An agent'} {words[call.waitsFor] ?? 'waits for'}{' '}
-                      <code className="font-mono text-xs">{call.tool}</code>
+                      {item.who}{' '}
+                      {item.kind === 'question' ? (
+                        <>asks: {item.title}</>
+                      ) : (
+                        <>
+                          {item.kind === 'doubt' ? 'is in doubt about' : 'wants your approval for'}{' '}
+                          <code className="font-mono text-xs">{item.title}</code>
+                        </>
+                      )}
                     </span>
                     <span className="block text-xs text-faint">
-                      <Time value={call.createdAt} />
+                      <Time value={item.at} />
                     </span>
                   </Link>
                 </li>
