@@ -95,15 +95,15 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                 <Th>About</Th>
                 <Th>Does</Th>
                 <Th>State</Th>
-                <Th className="text-right">To deliver</Th>
-                <Th>Changed</Th>
+                <Th className="@2xl:@max-5xl:hidden text-right">To deliver</Th>
+                <Th className="@2xl:@max-5xl:hidden">Changed</Th>
                 <Th>Enabled</Th>
               </>
             }
           >
             {list.items.map((trigger) => (
               <Tr key={trigger.id}>
-                <Td className="max-w-56">
+                <Td className="max-w-40 @5xl:max-w-56">
                   <Link
                     to="/triggers/$trigger"
                     params={{ trigger: trigger.name }}
@@ -113,7 +113,7 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                     {trigger.name}
                   </Link>
                 </Td>
-                <Td className="max-w-72">
+                <Td label="About" className="max-w-52 @5xl:max-w-72">
                   <p className="truncate font-mono text-xs" title={trigger.collection}>
                     {trigger.collection}
                   </p>
@@ -127,9 +127,11 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                     )}
                   </p>
                 </Td>
-                <Td className="max-w-56 truncate">
+                <Td label="Does" className="max-w-40 @5xl:max-w-56 truncate">
                   <Tag>{trigger.action.type}</Tag>{' '}
-                  <span className="font-mono text-xs text-muted">
+                  <span
+                    className="font-mono text-xs text-muted"
+                  >
                     {trigger.action.type === 'webhook'
                       ? trigger.action.url
                       : trigger.action.type === 'run'
@@ -137,7 +139,7 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                         : ''}
                   </span>
                 </Td>
-                <Td>
+                <Td label="State">
                   {trigger.disabledReason ? (
                     <Tag tone="bad" title={trigger.disabledReason}>
                       turned off
@@ -154,11 +156,13 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                     <Tag>disabled</Tag>
                   )}
                 </Td>
-                <Td className="text-right tabular-nums">{trigger.open}</Td>
-                <Td className="text-muted">
+                <Td label="To deliver" className="@2xl:@max-5xl:hidden text-right tabular-nums">
+                  {trigger.open}
+                </Td>
+                <Td label="Changed" className="@2xl:@max-5xl:hidden text-muted">
                   <When value={trigger.updatedAt} />
                 </Td>
-                <Td>
+                <Td label="Enabled">
                   <Switch trigger={trigger} />
                 </Td>
               </Tr>
