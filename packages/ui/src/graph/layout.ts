@@ -39,7 +39,33 @@ export function layoutOf(
   return { places, ways: new Map() };
 }
 
+/** Columns of boxes that can still be read side by side. */
+const MOST_RANKS = 12;
+
 function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Layout {
+  // Where runs begin comes first, so that cycles are cut behind it.
+  const ordered = [...agents].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
+  const byName = new Map(agents.map((agent) => [agent.key.toLowerCase(), agent.key]));
+  const routes = ordered.flatMap(({ key, routes = [] }) =>
+    routes.flatMap((route): Route[] => {
+      const to = byName.get(route.toLowerCase());
+      return to && to !== key ? [[key, to]] : [];
+    }),
+  );
+  const laid = ranked(ordered, routes, direction);
+  const ranks = new Set([...laid.places.values()].map(({ x }) => x)).size;
+  if (direction === 'down' || ranks <= MOST_RANKS) return laid;
+  // Every route leads on to the next rank there, so that a long detour makes a strip of sixty: the shortest ways decide instead.
+  return ranked(ordered, shortest(ordered, routes), direction);
+}
+
+type Route = readonly [from: string, to: string];
+
+function ranked(
+  agents: readonly GraphAgent[],
+  routes: readonly Route[],
+  direction: 'right' | 'down',
+): Layout {
   const graph = new Graph({ multigraph: false });
   graph.setGraph({
     rankdir: direction === 'right' ? 'LR' : 'TB',
@@ -49,16 +75,8 @@ function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): La
     marginy: 0,
   });
   graph.setDefaultEdgeLabel(() => ({}));
-  const byName = new Map(agents.map((agent) => [agent.key.toLowerCase(), agent]));
-  // Where runs begin comes first, so that cycles are cut behind it.
-  const ordered = [...agents].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
-  for (const agent of ordered) graph.setNode(agent.key, { width: WIDTH, height: heightOf(agent) });
-  for (const agent of ordered) {
-    for (const route of agent.routes ?? []) {
-      const to = byName.get(route.toLowerCase());
-      if (to && to !== agent) graph.setEdge(agent.key, to.key);
-    }
-  }
+  for (const agent of agents) graph.setNode(agent.key, { width: WIDTH, height: heightOf(agent) });
+  for (const [from, to] of routes) graph.setEdge(from, to);
   layout(graph);
   const places = new Map<string, Position>();
   for (const agent of agents) {
@@ -75,4 +93,25 @@ function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): La
     if (points.length > 4) ways.set(routeName(v, w), points.slice(1, -1));
   }
   return { places, ways };
+}
+
+/** The routes by which an agent is reached in the fewest steps. */
+function shortest(agents: readonly GraphAgent[], routes: readonly Route[]): Route[] {
+  const onward = new Map<string, string[]>();
+  for (const [from, to] of routes) onward.set(from, [...(onward.get(from) ?? []), to]);
+  const depth = new Map<string, number>();
+  for (const { key } of agents) {
+    if (depth.has(key)) continue;
+    depth.set(key, 0);
+    // Grows while it is gone through.
+    const reached = [key];
+    for (const from of reached) {
+      for (const to of onward.get(from) ?? []) {
+        if (depth.has(to)) continue;
+        depth.set(to, depth.get(from)! + 1);
+        reached.push(to);
+      }
+    }
+  }
+  return routes.filter(([from, to]) => depth.get(to) === depth.get(from)! + 1);
 }
