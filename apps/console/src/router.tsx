@@ -1,4 +1,5 @@
 import { createRouter } from '@tanstack/react-router';
+import { Failure } from './blocks/states.tsx';
 import { agentsRoutes } from './pages/agents/routes.ts';
 import { auditRoutes } from './pages/audit/routes.ts';
 import { homeRoutes } from './pages/home/routes.ts';
@@ -38,7 +39,15 @@ const routeTree = rootRoute.addChildren([
   ...settingsRoutes,
 ]);
 
-export const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: false });
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+  // What a page's address cannot mean is taken out of it; else it would be given to the page beside what it means.
+  search: { strict: true },
+  // In the place of the page, so that the menu stays.
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+});
 
 declare module '@tanstack/react-router' {
   interface Register {

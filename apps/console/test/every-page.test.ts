@@ -125,6 +125,10 @@ it('fits on a phone, whatever the names', async () => {
     await go(page, path);
     const width = await page.evaluate('document.documentElement.scrollWidth');
     if (width !== 390) wide.push([path, width]);
+    const tables = await page.evaluate(
+      `[...document.querySelectorAll('main section > table')].filter((table) => table.scrollWidth > table.parentElement.clientWidth).length`,
+    );
+    if (tables) wide.push([path, `${tables} tables`]);
   }
   expect(wide).toEqual([]);
   await page.context().close();

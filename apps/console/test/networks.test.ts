@@ -81,6 +81,21 @@ test('undo and redo; a tool is dropped on an agent; what differs is shown, and s
   await page.getByText('No problems').waitFor();
   await page.getByLabel(/^Give lookup to/).dragTo(node('writer'));
   await node('writer').getByText('lookup').waitFor();
+  // Whoever moves one box, or drops another, moves no other.
+  const stays = await node('front').boundingBox();
+  const [x, y] = await middleOf(node('writer'));
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 10, y + 60, { steps: 4 });
+  await page.mouse.up();
+  await until('it is moved', async () => Math.abs((await middleOf(node('writer')))[1] - y) > 40);
+  await button('Add an own agent').dragTo(page.locator('.react-flow__pane'), {
+    targetPosition: { x: 40, y: 40 },
+  });
+  await node('agent-2').waitFor();
+  expect(await node('front').boundingBox()).toEqual(stays);
+  await button('Undo').click();
+  await node('agent-2').waitFor({ state: 'detached' });
   await button('Save').click();
   const differs = dialog().getByLabel('What differs');
   expect(await differs.getByRole('listitem').filter({ hasText: 'Added' }).first().textContent()).toMatch(

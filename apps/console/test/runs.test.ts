@@ -54,8 +54,10 @@ const shows = (page: Page, texts: string[]) =>
 const search = (page: Page) => new URL(page.url()).searchParams;
 
 it('finds runs by filters that are in the address, and keeps them under a name', async () => {
-  const page = await stage.page('/runs?status=failed');
+  // What an address cannot mean is left out, of the list and of the address.
+  const page = await stage.page('/runs?status=failed,lost&since=yesterday&agentId=nobody');
   await shows(page, ['Break it']);
+  expect(search(page).toString()).toBe('status=failed');
   await page.getByRole('link', { name: 'All', exact: true }).click();
   await shows(page, Object.keys(runs));
   await page.getByRole('button', { name: 'Any status' }).click();
@@ -74,6 +76,8 @@ it('finds runs by filters that are in the address, and keeps them under a name',
   await page.getByRole('link', { name: 'All', exact: true }).click();
   await page.getByLabel('Door').selectOption('Network');
   await page.getByText('No run fits these filters').waitFor();
+  await page.goBack();
+  await shows(page, Object.keys(runs));
   await page.getByRole('link', { name: 'Of clocks' }).click();
   await shows(page, ['Look at the clock']);
   await page.reload();

@@ -66,7 +66,11 @@ it('sets a budget that a run waits for, raises it there, and deletes it', async 
   await page.getByRole('button', { name: 'Set a budget' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('For', { exact: true }).selectOption('An agent');
-  await dialog.getByLabel('Agent', { exact: true }).selectOption('Counter');
+  // By keyboard: what is typed finds it among any number.
+  await dialog.getByRole('combobox', { name: 'Agent' }).fill('ount');
+  await page.getByRole('option', { name: 'Counter' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
   await dialog.getByLabel('Amount').fill('1.5');
   await dialog.getByLabel('When it is used up').selectOption('Runs wait until it is raised');
   await dialog.getByRole('button', { name: 'Set it' }).click();

@@ -124,7 +124,9 @@ function marked({ kind, text, pair }: Line, className: string): ReactNode {
 }
 
 function linesOf(before: string, after: string): Line[] {
-  const found = differences(before.split('\n'), after.split('\n'));
+  // Nothing has no line, not an empty one.
+  const split = (text: string) => (text === '' ? [] : text.split('\n'));
+  const found = differences(split(before), split(after));
   const lines: Line[] = [];
   let left = 0;
   let right = 0;

@@ -12,6 +12,7 @@ import { type DragEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { classes } from '../basic/classes.ts';
 import { WarnIcon } from '../basic/icons.tsx';
 import { AgentBox, type AgentNode } from './agent-node.tsx';
+import { WIDTH } from './boxes.ts';
 import { droppedData, isDroppable } from './drag.ts';
 import { elementsOf } from './elements.ts';
 import { layoutOf, shapeOf } from './layout.ts';
@@ -69,13 +70,27 @@ function Drawing(props: NetworkGraphProps) {
     [drawn.edges, chosenEdge, selected],
   );
 
-  // Another set of agents is another picture: show all of it.
+  // Another set of agents is another picture: show all of it. Whoever edits keeps the view, unless what is new were out of sight.
+  const frame = useRef<HTMLElement>(null);
+  const shown = useRef<ReadonlySet<string>>(new Set());
   const names = agents.map(({ key }) => key).join(' ');
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the agents are others
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow.fitView(FIT));
-    return () => cancelAnimationFrame(frame);
+    const before = shown.current;
+    shown.current = new Set(agents.map(({ key }) => key));
+    const isEdited = editable && agents.some(({ key }) => before.has(key));
+    if (isEdited && agents.every(({ key }) => before.has(key) || isInSight(key))) return;
+    const drawing = requestAnimationFrame(() => void flow.fitView(FIT));
+    return () => cancelAnimationFrame(drawing);
   }, [names, direction]);
+  const isInSight = (key: string): boolean => {
+    const place = laid.places.get(key);
+    const seen = frame.current?.getBoundingClientRect();
+    if (!place || !seen) return false;
+    const start = flow.flowToScreenPosition(place);
+    const end = flow.flowToScreenPosition({ x: place.x + WIDTH, y: place.y + 44 });
+    return start.x >= seen.left && start.y >= seen.top && end.x <= seen.right && end.y <= seen.bottom;
+  };
 
   const told = useRef('');
   const tell = (selection: GraphSelection | null) => {
@@ -104,6 +119,7 @@ function Drawing(props: NetworkGraphProps) {
 
   return (
     <section
+      ref={frame}
       className={classes('troupe-graph', props.className)}
       aria-label={label}
       onDragOver={(event) => {

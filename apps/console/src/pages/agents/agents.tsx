@@ -148,8 +148,10 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
               </p>
             )}
           </Td>
-          <Td className="max-w-40 truncate text-muted">{modelOf(agent.defaultModelId)}</Td>
-          <Td className="max-w-64">
+          <Td label="Model" className="max-w-40 truncate text-muted">
+            {modelOf(agent.defaultModelId)}
+          </Td>
+          <Td label="Capabilities" className="max-w-64">
             <span className="flex flex-wrap gap-1">
               {agent.capabilities.slice(0, 3).map(({ id }) => (
                 <Tag key={id}>{id}</Tag>
@@ -162,7 +164,7 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
               )}
             </span>
           </Td>
-          <Td className="max-w-48">
+          <Td label="Tags" className="max-w-48">
             <span className="flex flex-wrap gap-1">
               {agent.tags.slice(0, 4).map((tag) => (
                 <Tag key={tag} tone="accent">
@@ -171,8 +173,10 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
               ))}
             </span>
           </Td>
-          <Td className="text-right text-muted tabular-nums">{agent.version}</Td>
-          <Td className="text-muted">
+          <Td label="Version" className="text-right @max-2xl:hidden text-muted tabular-nums">
+            {agent.version}
+          </Td>
+          <Td label="Changed" className="text-muted">
             <When value={agent.updatedAt} />
           </Td>
         </Tr>

@@ -71,7 +71,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
               {list.items.map((goal) => (
                 <Tr key={goal.id}>
                   <Td className="max-w-xl min-w-56 break-words whitespace-pre-wrap">{goal.description}</Td>
-                  <Td>
+                  <Td label="Priority">
                     <Select
                       aria-label={`Priority of ${goal.description.slice(0, 60)}`}
                       className="max-w-16"
@@ -85,7 +85,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
                       ))}
                     </Select>
                   </Td>
-                  <Td>
+                  <Td label="Status">
                     <Select
                       aria-label={`Status of ${goal.description.slice(0, 60)}`}
                       className="max-w-32"
@@ -101,7 +101,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
                       ))}
                     </Select>
                   </Td>
-                  <Td className="text-muted">
+                  <Td label="Changed" className="text-muted">
                     <When value={goal.updatedAt} />
                   </Td>
                   <Td className="w-px">

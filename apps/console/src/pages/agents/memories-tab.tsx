@@ -91,10 +91,10 @@ export default function MemoriesTab({ agentId }: { agentId: string }) {
                   <Td className="max-w-48 truncate align-top font-medium" title={memory.key}>
                     {memory.key}
                   </Td>
-                  <Td className="max-w-xl align-top">
+                  <Td label="Value" className="max-w-xl align-top">
                     <p className="line-clamp-3 break-words whitespace-pre-wrap">{memory.value}</p>
                   </Td>
-                  <Td className="align-top text-muted">
+                  <Td label="Changed" className="align-top text-muted">
                     <When value={memory.updatedAt} />
                   </Td>
                   <Td className="w-px align-top whitespace-nowrap">

@@ -45,9 +45,9 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
           label="Versions"
           head={
             <>
+              <Th>Version</Th>
               <Th className="w-px">From</Th>
               <Th className="w-px">To</Th>
-              <Th>Version</Th>
               <Th>Note</Th>
               <Th>Made</Th>
               <Th>
@@ -58,7 +58,10 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
         >
           {list.items.map((version) => (
             <Tr key={version.version}>
-              <Td>
+              <Td className="whitespace-nowrap tabular-nums">
+                {version.version} {version.version === agent.version && <Tag tone="accent">current</Tag>}
+              </Td>
+              <Td label="From">
                 <input
                   type="radio"
                   className="size-4 accent-[var(--troupe-accent)]"
@@ -68,7 +71,7 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
                   onChange={() => choose({ from: version.version })}
                 />
               </Td>
-              <Td>
+              <Td label="To">
                 <input
                   type="radio"
                   className="size-4 accent-[var(--troupe-accent)]"
@@ -78,13 +81,10 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
                   onChange={() => choose({ to: version.version })}
                 />
               </Td>
-              <Td className="whitespace-nowrap tabular-nums">
-                {version.version} {version.version === agent.version && <Tag tone="accent">current</Tag>}
-              </Td>
-              <Td className="max-w-80 truncate text-muted" title={version.notes ?? undefined}>
+              <Td label="Note" className="max-w-80 truncate text-muted" title={version.notes ?? undefined}>
                 {version.notes ?? <span className="text-faint">–</span>}
               </Td>
-              <Td className="text-muted">
+              <Td label="Made" className="text-muted">
                 <When value={version.createdAt} />
               </Td>
               <Td className="w-px">

@@ -93,7 +93,7 @@ export function AuditPage() {
                   const isOpen = opened === entry.id;
                   return (
                     <Fragment key={entry.id}>
-                      <Tr>
+                      <Tr className="@max-2xl:grid-cols-[auto_minmax(0,1fr)]">
                         <Td className="pr-0">
                           <Button
                             kind="quiet"
@@ -112,10 +112,14 @@ export function AuditPage() {
                         <Td className="whitespace-nowrap text-muted">
                           <When value={entry.createdAt} />
                         </Td>
-                        <Td className="max-w-28 truncate sm:max-w-48" title={entry.actor.id ?? ''}>
+                        <Td
+                          label="Who"
+                          className="max-w-28 truncate sm:max-w-48"
+                          title={entry.actor.id ?? ''}
+                        >
                           {whoIs(entry.actor)}
                         </Td>
-                        <Td>
+                        <Td label="Did">
                           <button
                             type="button"
                             title="Only these"
@@ -125,12 +129,12 @@ export function AuditPage() {
                             {entry.action}
                           </button>
                         </Td>
-                        <Td className="max-w-72 truncate">
+                        <Td label="To" className="max-w-56 truncate @5xl:max-w-72">
                           <Target entry={entry} />
                         </Td>
                       </Tr>
                       {isOpen && (
-                        <tr className="border-b border-line bg-sunken">
+                        <tr className="border-b border-line bg-sunken @max-2xl:grid-cols-1">
                           <td colSpan={5} className="px-4 py-3">
                             <p className="mb-2 text-xs text-muted">
                               <When value={entry.createdAt} exact />

@@ -60,13 +60,13 @@ export function KeyList() {
             >
               {list.items.map((key) => (
                 <Tr key={key.id} className={key.revokedAt ? 'text-faint' : ''}>
-                  <Td className="max-w-56 truncate font-medium" title={key.name}>
+                  <Td className="max-w-48 truncate font-medium @5xl:max-w-56" title={key.name}>
                     {key.name}
                   </Td>
-                  <Td className="whitespace-nowrap">
+                  <Td label="Key" className="whitespace-nowrap">
                     <code className="font-mono text-xs">{key.prefix}…</code> <Tag>{key.kind}</Tag>
                   </Td>
-                  <Td className="max-w-72">
+                  <Td label="May" className="max-w-60 @5xl:max-w-72">
                     {key.scopes.length === 0 ? (
                       <span className="text-muted">everything</span>
                     ) : (
@@ -75,10 +75,10 @@ export function KeyList() {
                       </span>
                     )}
                   </Td>
-                  <Td className="text-muted">
+                  <Td label="Last used" className="text-muted">
                     <When value={key.lastUsedAt} />
                   </Td>
-                  <Td className="text-muted">
+                  <Td label="Expires" className="text-muted">
                     {key.revokedAt ? (
                       <Tag tone="bad">revoked</Tag>
                     ) : key.expiresAt && Date.parse(key.expiresAt) < Date.now() ? (

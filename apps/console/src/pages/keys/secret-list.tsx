@@ -56,7 +56,7 @@ export function SecretList() {
                     <Td className="max-w-80 truncate font-mono text-xs" title={name}>
                       {name}
                     </Td>
-                    <Td className="text-muted">
+                    <Td label="Set" className="text-muted">
                       <When value={updatedAt} />
                     </Td>
                     <Td className="w-px whitespace-nowrap">

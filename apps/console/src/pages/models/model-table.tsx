@@ -60,12 +60,18 @@ export function ModelTable({
                 <p className="truncate font-mono text-xs text-muted">{model.modelId}</p>
               )}
             </Td>
-            <Td className="text-right tabular-nums">{model.inputPrice || '–'}</Td>
-            <Td className="text-right tabular-nums">{model.outputPrice || '–'}</Td>
-            <Td className="text-right tabular-nums">
+            <Td label="Price in" className="text-right tabular-nums">
+              {model.inputPrice || '–'}
+            </Td>
+            <Td label="Price out" className="text-right tabular-nums">
+              {model.outputPrice || '–'}
+            </Td>
+            <Td label="Reads" className="text-right tabular-nums">
               {model.contextTokens === null ? '–' : formatNumber(model.contextTokens)}
             </Td>
-            <Td className="text-right tabular-nums">{formatNumber(model.maxOutputTokens)}</Td>
+            <Td label="Writes" className="text-right tabular-nums">
+              {formatNumber(model.maxOutputTokens)}
+            </Td>
             <Td className="w-px">
               <span className="flex items-center justify-end">
                 <Button

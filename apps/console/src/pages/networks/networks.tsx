@@ -120,16 +120,22 @@ function Row({ network }: { network: Api.Network }) {
           </p>
         )}
       </Td>
-      <Td>
+      <Td label="Status">
         <StatusBadge status={status} />
       </Td>
-      <Td className="text-right tabular-nums">{currentVersion ?? '–'}</Td>
-      <Td className="text-right tabular-nums">{formatNumber(agentCount)}</Td>
-      <Td className="text-right tabular-nums">{formatNumber(toolCount)}</Td>
-      <Td className="whitespace-nowrap text-muted">
+      <Td label="Version" className="text-right tabular-nums">
+        {currentVersion ?? '–'}
+      </Td>
+      <Td label="Agents" className="text-right tabular-nums">
+        {formatNumber(agentCount)}
+      </Td>
+      <Td label="Tools" className="text-right tabular-nums">
+        {formatNumber(toolCount)}
+      </Td>
+      <Td label="Published" className="whitespace-nowrap text-muted">
         <Time value={network.publishedAt} empty="never" />
       </Td>
-      <Td className="whitespace-nowrap text-muted">
+      <Td label="Changed" className="whitespace-nowrap text-muted">
         <Time value={network.updatedAt} />
       </Td>
     </Tr>

@@ -51,22 +51,30 @@ export default function RunsTab({ network }: { network: Api.Network }) {
                 {shortId(run.id)}
               </Link>
             </Td>
-            <Td>
+            <Td label="Status">
               <StatusBadge status={run.status} />
             </Td>
-            <Td className="max-w-72">
+            <Td label="Asked" className="max-w-72">
               <p className="truncate" title={run.error?.message ?? run.asked ?? ''}>
                 {run.asked ?? '–'}
               </p>
             </Td>
-            <Td className="text-right tabular-nums">{run.networkVersion ?? '–'}</Td>
-            <Td className="text-right tabular-nums">{run.step}</Td>
-            <Td className="text-right whitespace-nowrap tabular-nums">{tookOf(run)}</Td>
-            <Td className="text-right tabular-nums">
+            <Td label="Version" className="text-right tabular-nums">
+              {run.networkVersion ?? '–'}
+            </Td>
+            <Td label="Steps" className="text-right tabular-nums">
+              {run.step}
+            </Td>
+            <Td label="Took" className="text-right whitespace-nowrap tabular-nums">
+              {tookOf(run)}
+            </Td>
+            <Td label="Tokens" className="text-right tabular-nums">
               {formatNumber(run.usage.inputTokens + run.usage.outputTokens)}
             </Td>
-            <Td className="text-right tabular-nums">{formatCost(run.cost)}</Td>
-            <Td className="whitespace-nowrap text-muted">
+            <Td label="Cost" className="text-right tabular-nums">
+              {formatCost(run.cost)}
+            </Td>
+            <Td label="Began" className="whitespace-nowrap text-muted">
               <Time value={run.createdAt} />
             </Td>
           </Tr>

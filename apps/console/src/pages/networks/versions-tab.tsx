@@ -70,15 +70,15 @@ export default function VersionsTab({
                 <span className="font-medium tabular-nums">{version.version}</span>{' '}
                 {version.isCurrent && <Tag tone="good">current</Tag>}
               </Td>
-              <Td className="max-w-96">
+              <Td label="Note" className="max-w-96">
                 <p className="truncate text-muted" title={version.notes ?? ''}>
                   {version.notes ?? '–'}
                 </p>
               </Td>
-              <Td className="whitespace-nowrap text-muted">
+              <Td label="Published" className="whitespace-nowrap text-muted">
                 <Time value={version.publishedAt} />
               </Td>
-              <Td className="max-w-40 truncate text-muted" title={version.publishedBy}>
+              <Td label="By" className="max-w-40 truncate text-muted" title={version.publishedBy}>
                 {version.publishedBy}
               </Td>
               <Td>

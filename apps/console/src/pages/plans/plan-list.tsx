@@ -125,7 +125,7 @@ export function PlanList({
                   {agentId === null && <Th>Agent</Th>}
                   <Th>When</Th>
                   <Th>Next</Th>
-                  <Th>Last run</Th>
+                  <Th className="@2xl:@max-5xl:hidden">Last run</Th>
                   <Th>Status</Th>
                   <Th>
                     <span className="sr-only">Actions</span>
@@ -135,7 +135,7 @@ export function PlanList({
             >
               {list.items.map((plan) => (
                 <Tr key={plan.id}>
-                  <Td className="max-w-72 min-w-44">
+                  <Td className="max-w-48 min-w-44 @5xl:max-w-72">
                     <p className="truncate font-medium" title={plan.name}>
                       {plan.name}
                     </p>
@@ -144,7 +144,7 @@ export function PlanList({
                     </p>
                   </Td>
                   {agentId === null && (
-                    <Td className="max-w-40">
+                    <Td label="Agent" className="max-w-40">
                       <Link
                         to="/agents/$agentId"
                         params={{ agentId: plan.agentId }}
@@ -154,13 +154,13 @@ export function PlanList({
                       </Link>
                     </Td>
                   )}
-                  <Td className="whitespace-nowrap">
+                  <Td label="When" className="whitespace-nowrap">
                     <Rule plan={plan} />
                   </Td>
-                  <Td>
+                  <Td label="Next">
                     <NextTimes plan={plan} />
                   </Td>
-                  <Td className="text-muted">
+                  <Td label="Last run" className="@2xl:@max-5xl:hidden text-muted">
                     {plan.lastRunId ? (
                       <Link to={runAddress(plan.lastRunId)} className="hover:underline">
                         <When value={plan.lastRunAt} />
@@ -169,7 +169,7 @@ export function PlanList({
                       <When value={plan.lastRunAt} />
                     )}
                   </Td>
-                  <Td>
+                  <Td label="Status">
                     <Tag tone={tones[plan.status]}>{plan.status}</Tag>
                   </Td>
                   <Td className="w-px">

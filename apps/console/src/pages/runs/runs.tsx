@@ -19,7 +19,9 @@ export function RunsPage() {
   const navigate = useNavigate();
   const change = (changed: { [Name in keyof RunsSearch]?: RunsSearch[Name] | undefined }) => {
     const next = Object.entries({ ...search, ...changed }).filter(([, value]) => value !== undefined);
-    void navigate({ to: '/runs', search: Object.fromEntries(next) as RunsSearch, replace: true });
+    // Back leads to the filters before; not letter by letter.
+    const replace = 'search' in changed;
+    void navigate({ to: '/runs', search: Object.fromEntries(next) as RunsSearch, replace });
   };
   return (
     <Page title="Runs" about="Every activation of an agent or a network, newest first." fill>

@@ -136,7 +136,7 @@ function ToolList({
                 >
                   {shown.map((tool) => (
                     <Tr key={tool.id}>
-                      <Td className="max-w-56 min-w-48 sm:max-w-md">
+                      <Td className="max-w-56 min-w-48 @5xl:max-w-md">
                         <Link
                           to="/tools/$toolId"
                           params={{ toolId: tool.id }}
@@ -148,11 +148,13 @@ function ToolList({
                           {tool.description}
                         </p>
                       </Td>
-                      <Td>
+                      <Td label="Kind">
                         <Tag title={kindWords[tool.kind]}>{tool.kind}</Tag>
                       </Td>
-                      <Td className="text-muted">{tool.effect}</Td>
-                      <Td className="max-w-72 truncate font-mono text-xs text-muted">
+                      <Td label="Effect" className="text-muted">
+                        {tool.effect}
+                      </Td>
+                      <Td label="Calls" className="max-w-72 truncate font-mono text-xs text-muted">
                         {tool.request
                           ? `${tool.request.method} ${tool.request.url}`
                           : (tool.mcp?.tool ??
@@ -166,8 +168,10 @@ function ToolList({
                           </Tag>
                         )}
                       </Td>
-                      <Td className="text-right text-muted tabular-nums">{tool.version}</Td>
-                      <Td className="text-muted">
+                      <Td label="Version" className="text-right @max-2xl:hidden text-muted tabular-nums">
+                        {tool.version}
+                      </Td>
+                      <Td label="Changed" className="text-muted">
                         <When value={tool.updatedAt} />
                       </Td>
                     </Tr>

@@ -114,8 +114,8 @@ export function DeliveryList({
                   <Th>Status</Th>
                   {!trigger && <Th>Trigger</Th>}
                   <Th>Document</Th>
-                  <Th className="text-right">Attempts</Th>
-                  <Th>Last</Th>
+                  <Th className="@2xl:@max-5xl:hidden text-right">Attempts</Th>
+                  <Th className="@2xl:@max-5xl:hidden">Last</Th>
                   <Th>Made</Th>
                   <Th>
                     <span className="sr-only">Actions</span>
@@ -129,7 +129,7 @@ export function DeliveryList({
                     <Tag tone={deliveryTones[delivery.status]}>{deliveryWords[delivery.status]}</Tag>
                   </Td>
                   {!trigger && (
-                    <Td className="max-w-40 truncate">
+                    <Td label="Trigger" className="max-w-32 @5xl:max-w-40 truncate">
                       <button
                         type="button"
                         className="rounded-sm hover:underline"
@@ -139,7 +139,7 @@ export function DeliveryList({
                       </button>
                     </Td>
                   )}
-                  <Td className="max-w-80">
+                  <Td label="Document" className="max-w-52 @5xl:max-w-80">
                     <button
                       type="button"
                       title={delivery.path}
@@ -149,15 +149,21 @@ export function DeliveryList({
                       {delivery.event} {delivery.path}
                     </button>
                   </Td>
-                  <Td className="text-right tabular-nums">{delivery.attempts}</Td>
-                  <Td className="max-w-64 truncate text-xs text-muted" title={delivery.error?.message}>
+                  <Td label="Attempts" className="@2xl:@max-5xl:hidden text-right tabular-nums">
+                    {delivery.attempts}
+                  </Td>
+                  <Td
+                    label="Last"
+                    className="@2xl:@max-5xl:hidden max-w-64 truncate text-xs text-muted"
+                    title={delivery.error?.message}
+                  >
                     {delivery.error
                       ? delivery.error.message
                       : delivery.result
                         ? JSON.stringify(delivery.result)
                         : '–'}
                   </Td>
-                  <Td className="text-muted">
+                  <Td label="Made" className="text-muted">
                     <When value={delivery.createdAt} />
                   </Td>
                   <Td className="w-px whitespace-nowrap">

@@ -89,6 +89,7 @@ export function Tester({ test }: { test: Test }) {
               className={isOld ? 'max-h-[70vh] overflow-y-auto opacity-60' : 'max-h-[70vh] overflow-y-auto'}
             >
               <Table
+                narrow="scroll"
                 label="Documents, and whether they match"
                 head={
                   <>

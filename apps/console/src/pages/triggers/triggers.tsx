@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { FileUp, Plus, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import { Button, buttonClass } from '../../blocks/button.tsx';
+import { cx } from '../../blocks/cx.ts';
 import { MoreButton } from '../../blocks/more-button.tsx';
 import { Card, Page } from '../../blocks/page.tsx';
 import { Empty, Failure, Loading } from '../../blocks/states.tsx';
@@ -12,6 +14,7 @@ import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
+import { agentsQuery } from '../../data/queries.ts';
 import { given } from '../../data/search-values.ts';
 import { ApplyTriggers } from './apply-triggers.tsx';
 import { DeliveryList } from './delivery-list.tsx';
@@ -72,6 +75,9 @@ export function TriggersPage() {
 function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
   useLive('triggers');
   const list = useCursorPages(['triggers', 'list'], (query) => troupe.triggers.list({ query }));
+  const agents = useQuery(agentsQuery).data;
+  // A rule has it by id or by name.
+  const agentOf = (agent: string) => agents?.find(({ id }) => id === agent)?.name ?? agent;
   return (
     <Card flush>
       {list.items === undefined ? (
@@ -95,15 +101,15 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                 <Th>About</Th>
                 <Th>Does</Th>
                 <Th>State</Th>
-                <Th className="text-right">To deliver</Th>
-                <Th>Changed</Th>
+                <Th className="@2xl:@max-5xl:hidden text-right">To deliver</Th>
+                <Th className="@2xl:@max-5xl:hidden">Changed</Th>
                 <Th>Enabled</Th>
               </>
             }
           >
             {list.items.map((trigger) => (
               <Tr key={trigger.id}>
-                <Td className="max-w-56">
+                <Td className="max-w-40 @5xl:max-w-56">
                   <Link
                     to="/triggers/$trigger"
                     params={{ trigger: trigger.name }}
@@ -113,7 +119,7 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                     {trigger.name}
                   </Link>
                 </Td>
-                <Td className="max-w-72">
+                <Td label="About" className="max-w-52 @5xl:max-w-72">
                   <p className="truncate font-mono text-xs" title={trigger.collection}>
                     {trigger.collection}
                   </p>
@@ -127,38 +133,42 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
                     )}
                   </p>
                 </Td>
-                <Td className="max-w-56 truncate">
+                <Td label="Does" className="max-w-40 @5xl:max-w-56 truncate">
                   <Tag>{trigger.action.type}</Tag>{' '}
-                  <span className="font-mono text-xs text-muted">
+                  <span
+                    className={cx('text-xs text-muted', trigger.action.type === 'webhook' && 'font-mono')}
+                  >
                     {trigger.action.type === 'webhook'
                       ? trigger.action.url
                       : trigger.action.type === 'run'
-                        ? trigger.action.agent
+                        ? agentOf(trigger.action.agent)
                         : ''}
                   </span>
                 </Td>
-                <Td>
+                <Td label="State">
                   {trigger.disabledReason ? (
                     <Tag tone="bad" title={trigger.disabledReason}>
                       turned off
                     </Tag>
+                  ) : !trigger.enabled ? (
+                    <Tag>disabled</Tag>
                   ) : trigger.conditionError ? (
                     <Tag tone="warn" title={trigger.conditionError.message}>
                       condition fails
                     </Tag>
                   ) : trigger.deadInRow > 0 ? (
                     <Tag tone="warn">{trigger.deadInRow} given up</Tag>
-                  ) : trigger.enabled ? (
-                    <Tag tone="good">enabled</Tag>
                   ) : (
-                    <Tag>disabled</Tag>
+                    <Tag tone="good">enabled</Tag>
                   )}
                 </Td>
-                <Td className="text-right tabular-nums">{trigger.open}</Td>
-                <Td className="text-muted">
+                <Td label="To deliver" className="@2xl:@max-5xl:hidden text-right tabular-nums">
+                  {trigger.open}
+                </Td>
+                <Td label="Changed" className="@2xl:@max-5xl:hidden text-muted">
                   <When value={trigger.updatedAt} />
                 </Td>
-                <Td>
+                <Td label="Enabled">
                   <Switch trigger={trigger} />
                 </Td>
               </Tr>

@@ -43,7 +43,7 @@ export function Budgets() {
               head={
                 <>
                   <Th>For</Th>
-                  <Th className="w-48">Spent</Th>
+                  <Th className="w-48">Used</Th>
                   <Th className="text-right">Spent</Th>
                   <Th className="text-right">Lent</Th>
                   <Th className="text-right">Of</Th>
@@ -101,13 +101,19 @@ function BudgetRow({
       <Td className="max-w-64 truncate" title={name ?? scopeId}>
         <span className="text-muted">{scopes[scope]}</span> {name ?? shortId(scopeId)}
       </Td>
-      <Td>
+      <Td label="Used">
         <Share share={share} tone={share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'accent'} />
       </Td>
-      <Td className="text-right whitespace-nowrap tabular-nums">{formatAmount(unit, spent)}</Td>
-      <Td className="text-right whitespace-nowrap text-muted tabular-nums">{formatAmount(unit, reserved)}</Td>
-      <Td className="text-right whitespace-nowrap tabular-nums">{formatAmount(unit, amount)}</Td>
-      <Td className="whitespace-nowrap text-muted">
+      <Td label="Spent" className="text-right whitespace-nowrap tabular-nums">
+        {formatAmount(unit, spent)}
+      </Td>
+      <Td label="Lent" className="text-right whitespace-nowrap text-muted tabular-nums">
+        {formatAmount(unit, reserved)}
+      </Td>
+      <Td label="Of" className="text-right whitespace-nowrap tabular-nums">
+        {formatAmount(unit, amount)}
+      </Td>
+      <Td label="When it is used up" className="whitespace-nowrap text-muted">
         {exhausted[onExhausted]}
         {waiting > 0 && <span className="text-warn">, {waiting} now</span>}
       </Td>

@@ -2,13 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
+import { type Choosable, ChooseOne } from '../../blocks/choose-one.tsx';
 import { Dialog } from '../../blocks/dialog.tsx';
 import { Field, Input, Select } from '../../blocks/field.tsx';
 import { Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
-import { shortId } from '../../data/format.ts';
 import { issueAt, restOf } from '../../data/issues.ts';
+import { budgetFor } from './budget-for.ts';
 import { formatAmount, titleOf } from './budget-words.ts';
 
 type Scope = 'project' | 'agent' | 'space' | 'session';
@@ -16,7 +17,7 @@ type Scope = 'project' | 'agent' | 'space' | 'session';
 /** A new budget, or another amount for one. */
 export function SetBudget({ budget, onClose }: { budget: Api.Budget | null; onClose: () => void }) {
   const [scope, setScope] = useState<Scope>('project');
-  const [scopeId, setScopeId] = useState('');
+  const [which, setWhich] = useState<Choosable | null>(null);
   const [unit, setUnit] = useState<Api.Budget['unit']>(budget?.unit ?? 'tokens');
   const [amount, setAmount] = useState(budget ? String(budget.amount) : '');
   const [onExhausted, setOnExhausted] = useState<Api.Budget['onExhausted']>(budget?.onExhausted ?? 'stop');
@@ -25,7 +26,11 @@ export function SetBudget({ budget, onClose }: { budget: Api.Budget | null; onCl
     mutationFn: async () => {
       const params = budget
         ? { scope: budget.scope as Scope, scopeId: budget.scopeId, unit }
-        : { scope, scopeId: scope === 'project' ? (await troupe.system.get()).project.id : scopeId, unit };
+        : {
+            scope,
+            scopeId: scope === 'project' ? (await troupe.system.get()).project.id : (which?.id ?? ''),
+            unit,
+          };
       return troupe.usage.setBudget({ params, body: { amount: Number(amount), onExhausted } });
     },
     onSuccess: async (set) => {
@@ -55,7 +60,7 @@ export function SetBudget({ budget, onClose }: { budget: Api.Budget | null; onCl
                   value={scope}
                   onChange={({ target }) => {
                     setScope(target.value as Scope);
-                    setScopeId('');
+                    setWhich(null);
                   }}
                 >
                   <option value="project">The whole project</option>
@@ -65,7 +70,20 @@ export function SetBudget({ budget, onClose }: { budget: Api.Budget | null; onCl
                 </Select>
               )}
             </Field>
-            {scope !== 'project' && <Which scope={scope} value={scopeId} onChange={setScopeId} />}
+            {scope !== 'project' && (
+              <Field key={scope} label={labels[scope]}>
+                {(ids) => (
+                  <ChooseOne
+                    {...ids}
+                    value={which}
+                    onChange={setWhich}
+                    find={budgetFor[scope]}
+                    queryKey={['usage', 'budgets', 'for', scope]}
+                    none={`There is no ${scope} yet.`}
+                  />
+                )}
+              </Field>
+            )}
             <Field label="Counts">
               {(ids) => (
                 <Select
@@ -150,41 +168,3 @@ function SoFar({ budget: { id, unit } }: { budget: Api.Budget }) {
 }
 
 const labels = { agent: 'Agent', space: 'Space', session: 'Session' };
-
-/** Those that were made or spoken to last. */
-function Which({
-  scope,
-  value,
-  onChange,
-}: {
-  scope: Exclude<Scope, 'project'>;
-  value: string;
-  onChange: (id: string) => void;
-}) {
-  const { data, error } = useQuery({
-    queryKey: ['usage', 'budgets', 'for', scope],
-    queryFn: () => choices(scope),
-  });
-  return (
-    <Field label={labels[scope]} error={error?.message}>
-      {(ids) => (
-        <Select {...ids} required value={value} onChange={({ target }) => onChange(target.value)}>
-          <option value="">{data?.length === 0 ? `There is no ${scope} yet` : 'Choose…'}</option>
-          {data?.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name ?? shortId(id)}
-            </option>
-          ))}
-        </Select>
-      )}
-    </Field>
-  );
-}
-
-async function choices(scope: Exclude<Scope, 'project'>): Promise<{ id: string; name: string | null }[]> {
-  const query = { limit: 200 };
-  if (scope === 'agent') return (await troupe.agents.list({ query })).data;
-  if (scope === 'space') return (await troupe.spaces.list({ query })).data;
-  const { data } = await troupe.sessions.listAll({ query });
-  return data.map(({ id, title }) => ({ id, name: title && `${title} (${shortId(id)})` }));
-}

@@ -58,13 +58,14 @@ function Rows({ series, total, by }: { series: Api.UsageSeries[]; total: Api.Usa
   // Where nothing has a price, tokens tell who used most.
   const byCost = total.cost > 0;
   const all = byCost ? total.cost : total.inputTokens + total.outputTokens;
+  const shareOf = `Share of ${byCost ? 'cost' : 'tokens'}`;
   return (
     <Table
       label={`Usage by ${by}`}
       head={
         <>
           <Th>{words[by]}</Th>
-          <Th className="w-48">Share of {byCost ? 'cost' : 'tokens'}</Th>
+          <Th className="w-36 @5xl:w-48">{shareOf}</Th>
           {by !== 'model' && <Th className="text-right">Runs</Th>}
           {by !== 'model' && <Th className="text-right">Failed</Th>}
           <Th className="text-right">Tokens in</Th>
@@ -77,21 +78,31 @@ function Rows({ series, total, by }: { series: Api.UsageSeries[]; total: Api.Usa
         const share = all > 0 ? (byCost ? own.cost : own.inputTokens + own.outputTokens) / all : 0;
         return (
           <Tr key={key ?? 'none'}>
-            <Td className="max-w-64 truncate" title={name ?? key ?? undefined}>
+            <Td className="max-w-48 truncate @5xl:max-w-64" title={name ?? key ?? undefined}>
               <Name id={key} name={name} by={by} />
             </Td>
-            <Td>
+            <Td label={shareOf}>
               <Share share={share} />
             </Td>
-            {by !== 'model' && <Td className="text-right tabular-nums">{formatNumber(own.started)}</Td>}
             {by !== 'model' && (
-              <Td className={cx('text-right tabular-nums', own.failed > 0 && 'text-bad')}>
+              <Td label="Runs" className="text-right tabular-nums">
+                {formatNumber(own.started)}
+              </Td>
+            )}
+            {by !== 'model' && (
+              <Td label="Failed" className={cx('text-right tabular-nums', own.failed > 0 && 'text-bad')}>
                 {formatNumber(own.failed)}
               </Td>
             )}
-            <Td className="text-right tabular-nums">{formatNumber(own.inputTokens)}</Td>
-            <Td className="text-right tabular-nums">{formatNumber(own.outputTokens)}</Td>
-            <Td className="text-right tabular-nums">{formatCost(own.cost)}</Td>
+            <Td label="Tokens in" className="text-right tabular-nums">
+              {formatNumber(own.inputTokens)}
+            </Td>
+            <Td label="Tokens out" className="text-right tabular-nums">
+              {formatNumber(own.outputTokens)}
+            </Td>
+            <Td label="Cost" className="text-right tabular-nums">
+              {formatCost(own.cost)}
+            </Td>
           </Tr>
         );
       })}

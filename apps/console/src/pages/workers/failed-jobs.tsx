@@ -28,13 +28,15 @@ export function FailedJobs({ jobs }: { jobs: NonNullable<Api.Queue['failedJobs']
           {jobs.newest.map((job) => (
             <Tr key={job.id}>
               <Td className="font-mono text-xs whitespace-nowrap">{job.task}</Td>
-              <Td className="max-w-96">
+              <Td label="Error" className="max-w-96">
                 <span className="line-clamp-3 text-xs break-words text-bad" title={job.error ?? undefined}>
                   {job.error ?? 'It did not say.'}
                 </span>
               </Td>
-              <Td className="text-right tabular-nums">{job.attempts}</Td>
-              <Td className="text-right whitespace-nowrap text-muted">
+              <Td label="Tries" className="text-right tabular-nums">
+                {job.attempts}
+              </Td>
+              <Td label="Last tried" className="text-right whitespace-nowrap text-muted">
                 <Time value={job.lastTriedAt} />
               </Td>
             </Tr>

@@ -116,10 +116,20 @@ function QueueTable({ queue }: { queue: Api.Queue }) {
                 {shortId(run.id)}
               </Link>
             </Td>
-            <Td className="max-w-56 truncate">{whoWorks(run)}</Td>
-            <Td className="text-muted">{doorWord(run.door)}</Td>
-            <Td className="text-right tabular-nums">{run.attempt || ''}</Td>
-            <Td className="max-w-72 truncate text-muted" title={run.waitsForCode?.join(', ')}>
+            <Td label="Agent or network" className="max-w-56 truncate">
+              {whoWorks(run)}
+            </Td>
+            <Td label="Door" className="text-muted">
+              {doorWord(run.door)}
+            </Td>
+            <Td label="Failed tries" className="text-right tabular-nums">
+              {run.attempt || ''}
+            </Td>
+            <Td
+              label="Waits for"
+              className="max-w-72 truncate text-muted"
+              title={run.waitsForCode?.join(', ')}
+            >
               {run.waitsForCode?.length ? (
                 <span className="text-warn">{run.waitsForCode.join(', ')}</span>
               ) : run.dueAt > queue.now ? (
@@ -128,7 +138,7 @@ function QueueTable({ queue }: { queue: Api.Queue }) {
                 'a place'
               )}
             </Td>
-            <Td className="text-right whitespace-nowrap text-muted">
+            <Td label="Due" className="text-right whitespace-nowrap text-muted">
               <Time value={run.dueAt} />
             </Td>
           </Tr>

@@ -105,7 +105,7 @@ function Workers({ workers, now }: { workers: Api.Worker[]; now: string }) {
                 {state.word}
               </span>
             </Td>
-            <Td className="max-w-64">
+            <Td label="Process" className="max-w-64">
               <span className="block truncate font-medium" title={worker.host}>
                 {worker.host}
               </span>
@@ -113,18 +113,21 @@ function Workers({ workers, now }: { workers: Api.Worker[]; now: string }) {
                 pid {worker.pid} · {shortId(worker.id)}
               </span>
             </Td>
-            <Td className={cx('whitespace-nowrap tabular-nums', worker.state === 'silent' && 'text-bad')}>
+            <Td
+              label="Heartbeat"
+              className={cx('whitespace-nowrap tabular-nums', worker.state === 'silent' && 'text-bad')}
+            >
               {age < 1_000 ? 'just now' : `${formatDuration(age)} ago`}
             </Td>
-            <Td>
+            <Td label="Places taken">
               <Places taken={worker.taken} places={worker.places} />
             </Td>
-            <Td className="max-w-72">
+            <Td label="Functions" className="max-w-72">
               <span className="line-clamp-2 text-xs text-muted" title={worker.functions.join(', ')}>
                 {worker.functions.join(', ') || 'none'}
               </span>
             </Td>
-            <Td className="text-right whitespace-nowrap text-muted">
+            <Td label="Started" className="text-right whitespace-nowrap text-muted">
               <Time value={worker.startedAt} />
             </Td>
           </Tr>

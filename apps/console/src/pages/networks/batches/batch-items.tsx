@@ -90,18 +90,18 @@ function Item({ item, isMany }: { item: Api.BatchItem; isMany: boolean }) {
         {isMany && <span className="text-faint">·{iteration}</span>}
         {attempt > 1 && <span className="block text-2xs text-faint">attempt {attempt}</span>}
       </Td>
-      <Td>
+      <Td label="Status">
         <StatusBadge
           status={status === 'bad' ? 'failed' : status}
           {...(status === 'bad' ? { label: 'Bad row' } : {})}
         />
       </Td>
-      <Td className="max-w-80">
+      <Td label="Input" className="max-w-80">
         <p className="line-clamp-2 break-words" title={textOf(input)}>
           {textOf(input) || '–'}
         </p>
       </Td>
-      <Td className="max-w-96">
+      <Td label="Answer" className="max-w-96">
         {error ? (
           <p className="line-clamp-2 break-words text-bad" title={error.message}>
             {error.message}
@@ -112,7 +112,7 @@ function Item({ item, isMany }: { item: Api.BatchItem; isMany: boolean }) {
           </p>
         )}
       </Td>
-      <Td className="whitespace-nowrap">
+      <Td label="Run" className="whitespace-nowrap">
         {runId ? (
           <Link to={runAddress(runId)} className="rounded-sm font-mono text-xs hover:underline">
             {shortId(runId)}

@@ -83,18 +83,22 @@ function BatchList({ network, go }: Props) {
                 {batch.name ?? `${formatNumber(batch.counts.rows)} rows`}
               </button>
             </Td>
-            <Td>
+            <Td label="Status">
               <StatusBadge status={batch.status} />
             </Td>
-            <Td>
+            <Td label="Progress">
               <Progress counts={batch.counts} />
             </Td>
-            <Td className="text-right tabular-nums">{batch.network.version}</Td>
-            <Td className="text-right tabular-nums">
+            <Td label="Version" className="text-right tabular-nums">
+              {batch.network.version}
+            </Td>
+            <Td label="Tokens" className="text-right tabular-nums">
               {formatNumber(batch.usage.inputTokens + batch.usage.outputTokens)}
             </Td>
-            <Td className="text-right tabular-nums">{formatCost(batch.cost)}</Td>
-            <Td className="whitespace-nowrap text-muted">
+            <Td label="Cost" className="text-right tabular-nums">
+              {formatCost(batch.cost)}
+            </Td>
+            <Td label="Made" className="whitespace-nowrap text-muted">
               <Time value={batch.createdAt} />
             </Td>
           </Tr>

@@ -25,6 +25,7 @@ export function MappingPreview({ preview, isPart }: { preview: Preview; isPart: 
       {problem && <Notice tone="warn">{problem}</Notice>}
       <div className="overflow-hidden rounded-md border border-line">
         <Table
+          narrow="scroll"
           label="The first rows"
           head={columns.map(({ name, becomes }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name

@@ -191,6 +191,10 @@ export function moveAgent(definition: Definition, key: string, { x, y }: Positio
   return withPositions(definition, { ...positionsOf(definition), [key]: place });
 }
 
+export function placeAgents(definition: Definition, places: ReadonlyMap<string, Position>): Definition {
+  return withPositions(definition, Object.fromEntries(places));
+}
+
 export function forgetPositions(definition: Definition): Definition {
   return withPositions(definition, {});
 }

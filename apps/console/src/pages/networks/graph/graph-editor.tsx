@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Dropped, type GraphSelection, NetworkGraph } from '@troupe/ui/graph';
+import { type Dropped, type GraphSelection, layoutOf, NetworkGraph } from '@troupe/ui/graph';
 import { useMemo, useRef, useState } from 'react';
 import { agentsQuery } from '../../../data/queries.ts';
 import {
   addAgent,
   agentOf,
+  type Definition,
   freeKey,
   moveAgent,
+  placeAgents,
   positionsOf,
   removeAgent,
   setRoute,
@@ -17,6 +19,10 @@ import type { EditorProps } from './graph-tab.tsx';
 import { NetworkPanel } from './network-panel.tsx';
 import { Palette } from './palette.tsx';
 import { RoutePanel } from './route-panel.tsx';
+
+/** With every agent where it stands: whoever puts one somewhere does not want the others to move. */
+const asSeen = (definition: Definition) =>
+  placeAgents(definition, layoutOf(definition.agents, positionsOf(definition), 'right').places);
 
 /** The canvas, what can be put on it, and what is known of what is selected. */
 export default function GraphEditor({ draft, checked: { trial }, search, go }: EditorProps) {
@@ -43,7 +49,7 @@ export default function GraphEditor({ draft, checked: { trial }, search, go }: E
     const given = lender
       ? { key, agentId: lender.id, displayName: lender.name, description: lender.description ?? '' }
       : { key };
-    draft.edit((now) => addAgent(now, given, position));
+    draft.edit((now) => addAgent(position ? asSeen(now) : now, given, position));
     go({ agent: key });
   };
   const drop = ({ kind, name, position, onAgent }: Dropped) => {
@@ -70,10 +76,13 @@ export default function GraphEditor({ draft, checked: { trial }, search, go }: E
           problems={trial.problems}
           positions={positions}
           editable={!isFixed}
+          minimap={definition.agents.length > 20}
           selected={selected}
           onSelect={select}
           onConnect={(from, to) => draft.edit((now) => setRoute(now, from, to, true))}
-          onMove={(key, position) => draft.edit((now) => moveAgent(now, key, position), `move ${key}`)}
+          onMove={(key, position) =>
+            draft.edit((now) => moveAgent(asSeen(now), key, position), `move ${key}`)
+          }
           onRemove={(gone) =>
             draft.edit((now) =>
               'agent' in gone

@@ -48,6 +48,7 @@ export function FactsTable({ one, other }: { one: RunDetails; other: RunDetails 
   return (
     <Card title="Facts" flush>
       <Table
+        narrow="scroll"
         label="Facts of both runs"
         head={
           <>
