@@ -90,6 +90,7 @@ export interface Budgets {
   on_exhausted: Generated<'stop' | 'fallback' | 'wait'>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  xid: Generated<number>;
 }
 
 export interface Captured {

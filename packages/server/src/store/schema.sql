@@ -118,6 +118,7 @@ create table troupe.budgets (
   on_exhausted text not null default 'stop'::text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint budgets_pkey PRIMARY KEY (id),
   constraint budgets_scope_scope_id_unit_key UNIQUE (scope, scope_id, unit),
   constraint budgets_amount_check CHECK ((amount >= 0)),
@@ -5391,6 +5392,7 @@ CREATE INDEX agents_newest ON troupe.agents USING btree (project_id, id DESC);
 CREATE INDEX agents_tags ON troupe.agents USING gin (tags);
 CREATE INDEX api_keys_project ON troupe.api_keys USING btree (project_id, id);
 CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id DESC);
+CREATE INDEX budgets_xid ON troupe.budgets USING btree (xid);
 CREATE INDEX changes_path ON troupe.changes USING btree (path, id);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
 CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);

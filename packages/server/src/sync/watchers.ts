@@ -64,9 +64,10 @@ export class Watchers {
 
   async #join(reader: Reader, watcher: Watcher): Promise<void> {
     const { below, generation } = await syncHorizon(this.#options.db);
+    // Who has left again must leave nothing from which the next look would begin, however much later that is.
+    if (reader.isClosed) return;
     this.#generation ??= generation;
     this.#seen ??= below;
-    if (reader.isClosed) return;
     this.#watchers.set(reader, watcher);
     if (this.#closing) reader.leave();
   }

@@ -10,12 +10,13 @@ import {
   worker,
 } from '@troupe/protocol';
 import { Troupe } from '@troupe/sdk';
-import { newId, type Turn, wakeForDeletedBudgets } from '@troupe/server';
+import { newId, silentLogger, type Turn, wakeForDeletedBudgets } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
 import { usageOfRuns, usageOfSteps } from '../../src/store/index.ts';
+import { Watchers } from '../../src/sync/watchers.ts';
 
 // What a console asks of a server, by the SDK. One server has worked through one run of every door, with all that a timeline can show;
 // then it is asked for everything. It is one file, since what is asked for takes longer to make than to ask for.
@@ -647,6 +648,35 @@ test('told which lists had changed while all of it happened', async () => {
   expect(told.get('sessions')).toContain(ids.sessionId);
   expect(told.get('spaces')).toContain(ids.spaceId);
   expect(told.get('inbox')).toContain(runs.session);
-  expect(told.get('tasks')!.size).toBe(2);
+  // The last one was given a moment ago.
+  await until('both tasks are told', async () => told.get('tasks')?.size === 2);
   expect(told.has('deliveries')).toBe(false);
+});
+
+test('whoever left before they were let in does not have the next one told of what was before', async () => {
+  const { id: project } = (await troupe.system.get()).project;
+  const watchers = new Watchers({ db: server.db, logger: silentLogger, heartbeatMs: 15_000 });
+  const open = () =>
+    watchers
+      .open({ project, collections: new Set(['sessions'] as const) }, { mayStay: async () => {} })
+      .getReader();
+  const gone = open();
+  void gone.read();
+  // The stream has begun to ask, and no answer can have come.
+  for (let turn = 0; turn < 10; turn++) await null;
+  await gone.cancel();
+  const before = await troupe.open(ids.teller);
+  await until('all of that is over', async () => {
+    const over = 'select xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint as over';
+    const { rows } = await server.db.pool.query(`${over} from troupe.sessions where id = $1`, [before.id]);
+    return rows[0].over;
+  });
+  const reader = open();
+  await reader.read();
+  const after = await troupe.open(ids.teller);
+  const { value } = await reader.read();
+  expect(String(Buffer.from(value!))).toContain(after.id);
+  expect(String(Buffer.from(value!))).not.toContain(before.id);
+  await reader.cancel();
+  watchers.farewell();
 });

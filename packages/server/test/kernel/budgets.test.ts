@@ -12,6 +12,8 @@ import {
 } from '@troupe/server';
 import { codeTools, plainDoor, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { IdSet } from '../../src/kernel/id-set.ts';
+import { StandingBudgets } from '../../src/kernel/standing-budgets.ts';
 import { call, codeTool, gate, Scene } from './scene.ts';
 
 let scene: Scene;
@@ -75,6 +77,7 @@ const settled = (id: string) => until('all leases are back', async () => (await 
 describe('a budget', () => {
   it('is not touched where none is set', async () => {
     scene.tools.noop = () => null;
+    await scene.kernel.budgetChanged(await budget(0));
     scene.statements.length = 0;
     expect(await scene.play(await agent(answers(3), { tools }))).toMatchObject({ status: 'completed' });
     expect(scene.statements).toContain('steps');
@@ -92,6 +95,81 @@ describe('a budget', () => {
     expect(scene.statements.filter((name) => name === 'lease_budget').length).toBeLessThanOrEqual(2);
     await settled(id);
     expect(await row(id)).toEqual({ amount: 100_000, spent: 8 * 40, leased: 0 });
+  });
+});
+
+describe('budgets that are set for something', () => {
+  const { signal } = new AbortController();
+  const standing = async () => {
+    const one = new StandingBudgets(scene.stage.db);
+    await one.start();
+    one.stop();
+    return one;
+  };
+  /** As the row of a run of an agent: no row has its id, so that nothing is written. */
+  const runOf = (agentId: string) =>
+    ({
+      id: newId(),
+      epoch: 1,
+      projectId: newId(),
+      agentId,
+      spaceId: null,
+      threadId: newId(),
+      budgetIds: null,
+    }) as never;
+  const set = `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount) values ($1, $2, 'agent', $3, 'tokens', 1)`;
+
+  it('are found however late the transaction ends that sets them, and no longer when they are deleted', async () => {
+    const { pool } = scene.stage.db;
+    const { project } = scene.stage.cast;
+    const [early, late, agentId] = [newId(), newId(), newId()];
+    const known = await standing();
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query(set, [late, project, agentId]);
+    await pool.query(set, [early, project, newId()]);
+    // Knows of what came after it, and that something before that is not over.
+    known.changed();
+    scene.statements.length = 0;
+    expect(await known.of(runOf(agentId), signal)).toBeNull();
+    expect(scene.statements).not.toContain('budgets_for');
+    await client.query('commit');
+    client.release();
+    // Nobody has told of it.
+    expect(await known.of(runOf(agentId), signal)).toBeNull();
+    known.changed();
+    expect(await known.of(runOf(agentId), signal)).toEqual([late]);
+    // Asked for once, until something changes.
+    expect(await known.of(runOf(agentId), signal)).toEqual([late]);
+    expect(scene.statements.filter((name) => name === 'budgets_for')).toHaveLength(1);
+    await pool.query('delete from troupe.budgets where id = any($1)', [[early, late]]);
+    known.changed();
+    expect(await known.of(runOf(agentId), signal)).toBeNull();
+  });
+
+  it('are known of a database that was restored from another, where transactions had higher numbers', async () => {
+    const { pool } = scene.stage.db;
+    const [restored, agentId] = [newId(), newId()];
+    await pool.query(set, [restored, scene.stage.cast.project, agentId]);
+    await pool.query('update troupe.budgets set xid = 9000000000 where id = $1', [restored]);
+    const known = await standing();
+    expect(await known.of(runOf(agentId), signal)).toEqual([restored]);
+    // And one that is set now.
+    const other = newId();
+    const id = newId();
+    await pool.query(set, [id, scene.stage.cast.project, other]);
+    known.changed();
+    expect(await known.of(runOf(other), signal)).toEqual([id]);
+    await pool.query('delete from troupe.budgets where id = any($1)', [[restored, id]]);
+  });
+
+  it('are as many as one likes', () => {
+    const ids = Array.from({ length: 20_000 }, () => newId());
+    const few = new IdSet();
+    for (const id of [...ids, ...ids.slice(0, 100)]) few.add(id);
+    expect(few.size).toBe(20_000);
+    expect(ids.every((id) => few.has(id))).toBe(true);
+    expect(ids.some(() => few.has(newId()))).toBe(false);
   });
 });
 

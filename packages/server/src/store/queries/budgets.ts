@@ -182,19 +182,55 @@ export async function wakeForDeletedBudgets(db: Database): Promise<number> {
 }
 
 /** What a budget holds for: a project, an agent, a space, or the thread of a session. */
-export interface StandingBudget {
-  id: string;
+export interface BudgetTarget {
   scope: 'project' | 'agent' | 'space' | 'session';
-  holdsFor: string;
+  id: string;
 }
 
-/** All that are set, of all projects. Not through the statements of the kernel: no run waits for it. */
-export async function standingBudgets(db: Database): Promise<StandingBudget[]> {
-  const { rows } = await sql<StandingBudget>`
-    select b.id, b.scope, coalesce(s.thread_id, b.scope_id) as "holdsFor" from troupe.budgets b
-      left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id
-      where b.scope <> 'run_tree' order by b.id`.execute(db.rows);
-  return rows;
+const PAGE = 10_000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+const STANDING = sql`troupe.budgets b left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id`;
+
+/** The ids of all for which some are set, of all projects, in pages. Not through the statements of the kernel: no run waits for it. */
+export async function* budgetTargets(db: Database): AsyncGenerator<string[]> {
+  for (let after = NOBODY; ; ) {
+    const { rows } = await sql<{ id: string; target: string }>`
+      select b.id, coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
+        where b.scope <> 'run_tree' and b.id > ${after} order by b.id limit ${PAGE}`.execute(db.rows);
+    yield rows.map(({ target }) => target);
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/**
+ * The ids of those for which some were set in this transaction or a later one (null: of none), and the transaction to ask from next:
+ * all before it have ended. Rows of transactions that are yet to come are of the database that this one was restored from.
+ */
+export async function budgetTargetsSince(
+  db: Database,
+  since: number | null,
+): Promise<{ below: number; targets: string[] }> {
+  const { rows } = await sql<{ below: number; target: string | null }>`
+    with horizon as materialized (
+      select pg_snapshot_xmin(x)::text::bigint as below, pg_snapshot_xmax(x)::text::bigint as next from pg_current_snapshot() x)
+    select h.below, b.target from horizon h left join lateral (select coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
+      where b.scope <> 'run_tree' and b.xid >= ${since}::bigint and b.xid < h.next) b on true`.execute(
+    db.rows,
+  );
+  return { below: rows[0]!.below, targets: rows.flatMap(({ target }) => target ?? []) };
+}
+
+/** The budgets that are set for each of these. */
+export async function budgetsFor(db: Database, targets: BudgetTarget[]): Promise<string[][]> {
+  const rows = await db.run<{ budgets: string[] }>({
+    name: 'budgets_for',
+    text: `select array(select b.id from troupe.budgets b where b.scope = t.scope
+          and b.scope_id = case t.scope when 'session' then (select s.id from troupe.sessions s where s.thread_id = t.id) else t.id end order by b.id) as budgets
+        from unnest($1::text[], $2::uuid[]) with ordinality as t (scope, id, place) order by t.place`,
+    values: [targets.map(({ scope }) => scope), targets.map(({ id }) => id)],
+  });
+  return rows.map(({ budgets }) => budgets);
 }
 
 /** So that the tasks that the run gives have them too, and whoever settles after a dead worker knows what it spent of them. */
