@@ -1,6 +1,7 @@
 import { Troupe } from '@troupe/sdk';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { momentOf, wallTime } from '../src/data/zoned.ts';
 import { ConsoleStage } from './stage.ts';
 
 // What whoever runs a project does: plans, models, keys, secrets, the audit log.
@@ -60,6 +61,58 @@ it('plans a run again and again, shows when in the zone of the reader, pauses, r
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('No plan is pending').waitFor();
+}, 90_000);
+
+it.each([
+  ['2030-07-01T09:00', 'America/New_York', '2030-07-01T13:00:00.000Z', 'plain'],
+  ['2030-12-01T09:00', 'America/New_York', '2030-12-01T14:00:00.000Z', 'plain'],
+  // The morning after each change, and the hour before and behind it.
+  ['2030-03-31T01:59', 'Europe/Zurich', '2030-03-31T00:59:00.000Z', 'plain'],
+  ['2030-03-31T02:00', 'Europe/Zurich', '2030-03-31T01:00:00.000Z', 'skipped'],
+  ['2030-03-31T02:30', 'Europe/Zurich', '2030-03-31T01:00:00.000Z', 'skipped'],
+  ['2030-03-31T03:00', 'Europe/Zurich', '2030-03-31T01:00:00.000Z', 'plain'],
+  ['2030-10-27T01:59', 'Europe/Zurich', '2030-10-26T23:59:00.000Z', 'plain'],
+  ['2030-10-27T02:30', 'Europe/Zurich', '2030-10-27T00:30:00.000Z', 'twice'],
+  ['2030-10-27T03:00', 'Europe/Zurich', '2030-10-27T02:00:00.000Z', 'plain'],
+  // Half an hour, below the equator; no change, and no whole hour; far ahead of UTC.
+  ['2030-10-06T02:15', 'Australia/Lord_Howe', '2030-10-05T15:30:00.000Z', 'skipped'],
+  ['2030-04-07T01:45', 'Australia/Lord_Howe', '2030-04-06T14:45:00.000Z', 'twice'],
+  ['2030-02-28T23:30', 'Asia/Kathmandu', '2030-02-28T17:45:00.000Z', 'plain'],
+  ['2030-01-01T00:30', 'Pacific/Kiritimati', '2029-12-31T10:30:00.000Z', 'plain'],
+])('takes %s in %s for the moment that it is', (wall, zone, time, kind) => {
+  expect(momentOf(wall, zone)).toEqual({ time, kind });
+  if (kind !== 'skipped') expect(wallTime(time, zone)).toBe(wall);
+});
+
+it('plans a run once, at a time of the zone that was chosen, and filters by times of that zone', async () => {
+  const page = await open('/settings', { timezoneId: 'Asia/Tokyo' });
+  await page.getByLabel('Time zone').selectOption('America/New_York');
+  await page.goto(`${stage.server.url}/plans`);
+  await page.getByRole('button', { name: 'New plan' }).first().click();
+  await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
+  await page.getByLabel('Name', { exact: true }).fill('On a Sunday');
+  await page.getByLabel('When').selectOption({ label: 'At a time, once' });
+  await page.getByText('In America/New_York, chosen in Settings.').waitFor();
+  const time = page.getByLabel('Time', { exact: true });
+  // In the night before, clocks are put forward from 2 to 3.
+  await time.fill('2030-03-10T02:30');
+  await page.getByText('Clocks skip it that night; it runs at 03:00.').waitFor();
+  await time.fill('2030-03-10T09:00');
+  await page.getByText('That is 10 Mar 2030, 13:00 UTC.').waitFor();
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  const row = page.getByRole('row', { name: /On a Sunday/ });
+  await row.getByText('10 Mar 2030, 09:00').first().waitFor();
+  const { data } = await stage.troupe.plans.listAll();
+  expect(data.find(({ name }) => name === 'On a Sunday')).toMatchObject({
+    scheduledAt: '2030-03-10T13:00:00.000Z',
+  });
+
+  const search = 'from=2030-03-10T13:00:00.000Z&to=2030-03-11T13:00:00.000Z';
+  await page.goto(`${stage.server.url}/usage?${search}`);
+  const from = page.getByLabel('From');
+  expect(await from.inputValue()).toBe('2030-03-10T09:00');
+  await from.fill('2030-03-09T09:00');
+  await page.waitForURL((url) => url.searchParams.get('from') === '2030-03-09T14:00:00.000Z');
 }, 90_000);
 
 it('explains the demo model, adds a provider with its key and a model with prices, and makes it the default', async () => {

@@ -176,6 +176,24 @@ test('it is published, run with the path lit, changed, published again and rolle
 
   await tab('Versions');
   await page.getByLabel('What differs').getByText('Be quick.').waitFor();
+
+  // A tool of the project that was changed since is pinned by the next version: it is shown, although the network is the same.
+  const { data } = await stage.troupe.tools.list({ query: { name: 'lookup' } });
+  const params = { toolId: data[0]!.id };
+  await stage.troupe.tools.update({ params, body: { timeoutMs: 4_321 } });
+  await button('Publish').click();
+  const borrowed = dialog().getByRole('region', { name: 'Changed in the project since' });
+  await borrowed.getByText('lookup').waitFor();
+  await borrowed.getByText('4321').waitFor();
+  await dialog().getByText('The network itself is the same.').waitFor();
+  await dialog().getByRole('button', { name: 'Publish', exact: true }).click();
+  await page.getByText('version 3', { exact: true }).first().waitFor();
+  const between = page.getByRole('region', { name: 'Changed in the project, by what the network refers to' });
+  await between.getByText('4321').waitFor();
+  await button('Publish').click();
+  await dialog().getByText('Nothing differs, so there would be no new version.').waitFor();
+  await dialog().getByRole('button', { name: 'Cancel' }).click();
+
   await button('Roll back to version 1').click();
   await dialog().getByRole('button', { name: 'Roll back' }).click();
   await page.getByText('version 1', { exact: true }).waitFor();

@@ -78,6 +78,72 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
   await outcome.getByText('-4', { exact: true }).waitFor();
 }, 90_000);
 
+it('shows both where two people saved a tool, and overwrites neither unseen', async () => {
+  const { troupe } = stage;
+  const { id: toolId } = await troupe.tools.create({
+    body: { name: 'ofTwo', kind: 'http', request: { url: `${address}/two` } },
+  });
+  const params = { toolId };
+  const page = await open(`/tools/${toolId}`);
+  await page.getByLabel('Description').fill('Mine.');
+  await troupe.tools.update({ params, body: { displayName: 'Theirs', description: 'Theirs.' } });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const conflict = page.getByRole('dialog', { name: 'Somebody else saved meanwhile' });
+  await conflict.getByRole('region', { name: 'Your change' }).getByText('Mine.').waitFor();
+  expect(await conflict.textContent()).toContain('The tool is at version 2 now.');
+  expect(await troupe.tools.get({ params })).toMatchObject({ version: 2, description: 'Theirs.' });
+  await conflict.getByRole('button', { name: 'Keep editing' }).click();
+  await page.getByText('Somebody else saved version 2 while you were editing version 1.').waitFor();
+  expect(await page.getByLabel('Description').inputValue()).toBe('Mine.');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await conflict.getByRole('button', { name: 'Save mine on top' }).click();
+  await page.getByText('version 3', { exact: true }).waitFor();
+  // What only the other one changed stays.
+  expect(await troupe.tools.get({ params })).toMatchObject({
+    description: 'Mine.',
+    displayName: 'Theirs',
+    effect: 'pure',
+  });
+}, 90_000);
+
+it('keeps what is written in a rule that others change, and shows both', async () => {
+  const { troupe } = stage;
+  const { id: trigger } = await troupe.triggers.create({
+    body: {
+      name: 'of-two',
+      collection: 'spaces',
+      events: ['create'],
+      action: { type: 'webhook', url: `${address}/two` },
+    },
+  });
+  const params = { trigger };
+  const page = await open('/triggers/of-two');
+  const attempts = page.getByLabel('Attempts');
+  await attempts.fill('3');
+  // One's own switch is in nobody's way, and what is written stays.
+  await page.getByRole('button', { name: 'Disable of-two' }).click();
+  await page.getByRole('button', { name: 'Enable of-two' }).waitFor();
+  expect(await attempts.inputValue()).toBe('3');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('version 3', { exact: true }).waitFor();
+  expect(await troupe.triggers.get({ params })).toMatchObject({
+    enabled: false,
+    retry: { maxAttempts: 3 },
+  });
+
+  await attempts.fill('4');
+  await troupe.triggers.update({ params, body: { edge: false, timeoutMs: 1_234 } });
+  await page.getByText('Somebody else saved version 4 while you were editing version 3.').waitFor();
+  expect(await attempts.inputValue()).toBe('4');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const conflict = page.getByRole('dialog', { name: 'Somebody else saved meanwhile' });
+  await conflict.getByRole('region', { name: 'Your change' }).getByText('"maxAttempts": 4').waitFor();
+  await conflict.getByRole('button', { name: 'Drop my changes' }).click();
+  expect(await attempts.inputValue()).toBe('3');
+  expect(await troupe.triggers.get({ params })).toMatchObject({ version: 4, timeoutMs: 1_234, edge: false });
+  await troupe.triggers.remove({ params });
+}, 90_000);
+
 it('adds an MCP server that does not answer, and says so', async () => {
   const page = await open('/tools?tab=servers');
   await page.getByRole('button', { name: 'Add a server' }).click();

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { capabilityId } from './capabilities.ts';
-import { id, inAddress, listQuery, metadata, name, page, tags, timestamp, wholeNumber } from './common.ts';
+import {
+  baseVersion,
+  id,
+  inAddress,
+  listQuery,
+  metadata,
+  name,
+  page,
+  tags,
+  timestamp,
+  wholeNumber,
+} from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { jsonObject } from './json.ts';
 import { answerFormat, snapshotLimits, snapshotTool } from './snapshots.ts';
@@ -125,14 +136,7 @@ export const agentPatch = z.strictObject({
     .max(2000)
     .describe('Why: for the list of versions, and where the status changes, for the audit log.')
     .optional(),
-  baseVersion: z
-    .number()
-    .int()
-    .positive()
-    .describe(
-      'The version that the change was made on. Where the agent has another by now, it is refused (`version_conflict`).',
-    )
-    .optional(),
+  baseVersion: baseVersion('agent'),
 });
 export type AgentPatch = z.infer<typeof agentPatch>;
 

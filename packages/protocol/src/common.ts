@@ -44,6 +44,18 @@ export function patchOf<Shape extends Record<string, z.ZodType>>(object: z.ZodOb
   );
 }
 
+/** For a PATCH of what has versions: two people who edit it do not overwrite each other unseen. */
+export function baseVersion(what: string) {
+  return z
+    .number()
+    .int()
+    .positive()
+    .describe(
+      `The version that the change was made on. Where the ${what} has another by now, it is refused (\`version_conflict\`).`,
+    )
+    .optional();
+}
+
 /** What every list is asked with. The cursor comes from the page before and means nothing to anybody else. */
 export const listQuery = z.strictObject({
   limit: inAddress(wholeNumber.min(1).max(200)).prefault(50),

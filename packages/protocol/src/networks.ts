@@ -507,6 +507,11 @@ export const networkEndpoints = {
           'That of the network which the document was made of; another one is refused (`network_changed`).',
         )
         .optional(),
+      against: inAddress(wholeNumber.positive().max(2_147_483_647))
+        .describe(
+          'A version that `versionChanges` compares with: what publishing would change, tools, models and agents of the project included.',
+        )
+        .optional(),
     }),
     body: networkDefinition,
     bodyBytes: DEFINITION_BYTES,
@@ -517,8 +522,14 @@ export const networkEndpoints = {
       problems: z
         .array(networkProblem)
         .describe('What keeps it from being published, as `validate` tells it.'),
+      versionChanges: z
+        .array(change)
+        .nullable()
+        .describe(
+          'In what a version that is made of it would differ from the version `against`, as `diff` tells it. Null where that was not asked for, and where problems keep it from being published.',
+        ),
     }),
-    problems: ['name_taken', 'network_changed', ...edits],
+    problems: ['name_taken', 'network_changed', 'version_not_found', ...edits],
   }),
   copy: endpoint({
     method: 'POST',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toolName } from './agents.ts';
-import { id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
+import { baseVersion, id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
 import { toolMcp } from './mcp-servers.ts';
@@ -200,6 +200,7 @@ export const toolPatch = z.strictObject({
   function: toolName.optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
+  baseVersion: baseVersion('tool'),
 });
 export type ToolPatch = z.infer<typeof toolPatch>;
 
@@ -297,7 +298,7 @@ export const toolEndpoints = {
     body: toolPatch,
     status: 200,
     response: tool,
-    problems: refusals,
+    problems: [...refusals, 'version_conflict'],
   }),
   remove: endpoint({
     method: 'DELETE',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretName } from './access.ts';
-import { id, listQuery, oneLine, page, timestamp } from './common.ts';
+import { baseVersion, id, listQuery, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 
 // Rules that act when a row of a collection changes and a condition holds, and what became of each.
@@ -339,10 +339,11 @@ export const triggerEndpoints = {
       ratePerMinute: fields.ratePerMinute.optional(),
       edge: fields.edge.optional(),
       enabled: fields.enabled.optional(),
+      baseVersion: baseVersion('trigger'),
     }),
     status: 200,
     response: trigger,
-    problems: ['name_taken', ...problems],
+    problems: ['name_taken', 'version_conflict', ...problems],
   }),
   remove: endpoint({
     method: 'DELETE',

@@ -1,5 +1,5 @@
 import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
-import { notFound, Refusal } from '../base/index.ts';
+import { notFound, Refusal, versionConflict } from '../base/index.ts';
 import {
   type AgentRow,
   type Author,
@@ -55,7 +55,8 @@ export async function updateAgent(
 ): Promise<Agent> {
   const row = await changing(db, async (transaction) => {
     const found = await locked(transaction, author, id);
-    if (baseVersion !== undefined && baseVersion !== found.version) throw versionConflict(found.version);
+    if (baseVersion !== undefined && baseVersion !== found.version)
+      throw versionConflict('agent', found.version);
     const definition = { ...definitionOf(found), ...given(patch) };
     const noted = { action: 'agent.changed', notes: notes ?? null };
     const changed = await changeAgent(transaction, author, { row: found, definition, noted });
@@ -103,18 +104,6 @@ function agentInUse(uses: string[]): Refusal {
   return new Refusal('conflict', 'agent_in_use', `The agent is in use by ${uses.join(', ')}.`, {
     hint: 'Change these first.',
   });
-}
-
-function versionConflict(version: number): Refusal {
-  return new Refusal(
-    'conflict',
-    'version_conflict',
-    `The agent was changed meanwhile: it has version ${version}.`,
-    {
-      hint: 'Look at what changed, and make your change on that version.',
-      issues: [{ path: 'baseVersion', message: `is not ${version}` }],
-    },
-  );
 }
 
 /** What null makes of a field that cannot be null itself. */

@@ -81,6 +81,19 @@ export function notFound(what: string): Refusal {
   return new Refusal('not_found', 'not_found', `There is no such ${what}.`);
 }
 
+/** For a change that was made on another version than the one that there is now. */
+export function versionConflict(what: string, version: number): Refusal {
+  return new Refusal(
+    'conflict',
+    'version_conflict',
+    `The ${what} was changed meanwhile: it has version ${version}.`,
+    {
+      hint: 'Look at what changed, and make your change on that version.',
+      issues: [{ path: 'baseVersion', message: `is not ${version}` }],
+    },
+  );
+}
+
 /** The operator must change something before the process can start: printed without a stack, exit code 1. */
 export class StartupError extends TroupeError {}
 

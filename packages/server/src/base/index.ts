@@ -13,6 +13,7 @@ export {
   RetryableError,
   StartupError,
   TroupeError,
+  versionConflict,
 } from './errors.ts';
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';

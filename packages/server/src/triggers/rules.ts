@@ -2,7 +2,15 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, newId, notFound, Refusal, RetryableError, toPage } from '../base/index.ts';
+import {
+  fromCursor,
+  newId,
+  notFound,
+  Refusal,
+  RetryableError,
+  toPage,
+  versionConflict,
+} from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { checkRule } from './check.ts';
 import { type Issue, readRule } from './source.ts';
@@ -43,16 +51,20 @@ export async function getTrigger(db: store.Database, project: string, ref: strin
   return present(await found(db.rows, project, ref));
 }
 
-export type TriggerChanges = { [Field in keyof TriggerInput]?: TriggerInput[Field] | undefined };
+export type TriggerChanges = { [Field in keyof TriggerInput]?: TriggerInput[Field] | undefined } & {
+  baseVersion?: number | undefined;
+};
 
 export async function updateTrigger(
   db: store.Database,
   author: store.Author,
   ref: string,
-  changes: TriggerChanges,
+  { baseVersion, ...changes }: TriggerChanges,
 ): Promise<Trigger> {
   return change(db, async (transaction) => {
     const row = await found(transaction, author.project, ref);
+    if (baseVersion !== undefined && baseVersion !== row.version)
+      throw versionConflict('trigger', row.version);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     const input = { ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput;
     // What is as it was stays the version that it is.

@@ -153,6 +153,64 @@ test('a change makes the next version; the diff tells by key what changed, tools
   expect(rest.data.map(({ version }) => version)).toEqual([1]);
 });
 
+test('what publishing would change is told before, also of tools and agents of the project that were changed since', async () => {
+  const tool = await done<{ id: string }>('POST', '/v1/tools', {
+    name: 'lent',
+    kind: 'echo',
+    description: 'Says it again.',
+    params: [{ name: 'query' }, { name: 'tenant', source: 'system' }],
+  });
+  const agent = await stage.createAgent({ name: 'changed since', systemPrompt: 'As it was.' });
+  const document = two('borrows', {
+    tools: [{ key: 'lent' }],
+    agents: [{ key: 'desk', allowRespond: true, agentId: agent.id, tools: ['lent'] }],
+  });
+  await done('PUT', '/v1/networks/borrows/definition', document);
+  await publish('borrows');
+  const wouldChange = async (body: object = document) => {
+    const { versionChanges } = await done<{ versionChanges: Change[] | null }>(
+      'PUT',
+      '/v1/networks/borrows/definition?dryRun=true&against=1',
+      body,
+    );
+    return versionChanges;
+  };
+  expect(await wouldChange()).toEqual([]);
+  await stage.patchAgent(agent.id, { systemPrompt: 'As it is.' });
+  await done('PATCH', `/v1/tools/${tool.id}`, {
+    description: 'Says it once more.',
+    params: [{ name: 'query' }, { name: 'tenant', source: 'default', default: 't-1' }],
+    timeoutMs: 1_000,
+  });
+  const found = (await wouldChange())!;
+  expect(found.find(({ path }) => path === '$.compiled.prompts.desk')).toMatchObject({
+    from: 'As it was.',
+    to: 'As it is.',
+  });
+  expect(found.map(({ path }) => path)).toEqual(
+    expect.arrayContaining([
+      '$.compiled.tools.lent.description',
+      '$.compiled.tools.lent.params.tenant.source',
+      '$.compiled.tools.lent.params.tenant.default',
+    ]),
+  );
+  // What the network says itself is not the tool's any more.
+  const own = { ...document, tools: [{ key: 'lent', description: 'Ours.' }] };
+  const paths = (await wouldChange(own))!.map(({ path }) => path);
+  expect(paths).toContain('$.tools.lent.description');
+  // It is what the version differs in, once there is one.
+  await publish('borrows');
+  const { changes } = await stage.get<{ changes: Change[] }>('/v1/networks/borrows/diff?from=1&to=2');
+  expect(changes).toEqual(found);
+  // Nothing is told that was not asked for, or that cannot be published.
+  const unasked = await done('PUT', '/v1/networks/borrows/definition?dryRun=true', document);
+  expect(unasked).toMatchObject({ versionChanges: null, problems: [] });
+  expect(await wouldChange({ ...document, agents: [] })).toBeNull();
+  expect(
+    await refused('PUT', '/v1/networks/borrows/definition?dryRun=true&against=9', document),
+  ).toMatchObject({ code: 'version_not_found' });
+});
+
 test('rolling back moves the pointer; a version after that is the next one', async () => {
   await put(two('back'));
   await publish('back');

@@ -193,7 +193,7 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
   expect(await refused('GET', '/networks/applied')).toMatchObject({ status: 404 });
   const made = await apply(first);
   expect(made.changes).toEqual(trial.changes);
-  const same = { network: made.network, changes: [], problems: [] };
+  const same = { network: made.network, changes: [], problems: [], versionChanges: null };
   expect(await apply(first)).toEqual(same);
   expect(await apply(await definitionOf('applied'))).toEqual(same);
   const [front, writer, clerk] = first.agents as [object, object, object];

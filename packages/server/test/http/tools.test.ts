@@ -147,6 +147,26 @@ test('a tool is defined, changed and deleted; versions, audit log, names', async
   ]);
 });
 
+test('of two changes that were made on one version, at once or one after the other, the second is refused', async () => {
+  const { id } = await create({ name: 'editedByTwo', kind: 'echo' });
+  const edit = (description: string) =>
+    ask<Tool & Problem>('PATCH', `/v1/tools/${id}`, { description, baseVersion: 1 });
+  const both = await Promise.all([edit('Mine.'), edit('Yours.')]);
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const kept = both.find(({ status }) => status === 200)!.body;
+  expect(both.find(({ status }) => status === 409)!.body).toMatchObject({
+    code: 'version_conflict',
+    issues: [{ path: 'baseVersion', message: 'is not 2' }],
+  });
+  // Also where it says what is there anyway: whoever sends it has not seen that.
+  expect(await edit(kept.description)).toMatchObject({ status: 409 });
+  expect(await done('GET', `/v1/tools/${id}`)).toEqual(kept);
+  expect(await done('PATCH', `/v1/tools/${id}`, { visible: true, baseVersion: 2 })).toMatchObject({
+    version: 3,
+    description: kept.description,
+  });
+});
+
 test('what cannot work is refused when it is written', async () => {
   const get = { url: 'https://api.example.com/x' };
   const bad: [object, string, string][] = [

@@ -72,6 +72,23 @@ test('rules are made, changed, listed and deleted; each change is a version; cap
   ]);
 });
 
+test('of two changes that were made on one version, at once or one after the other, the second is refused', async () => {
+  const { name } = await office.rule('edited-by-two');
+  const edit = (timeoutMs: number) =>
+    office.ask('PATCH', `/v1/triggers/${name}`, { timeoutMs, baseVersion: 1 });
+  const both = await Promise.all([edit(1_000), edit(2_000)]);
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const kept = both.find(({ status }) => status === 200)!.body as unknown as Trigger;
+  expect(both.find(({ status }) => status === 409)!.body).toMatchObject({
+    code: 'version_conflict',
+    issues: [{ path: 'baseVersion', message: 'is not 2' }],
+  });
+  expect(await edit(kept.timeoutMs)).toMatchObject({ status: 409 });
+  expect(await office.done('GET', `/v1/triggers/${name}`)).toEqual(kept);
+  await office.done('PATCH', `/v1/triggers/${name}`, { edge: false, baseVersion: 2 });
+  await office.done('DELETE', `/v1/triggers/${name}`);
+});
+
 const definition = {
   name: 'x',
   collection: 'sessions',

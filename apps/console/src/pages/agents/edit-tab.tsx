@@ -5,7 +5,7 @@ import { Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
 import { troupe } from '../../data/client.ts';
-import { Conflict } from './conflict.tsx';
+import { AgentConflict } from './conflict.tsx';
 import { changesOf, definitionOf } from './definition.ts';
 import { EditAnswers } from './edit-answers.tsx';
 import { EditBasics } from './edit-basics.tsx';
@@ -115,7 +115,7 @@ export function EditTab({ agent }: { agent: Api.Agent }) {
       />
       <Unsaved when={isChanged} />
       {compares && (
-        <Conflict
+        <AgentConflict
           theirs={agent}
           mine={{ ...definitionOf(agent), ...changes }}
           busy={save.isPending}

@@ -8,7 +8,8 @@ import { Loaded, Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
 import { messageOf } from '../../data/issues.ts';
-import { ChangesView } from './diff/changes-view.tsx';
+import { borrowedIn } from './diff/borrowed.ts';
+import { BorrowedView, ChangesView } from './diff/changes-view.tsx';
 import { Conflict } from './draft/conflict.tsx';
 import { type Definition, withoutLayout } from './draft/definition.ts';
 import type { Draft } from './draft/use-draft.ts';
@@ -87,7 +88,12 @@ export default function PublishDialog({
               {draft.definition.tools.length} tools. Runs use a version until the next one is published.
             </p>
           ) : (
-            <Against network={network.id} version={network.currentVersion} definition={draft.definition} />
+            <Against
+              network={network.id}
+              version={network.currentVersion}
+              definition={draft.definition}
+              hasProblems={problems.length > 0}
+            />
           )}
           {draft.isChanged && <Notice>Your unsaved changes are saved first.</Notice>}
           <Field label="Note" hint="What is new, for those who look at the versions later.">
@@ -122,12 +128,28 @@ function Against({
   network,
   version,
   definition,
+  hasProblems,
 }: {
   network: string;
   version: number;
   definition: Definition;
+  hasProblems: boolean;
 }) {
   const query = useQuery(versionQuery(network, version));
+  // Tools and agents of the project are as they are when it is published: so they are asked for anew whenever the dialog is opened.
+  const borrowed = useQuery({
+    queryKey: ['network-trials', network, 'against', version, definition],
+    queryFn: async ({ signal }) => {
+      const asked = { params: { network }, query: { dryRun: 'true', against: version } } as const;
+      const { versionChanges } = await troupe.networks.apply({ ...asked, body: definition }, { signal });
+      return versionChanges ?? [];
+    },
+    enabled: !hasProblems,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const changes = borrowed.data ?? [];
+  const isSame = borrowed.isSuccess && borrowedIn(changes).length === 0;
   return (
     <section aria-label={`Compared with version ${version}`} className="flex flex-col gap-2">
       <p className="text-sm font-medium">Compared with version {version}, which runs use now</p>
@@ -136,10 +158,21 @@ function Against({
           <ChangesView
             before={withoutLayout(published)}
             after={withoutLayout(definition)}
-            nothing="Nothing differs here. A new version is made only if a tool, a model or a prompt of an agent of the project changed since."
+            nothing={
+              isSame
+                ? 'Nothing differs, so there would be no new version.'
+                : 'The network itself is the same.'
+            }
           />
         )}
       </Loaded>
+      <BorrowedView changes={changes} label="Changed in the project since, and used from this version on" />
+      {borrowed.error && (
+        <Notice tone="warn">
+          Whether tools, models or agents of the project changed since could not be asked:{' '}
+          {messageOf(borrowed.error)}
+        </Notice>
+      )}
     </section>
   );
 }

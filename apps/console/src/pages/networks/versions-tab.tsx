@@ -15,7 +15,7 @@ import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { saveFile } from '../../data/save-file.ts';
-import { ChangesView } from './diff/changes-view.tsx';
+import { BorrowedView, ChangesView } from './diff/changes-view.tsx';
 import { withoutLayout } from './draft/definition.ts';
 import type { GoTo } from './network.tsx';
 import type { NetworkSearch } from './search.ts';
@@ -184,19 +184,10 @@ function Compare({
       ) : before.data && after.data ? (
         <div className="flex flex-col gap-3">
           <ChangesView before={withoutLayout(before.data)} after={withoutLayout(after.data)} />
-          {!!compiled.data?.length && (
-            <details className="text-sm">
-              <summary className="rounded-sm text-muted">
-                {compiled.data.length} differences in what the network refers to (tools, models, prompts of
-                agents of the project)
-              </summary>
-              <ul className="mt-2 flex flex-col gap-1 font-mono text-xs break-all">
-                {compiled.data.map(({ path }) => (
-                  <li key={path}>{path.replace('$.compiled.', '')}</li>
-                ))}
-              </ul>
-            </details>
-          )}
+          <BorrowedView
+            changes={compiled.data ?? []}
+            label="Changed in the project, by what the network refers to"
+          />
         </div>
       ) : (
         <Loading />

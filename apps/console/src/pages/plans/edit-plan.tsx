@@ -11,6 +11,7 @@ import { troupe } from '../../data/client.ts';
 import { issueAt, restOf } from '../../data/issues.ts';
 import { useAgents } from '../../data/names.ts';
 import { useSettings } from '../../data/settings.ts';
+import { type Moment, momentOf, wallTime, zoneOf } from '../../data/zoned.ts';
 import { agentQuery } from '../agents/queries.ts';
 
 type How = 'after' | 'once' | 'cron' | 'same';
@@ -34,7 +35,7 @@ export function EditPlan({
   onClose: () => void;
 }) {
   const { timeZone: chosen } = useSettings();
-  const here = chosen ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const here = zoneOf(chosen);
   const agents = useAgents();
   const [agentId, setAgentId] = useState(given ?? '');
   const [name, setName] = useState(plan?.name ?? '');
@@ -42,16 +43,17 @@ export function EditPlan({
   const [how, setHow] = useState<How>(plan ? (plan.cron ? 'cron' : 'same') : 'after');
   const [amount, setAmount] = useState('30');
   const [unit, setUnit] = useState('minutes');
-  const [at, setAt] = useState('');
+  const [at, setAt] = useState(plan?.scheduledAt ? wallTime(plan.scheduledAt, here) : '');
   const [cron, setCron] = useState(plan?.cron ?? '0 9 * * 1-5');
   const [zone, setZone] = useState(plan?.timeZone ?? here);
   const client = useQueryClient();
+  const moment = momentOf(at, here);
   const isTimeKept = how === 'cron' && plan?.cron === cron && plan.timeZone === zone;
   const time =
     how === 'after'
       ? { runAfter: `${amount} ${amount === '1' ? unit.slice(0, -1) : unit}` }
-      : how === 'once'
-        ? { scheduledAt: new Date(at).toISOString() }
+      : how === 'once' && moment
+        ? { scheduledAt: moment.time }
         : how === 'cron' && !isTimeKept
           ? { cron, timeZone: zone }
           : {};
@@ -156,7 +158,11 @@ export function EditPlan({
           </div>
         )}
         {how === 'once' && (
-          <Field label="Time" hint="In the time zone of this browser." error={issueAt(error, 'scheduledAt')}>
+          <Field
+            label="Time"
+            hint={`In ${here}, ${chosen ? 'chosen in Settings' : 'the time zone of this browser'}. ${moment ? momentWords(moment, here) : ''}`}
+            error={issueAt(error, 'scheduledAt')}
+          >
             {(ids) => (
               <Input
                 {...ids}
@@ -223,6 +229,15 @@ export function EditPlan({
       </form>
     </Dialog>
   );
+}
+
+/** When it runs, for whoever reads it elsewhere; and what became of a time that is no plain one. */
+function momentWords({ time, kind }: Moment, zone: string): string {
+  const utc = `That is ${exactFormat('UTC').format(new Date(time))} UTC.`;
+  if (kind === 'twice') return `Clocks show it twice that night; it runs the first time. ${utc}`;
+  if (kind === 'skipped')
+    return `Clocks skip it that night; it runs at ${wallTime(time, zone).slice(11)}. ${utc}`;
+  return utc;
 }
 
 function OfAgent({ agentId }: { agentId: string }) {

@@ -4,6 +4,7 @@ import { Check, ChevronDown, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button, buttonClass } from '../../blocks/button.tsx';
 import { Input, Select } from '../../blocks/field.tsx';
+import { MomentInput } from '../../blocks/moment-input.tsx';
 import { agentsQuery } from '../../data/queries.ts';
 import { DOORS, doorWords, type RunsSearch, STATUSES, spans, statusWords } from './filter.ts';
 import { networkNamesQuery } from './names.ts';
@@ -60,8 +61,8 @@ export function Filters({ search, onChange }: { search: RunsSearch; onChange: Ch
         </Select>
         {isBetween && (
           <>
-            <Moment label="From" value={search.since} onChange={(time) => onChange({ since: time })} />
-            <Moment label="Until" value={search.until} onChange={(time) => onChange({ until: time })} />
+            <MomentInput label="From" value={search.since} onChange={(time) => onChange({ since: time })} />
+            <MomentInput label="Until" value={search.until} onChange={(time) => onChange({ until: time })} />
           </>
         )}
         <Others search={search} onChange={onChange} />
@@ -181,33 +182,6 @@ function Choice({
       ))}
     </Select>
   );
-}
-
-function Moment({
-  label,
-  value,
-  onChange,
-}: {
-  label: string;
-  value: string | undefined;
-  onChange: (time: string | undefined) => void;
-}) {
-  return (
-    <Input
-      type="datetime-local"
-      aria-label={label}
-      title={label}
-      className="w-auto"
-      value={value ? localText(value) : ''}
-      onChange={({ target }) => onChange(target.value ? new Date(target.value).toISOString() : undefined)}
-    />
-  );
-}
-
-/** As the field wants it: the browser's own time zone, to the minute. */
-function localText(time: string): string {
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 const others = [

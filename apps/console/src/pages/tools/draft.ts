@@ -96,7 +96,7 @@ export function bodyOf(draft: ToolDraft, before: Api.Tool | null) {
   return {
     displayName: draft.displayName.trim() || null,
     ...(isFixed ? {} : { description: draft.description, inputSchema: draft.inputSchema }),
-    ...(draft.effect && draft.effect !== before?.effect ? { effect: draft.effect } : {}),
+    ...(draft.effect ? { effect: draft.effect } : {}),
     ...(isAnswered ? {} : { approval: draft.approval }),
     visible: draft.visible,
     timeoutMs: draft.timeoutMs,

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { Trash2 } from 'lucide-react';
@@ -10,8 +10,10 @@ import { Loaded, Notice } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
+import { NewerNotice, VersionConflict } from '../../blocks/version-conflict.tsx';
 import { troupe } from '../../data/client.ts';
 import { messageOf } from '../../data/issues.ts';
+import { useVersioned } from '../../data/versioned.ts';
 import { bodyOf, draftOf } from './draft.ts';
 import { ToolForm } from './tool-form.tsx';
 import { TryTool } from './try-tool.tsx';
@@ -57,7 +59,7 @@ export function ToolPage() {
       <Loaded query={query}>
         {(tool) => (
           <div className="grid max-w-6xl items-start gap-4 lg:grid-cols-[3fr_2fr]">
-            <EditTool key={`${tool.id} ${tool.version}`} tool={tool} />
+            <EditTool key={tool.id} tool={tool} />
             <TryTool key={tool.id} tool={tool} />
           </div>
         )}
@@ -81,33 +83,39 @@ export function ToolPage() {
 }
 
 function EditTool({ tool }: { tool: Api.Tool }) {
-  const [draft, setDraft] = useState(() => draftOf(tool));
   const [invalid, setInvalid] = useState<ReadonlySet<string>>(new Set());
-  const [attempt, setAttempt] = useState(0);
   const client = useQueryClient();
-  const isChanged = invalid.size > 0 || JSON.stringify(draft) !== JSON.stringify(draftOf(tool));
-  const save = useMutation({
-    mutationFn: () => troupe.tools.update({ params: { toolId: tool.id }, body: bodyOf(draft, tool) }),
-    onSuccess: async (saved) => {
+  const edited = useVersioned({
+    row: tool,
+    queryKey: ['tools', 'one', tool.id],
+    draftOf,
+    bodyOf,
+    read: () => troupe.tools.get({ params: { toolId: tool.id } }),
+    update: (changes, baseVersion) =>
+      troupe.tools.update({ params: { toolId: tool.id }, body: { ...changes, baseVersion } }),
+    onSaved: async (saved) => {
       say(`Saved as version ${saved.version}. The next run of every agent that carries it gets it.`);
-      client.setQueryData(['tools', 'one', tool.id], saved);
       await client.invalidateQueries({ queryKey: ['tools'] });
     },
   });
+  const { draft, error } = edited;
+  const isChanged = edited.isChanged || invalid.size > 0;
+  edited.follow(isChanged);
   return (
     <form
       aria-label="Edit the tool"
       className="flex min-w-0 flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        if (invalid.size === 0) save.mutate();
+        if (isChanged && invalid.size === 0) edited.save();
       }}
     >
+      <NewerNotice version={tool.version} base={edited.base.version} />
       <ToolForm
-        key={attempt}
+        key={edited.key}
         isNew={false}
         draft={draft}
-        change={(part) => setDraft((now) => ({ ...now, ...part }))}
+        change={edited.change}
         invalid={(field, isInvalid) =>
           setInvalid((now) => {
             const next = new Set(now);
@@ -116,27 +124,26 @@ function EditTool({ tool }: { tool: Api.Tool }) {
             return next;
           })
         }
-        error={save.error}
+        error={error}
       />
-      {save.error && <Notice tone="bad">{messageOf(save.error)}</Notice>}
+      {error && <Notice tone="bad">{messageOf(error)}</Notice>}
       {isChanged && (
         <div className="sticky bottom-2 flex justify-end gap-2 rounded-lg border border-line bg-raised p-3 shadow-high">
           <Button
             onClick={() => {
-              setDraft(draftOf(tool));
               setInvalid(new Set());
-              save.reset();
-              setAttempt(attempt + 1);
+              edited.discard();
             }}
           >
             Discard
           </Button>
-          <Button type="submit" kind="primary" busy={save.isPending} disabled={invalid.size > 0}>
+          <Button type="submit" kind="primary" busy={edited.isSaving} disabled={invalid.size > 0}>
             Save
           </Button>
         </div>
       )}
       <Unsaved when={isChanged} />
+      <VersionConflict what="tool" conflict={edited.conflict} />
     </form>
   );
 }

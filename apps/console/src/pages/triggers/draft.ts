@@ -114,6 +114,12 @@ export function inputOf(draft: TriggerDraft, isNew: boolean) {
   };
 }
 
+/** What a change of a rule says. Whether it is enabled is switched beside the form, and left alone by it. */
+export function changeOf(draft: TriggerDraft) {
+  const { enabled: _, ...rest } = inputOf(draft, false);
+  return rest;
+}
+
 /**
  * The rule as far as it can be judged: what it does may not be written yet, and its condition is tried all the same.
  */

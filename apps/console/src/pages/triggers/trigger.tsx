@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { Trash2 } from 'lucide-react';
@@ -10,12 +10,14 @@ import { Loaded, Notice } from '../../blocks/states.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say } from '../../blocks/toast.tsx';
+import { NewerNotice, VersionConflict } from '../../blocks/version-conflict.tsx';
 import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useLive } from '../../data/live.ts';
 import { given } from '../../data/search-values.ts';
+import { useVersioned } from '../../data/versioned.ts';
 import { DeliveryList } from './delivery-list.tsx';
-import { draftOf, inputOf } from './draft.ts';
+import { changeOf, draftOf } from './draft.ts';
 import { Switch } from './switch.tsx';
 import { TriggerEditor } from './trigger-editor.tsx';
 
@@ -90,7 +92,7 @@ export function TriggerPage() {
               )}
               {/* Stays while one looks at the deliveries: what is not saved must not be lost by that. */}
               <div hidden={search.tab === 'deliveries'}>
-                <Edit key={`${trigger.id} ${trigger.version}`} trigger={trigger} />
+                <Edit key={trigger.id} trigger={trigger} queryKey={['triggers', 'one', ref]} />
               </div>
               {search.tab === 'deliveries' && (
                 <DeliveryList
@@ -123,15 +125,18 @@ export function TriggerPage() {
   );
 }
 
-function Edit({ trigger }: { trigger: Api.Trigger }) {
-  const [draft, setDraft] = useState(() => draftOf(trigger));
-  const [attempt, setAttempt] = useState(0);
+function Edit({ trigger, queryKey }: { trigger: Api.Trigger; queryKey: readonly unknown[] }) {
   const client = useQueryClient();
   const go = useNavigate();
-  const save = useMutation({
-    mutationFn: () =>
-      troupe.triggers.update({ params: { trigger: trigger.id }, body: inputOf(draft, false) }),
-    onSuccess: async (saved) => {
+  const edited = useVersioned({
+    row: trigger,
+    queryKey,
+    draftOf,
+    bodyOf: changeOf,
+    read: () => troupe.triggers.get({ params: { trigger: trigger.id } }),
+    update: (changes, baseVersion) =>
+      troupe.triggers.update({ params: { trigger: trigger.id }, body: { ...changes, baseVersion } }),
+    onSaved: async (saved) => {
       say(`Saved as version ${saved.version}. Earlier changes stay with the version before.`);
       client.setQueryData(['triggers', 'one', saved.name], saved);
       void client.invalidateQueries({ queryKey: ['triggers'] });
@@ -139,21 +144,22 @@ function Edit({ trigger }: { trigger: Api.Trigger }) {
         await go({ to: '/triggers/$trigger', params: { trigger: saved.name }, ignoreBlocker: true });
     },
   });
+  edited.follow(edited.isChanged);
   return (
-    <TriggerEditor
-      key={attempt}
-      draft={draft}
-      change={(part) => setDraft((now) => ({ ...now, ...part }))}
-      isNew={false}
-      isChanged={JSON.stringify(draft) !== JSON.stringify(draftOf(trigger))}
-      busy={save.isPending}
-      error={save.error}
-      onSave={() => save.mutate()}
-      onDiscard={() => {
-        setDraft(draftOf(trigger));
-        save.reset();
-        setAttempt(attempt + 1);
-      }}
-    />
+    <div className="flex flex-col gap-4">
+      <NewerNotice version={trigger.version} base={edited.base.version} />
+      <TriggerEditor
+        key={edited.key}
+        draft={edited.draft}
+        change={edited.change}
+        isNew={false}
+        isChanged={edited.isChanged}
+        busy={edited.isSaving}
+        error={edited.error}
+        onSave={() => edited.isChanged && edited.save()}
+        onDiscard={edited.discard}
+      />
+      <VersionConflict what="trigger" conflict={edited.conflict} />
+    </div>
   );
 }

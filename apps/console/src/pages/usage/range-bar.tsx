@@ -1,4 +1,5 @@
-import { Input, Select } from '../../blocks/field.tsx';
+import { Select } from '../../blocks/field.tsx';
+import { MomentInput } from '../../blocks/moment-input.tsx';
 import { fits, type RangeName, ranges, type UsageSearch, windowOf } from './range.ts';
 
 type Change = (change: { [Name in keyof UsageSearch]?: UsageSearch[Name] | undefined }) => void;
@@ -35,8 +36,8 @@ export function RangeBar({ search, onChange }: { search: UsageSearch; onChange: 
       </Select>
       {isOwn && (
         <>
-          <Moment label="From" value={from} onChange={(time) => onChange({ from: time })} />
-          <Moment label="To" value={to} onChange={(time) => onChange({ to: time })} />
+          <MomentInput label="From" value={from} onChange={(time) => time && onChange({ from: time })} />
+          <MomentInput label="To" value={to} onChange={(time) => time && onChange({ to: time })} />
         </>
       )}
       <Select
@@ -52,28 +53,5 @@ export function RangeBar({ search, onChange }: { search: UsageSearch; onChange: 
         ))}
       </Select>
     </search>
-  );
-}
-
-function Moment({
-  label,
-  value,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  onChange: (time: string) => void;
-}) {
-  const date = new Date(value);
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  return (
-    <Input
-      type="datetime-local"
-      aria-label={label}
-      title={label}
-      className="w-auto"
-      value={local}
-      onChange={({ target }) => target.value && onChange(new Date(target.value).toISOString())}
-    />
   );
 }

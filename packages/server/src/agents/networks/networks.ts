@@ -11,17 +11,23 @@ import {
   type NetworkRows,
   noteChange,
   readNetwork,
+  readWholeNetworkVersion,
+  type Transaction,
   toolsThatName,
+  type WholeNetworkVersionRow,
 } from '../../store/index.ts';
 import { idCursor, type ListQuery, type Page, pageOf } from '../paging.ts';
 import { addNetwork, changeNetwork, changingNetworks, editNetwork, lockedNetwork } from './change.ts';
 import { changesBetween } from './changes.ts';
 import { checkDefinition } from './check.ts';
+import { compileNetwork } from './compile.ts';
 import { definitionOf } from './definition.ts';
-import { factsOf } from './facts.ts';
+import { factsOf, foundIn } from './facts.ts';
 import { withNames } from './names.ts';
+import { noVersion } from './no-version.ts';
 import { presentAgents, presentNetwork, presentTools } from './present.ts';
 import { problemsOf } from './validate.ts';
+import { versionChanges as versionChangesOf } from './version-changes.ts';
 
 export async function createNetwork(
   db: Database,
@@ -105,6 +111,7 @@ export interface Applied {
   network: Network | null;
   changes: Change[];
   problems: NetworkProblem[];
+  versionChanges: Change[] | null;
 }
 
 /** Makes the network what the document says, or makes one where there is none of that name. */
@@ -117,12 +124,14 @@ export async function applyDefinition(
     dryRun: boolean;
     /** Of the network that the document was made of. */
     updatedAt?: string | undefined;
+    /** A version to tell what publishing would change of. */
+    against?: number | undefined;
   },
 ): Promise<Applied> {
   let made = false;
   try {
     return await changingNetworks(db, async (transaction) => {
-      const { idOrName, definition, dryRun, updatedAt } = given;
+      const { idOrName, definition, dryRun, updatedAt, against } = given;
       const rows = await lockNetwork(transaction, author.project, idOrName);
       // A new one is made under the name that it was asked for by; another name, or an id of nothing, is an error.
       if (!rows && folded(idOrName) !== folded(definition.name)) throw notFound('network');
@@ -132,22 +141,41 @@ export async function applyDefinition(
       const after = await checkDefinition(transaction, author.project, definition, { before });
       const changes = changesBetween(before, after);
       const id = rows?.network.id ?? null;
-      const problems = problemsOf(
-        after,
-        await factsOf(transaction, author.project, { id, definition: after }),
-      );
-      if (dryRun) return { network: rows ? presentNetwork(rows.network) : null, changes, problems };
+      const facts = await factsOf(transaction, author.project, { id, definition: after });
+      const problems = problemsOf(after, facts);
+      const old =
+        against === undefined ? null : await versionAgainst(transaction, author.project, id, against);
+      const versionChanges =
+        old && problems.length === 0
+          ? versionChangesOf(old, {
+              definition: after,
+              snapshot: compileNetwork(after, foundIn(after, facts)),
+            })
+          : null;
+      if (dryRun)
+        return { network: rows ? presentNetwork(rows.network) : null, changes, problems, versionChanges };
       const written =
         before && rows
           ? await changeNetwork(transaction, author, { rows, before, definition: after })
           : await addNetwork(transaction, author, after);
-      return { network: presentNetwork(written.network), changes, problems };
+      return { network: presentNetwork(written.network), changes, problems, versionChanges };
     });
   } catch (error) {
     // Another made it meanwhile: then it is one to be changed.
     if (made && isTaken((error as Error).cause, 'networks_name')) return applyDefinition(db, author, given);
     throw error;
   }
+}
+
+async function versionAgainst(
+  transaction: Transaction,
+  project: string,
+  network: string | null,
+  version: number,
+): Promise<WholeNetworkVersionRow> {
+  const row = network && (await readWholeNetworkVersion(transaction, project, network, version));
+  if (!row) throw noVersion(version);
+  return row;
 }
 
 export async function copyNetwork(

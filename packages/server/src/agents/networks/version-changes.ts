@@ -1,5 +1,14 @@
-import type { Change, Json, JsonObject, NetworkDefinition, NetworkSnapshot } from '@troupe/protocol';
+import type {
+  Change,
+  Json,
+  JsonObject,
+  NetworkDefinition,
+  NetworkSnapshot,
+  SnapshotParam,
+  ToolParam,
+} from '@troupe/protocol';
 import { diff } from '../diff.ts';
+import { fold } from './compile.ts';
 
 interface Version {
   definition: NetworkDefinition;
@@ -29,23 +38,52 @@ function keyed({ tools, agents, ...rest }: NetworkDefinition): JsonObject {
   return document as unknown as JsonObject;
 }
 
-function compiledOf({ agents }: NetworkDefinition, { tools, network }: NetworkSnapshot): JsonObject {
-  const borrowing = new Set(agents.filter(({ prompt }) => prompt === '').map(({ key }) => key));
+/** What the definition itself says stands there already, and not here. */
+function compiledOf(
+  { agents, tools: named }: NetworkDefinition,
+  { tools, network }: NetworkSnapshot,
+): JsonObject {
+  const said = new Map(named.map((tool) => [fold(tool.key), tool]));
+  const prompts = new Map(agents.map(({ key, prompt }) => [key, prompt]));
   const compiled = {
-    // What the definition says of them stands there already.
     tools: Object.fromEntries(
-      tools.map(({ name, description: _, inputSchema: __, config, ...tool }) => {
-        const { params: ___, ...own } = config;
-        return [name, { ...tool, config: own }];
+      tools.map(({ name, description, inputSchema: _, config, ...tool }) => {
+        const own = said.get(fold(name));
+        const { params, ...rest } = config;
+        return [
+          name,
+          {
+            ...tool,
+            config: rest,
+            ...(typeof own?.description === 'string' ? {} : { description }),
+            params: borrowedParams(params, own?.params ?? []),
+          },
+        ];
       }),
     ),
     schemas: Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema])),
     models: Object.fromEntries(network.agents.map(({ key, models }) => [key, models])),
+    // Borrowed from an agent of the project, or with what its delegation adds.
     prompts: Object.fromEntries(
-      network.agents.filter(({ key }) => borrowing.has(key)).map(({ key, prompt }) => [key, prompt]),
+      network.agents
+        .filter(({ key, prompt }) => prompts.get(key) === '' || prompts.get(key) !== prompt)
+        .map(({ key, prompt }) => [key, prompt]),
     ),
   };
   return compiled as unknown as JsonObject;
+}
+
+/** Those that no agent gives, which stand in no schema; of those that the definition says, what it left to the tool. */
+function borrowedParams(params: Json | undefined, said: readonly ToolParam[]): JsonObject {
+  const list = (params ?? []) as unknown as SnapshotParam[];
+  const own = new Map(said.map((param) => [param.name, param]));
+  const borrowed = list.filter(({ name, source }) => {
+    const schema = own.get(name)?.schema;
+    return source !== 'agent' && (!schema || Object.keys(schema).length === 0);
+  });
+  return Object.fromEntries(
+    borrowed.map(({ name, schema, ...rest }) => [name, own.has(name) ? { schema } : { ...rest, schema }]),
+  ) as JsonObject;
 }
 
 function byKey<Entry extends { key: string }>(entries: readonly Entry[]): Record<string, Omit<Entry, 'key'>> {

@@ -1,5 +1,5 @@
 import type { Change, JsonObject, NetworkVersion } from '@troupe/protocol';
-import { notFound, Refusal } from '../../base/index.ts';
+import { notFound } from '../../base/index.ts';
 import {
   type Author,
   type Database,
@@ -15,6 +15,7 @@ import {
 } from '../../store/index.ts';
 import { type ListQuery, numberCursor, type Page, pageOf } from '../paging.ts';
 import { lockedNetwork } from './change.ts';
+import { noVersion } from './no-version.ts';
 import { presentNetworkVersion } from './present-version.ts';
 import { refuseArchived } from './publish.ts';
 import { versionChanges } from './version-changes.ts';
@@ -91,10 +92,4 @@ async function found(db: Database, project: string, network: string): Promise<Ne
   const row = await findNetwork(db.rows, project, network);
   if (!row) throw notFound('network');
   return row;
-}
-
-function noVersion(version: number): Refusal {
-  return new Refusal('not_found', 'version_not_found', `The network has no version ${version}.`, {
-    hint: 'GET …/versions lists those that it has.',
-  });
 }

@@ -8,7 +8,7 @@ import {
   type ToolKind,
   type ToolPatch,
 } from '@troupe/protocol';
-import { newId, notFound, Refusal } from '../../base/index.ts';
+import { newId, notFound, Refusal, versionConflict } from '../../base/index.ts';
 import {
   type Author,
   agentsWithTool,
@@ -72,9 +72,16 @@ export async function listTools(
 }
 
 /** Where nothing differs, nothing is written: the version tells of changes. */
-export async function updateTool(db: Database, author: Author, id: string, patch: ToolPatch): Promise<Tool> {
+export async function updateTool(
+  db: Database,
+  author: Author,
+  id: string,
+  { baseVersion, ...patch }: ToolPatch,
+): Promise<Tool> {
   const row = await inTransaction(db, async (transaction) => {
     const found = await required(transaction, author.project, id, { lock: true });
+    if (baseVersion !== undefined && baseVersion !== found.version)
+      throw versionConflict('tool', found.version);
     const before = definitionOf(found);
     const definition = normal(patched(before, patch));
     checkTool(definition);
@@ -172,7 +179,7 @@ async function required(
 }
 
 /** An effect that nobody chose goes with the method: a GET that becomes a POST must not be sent again freely. */
-function patched(before: ToolDefinition, patch: ToolPatch): ToolDefinition {
+function patched(before: ToolDefinition, patch: Omit<ToolPatch, 'baseVersion'>): ToolDefinition {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
   const after = { ...before, ...given } as ToolDefinition;
   const byMethod = ({ kind, request }: ToolDefinition) => defaultEffect(kind, request?.method ?? 'GET');

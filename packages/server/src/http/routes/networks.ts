@@ -45,6 +45,7 @@ export function networkRoutes(endpoints: Endpoints): void {
       definition: body,
       dryRun: query.dryRun === 'true',
       updatedAt: query.updatedAt,
+      against: query.against,
     }),
   );
   endpoints.serve(networkEndpoints.copy, ({ services, caller, params, body }) =>

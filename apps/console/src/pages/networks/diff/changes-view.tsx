@@ -1,9 +1,11 @@
+import type { Api } from '@troupe/sdk';
 import { Minus, Pencil, Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { cx } from '../../../blocks/cx.ts';
 import { TextDiff } from '../../../blocks/text-diff.tsx';
 import type { Definition } from '../draft/definition.ts';
 import { useNames } from '../names.ts';
+import { borrowedIn } from './borrowed.ts';
 import { type Changed, changesBetween, type Fact } from './changes.ts';
 
 const hows = {
@@ -32,6 +34,22 @@ export function ChangesView({
         <One key={`${change.what} ${change.name}`} change={change} />
       ))}
     </ul>
+  );
+}
+
+/** What differs in tools, models and agents of the project that the network uses, which nobody edited here. */
+export function BorrowedView({ changes, label }: { changes: readonly Api.Change[]; label: string }) {
+  const found = useMemo(() => borrowedIn(changes), [changes]);
+  if (found.length === 0) return null;
+  return (
+    <section aria-label={label} className="flex flex-col gap-2">
+      <p className="text-sm text-muted">{label}</p>
+      <ul className="flex flex-col gap-3">
+        {found.map((one) => (
+          <One key={`${one.what} ${one.name}`} change={{ ...one, how: 'changed' }} />
+        ))}
+      </ul>
+    </section>
   );
 }
 
