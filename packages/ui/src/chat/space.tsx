@@ -8,7 +8,7 @@ import {
   useSpace,
   useTroupe,
 } from '@troupe/react';
-import { Fragment, memo, type ReactNode, type Ref, useMemo, useRef, useState } from 'react';
+import { Fragment, memo, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from 'react';
 import { Avatar } from '../basic/avatar.tsx';
 import { classes } from '../basic/classes.ts';
 import { dayKey, useTimeSettings } from '../basic/time.tsx';
@@ -19,7 +19,15 @@ import { callOfSpace, type ShownCall } from '../tool/call.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
 import { Announcer } from './chat.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
-import { DayDivider, EmptyChat, Failure, LoadingChat, NewDivider, OfflineNotice } from './notices.tsx';
+import {
+  DayDivider,
+  EmptyChat,
+  Failure,
+  LoadingChat,
+  MissingNotice,
+  NewDivider,
+  OfflineNotice,
+} from './notices.tsx';
 import { Scroller } from './scroller.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
@@ -39,6 +47,8 @@ export interface SpaceProps {
   canStop?: boolean | undefined;
   onOpenMember?: ((member: Api.Membership) => void) | undefined;
   messageActions?: ((message: SpaceMessage) => ReactNode) | undefined;
+  /** A message to go to, however far back it is. Another object goes there once more. */
+  goTo?: { messageId: string } | null | undefined;
   autoFocus?: boolean | undefined;
   className?: string | undefined;
 }
@@ -130,6 +140,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
     () => new Map(calls.map((call) => [approvalName(call.runId, call.id), call])),
     [calls],
   );
+  const { wanted, isMissing } = useGoTo(props, isLoading);
   const readers = useMemo(() => readersOf(members, entityId), [members, entityId]);
   const seen = messages.findIndex(({ id }) => id === lastSeenMessageId);
   const needsDecision = calls.some(({ waitsFor }) => waitsFor === 'approval' || waitsFor === 'person');
@@ -146,6 +157,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
   let day = '';
   return (
     <>
+      <MissingNotice isMissing={isMissing} />
       <Announcer messages={messages} agentName={last?.senderName ?? 'Agent'} />
       <Scroller
         label="Messages"
@@ -155,6 +167,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
         hasOlder={hasOlder}
         isLoadingOlder={isLoadingOlder}
         onLoadOlder={() => void loadOlder().catch(() => {})}
+        goTo={wanted}
       >
         {messages.length === 0 &&
           (welcome ?? (
@@ -177,6 +190,8 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
               <div
                 ref={index > seen && !message.sending ? readRef(message.id) : undefined}
                 className="troupe-space-item"
+                data-key={message.id}
+                tabIndex={message.id === wanted?.key ? -1 : undefined}
               >
                 <SpaceItem
                   message={message}
@@ -197,6 +212,18 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
       </Scroller>
     </>
   );
+}
+
+/** What is to be gone to; it is loaded where it is not among the latest messages. */
+function useGoTo({ spaceId, as, goTo }: SpaceProps, isLoading: boolean) {
+  const { loadUpTo } = useSpace(spaceId, { as });
+  const [missing, setMissing] = useState<SpaceProps['goTo']>(null);
+  const wanted = useMemo(() => (goTo ? { key: goTo.messageId } : null), [goTo]);
+  useEffect(() => {
+    if (!goTo || isLoading) return;
+    loadUpTo(goTo.messageId).catch(() => setMissing(goTo));
+  }, [goTo, isLoading, loadUpTo]);
+  return { wanted, isMissing: !!goTo && missing === goTo };
 }
 
 const PAUSE_MS = 5 * 60_000;
