@@ -12,6 +12,7 @@ import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
 import { DayDivider, EmptyChat, Failure, LoadingChat, OfflineNotice } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
+import { Stopped } from './stopped.tsx';
 import { SystemNote } from './system-note.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
@@ -297,8 +298,12 @@ function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) 
 }
 
 function Fate({ agentId, sessionId }: Place) {
-  const { session, retry } = useSession(agentId, sessionId);
+  const { session, run, messages, connection, retry } = useSession(agentId, sessionId);
   const [isRetrying, setRetrying] = useState(false);
+  const last = messages.at(-1);
+  const isAnswered = !last || last.role === 'assistant' || last.role === 'system';
+  if (session?.status === 'pending' && !run && !isAnswered && !last.sending && connection === 'live')
+    return <Stopped sessionId={sessionId} />;
   if (session?.status !== 'failed' || !session.error) return null;
   const again = () => {
     setRetrying(true);
