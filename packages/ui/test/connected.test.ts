@@ -121,6 +121,16 @@ it('what was begun in one chat stays out of the next', async () => {
   );
   await page.getByText('Heard: Before.').first().waitFor();
   expect(await field.inputValue()).toBe('');
+  // It is there again where it was begun, also after a reload; what was sent is not.
+  await page.goBack();
+  await expect.poll(() => field.inputValue()).toBe('Not for the other.');
+  await page.reload();
+  await expect.poll(() => field.inputValue()).toBe('Not for the other.');
+  await field.press('Enter');
+  await page.getByText('Heard: Not for the other.').first().waitFor();
+  await page.reload();
+  await page.getByText('Heard: Not for the other.').first().waitFor();
+  expect(await field.inputValue()).toBe('');
 });
 
 it('one approves in place, and takes up what failed', async () => {

@@ -338,6 +338,7 @@ function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerH
       disabledReason={props.disabledReason ?? failed}
       attachments={attachments}
       autoFocus={autoFocus}
+      draft={`session ${sessionId}`}
       onStop={() => stop().catch(() => {})}
       onSend={({ text, parts, policy }) => {
         // What is refused stays in the list, with its reason and a way to send it again.

@@ -396,6 +396,7 @@ function Writing(props: SpaceProps & { composer: Ref<ComposerHandle> }) {
       disabledReason={disabledReason ?? nobody}
       attachments={attachments}
       autoFocus={autoFocus}
+      draft={`space ${spaceId} ${as ?? ''}`}
       onTyping={setTyping}
       onSend={({ text, parts }) => {
         post(parts ? { text, parts } : text).catch(() => {});
