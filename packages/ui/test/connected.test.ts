@@ -224,4 +224,12 @@ it('several agents write at once in a space, and what is new is set off', async 
   await page.getByRole('button', { name: 'Stop Bob' }).waitFor({ state: 'detached' });
   await page.locator('.troupe-message', { hasText: 'I am Bob' }).waitFor();
   expect(await page.locator('.troupe-message').count()).toBe(5);
+  // Those who listen hear who said what last, people too.
+  const heard = page.locator('[aria-live=polite]');
+  expect(await heard.textContent()).toMatch(/^(Ada|Bob): I am \*\*\1/);
+  await troupe.spaces.post({
+    params: { spaceId: id },
+    body: { content: { text: 'Hello.' }, senderId: ben.id, startsRuns: false },
+  });
+  await expect.poll(() => heard.textContent()).toBe('Ben: Hello.');
 });

@@ -17,7 +17,7 @@ import { Message } from '../message/message.tsx';
 import { ActiveAgents, type AgentAtWork } from '../run/active-agents.tsx';
 import { callOfSpace, type ShownCall } from '../tool/call.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
-import { Announcer } from './chat.tsx';
+import { Announcer } from './announcer.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import {
   DayDivider,
@@ -154,11 +154,14 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
     );
   }
   const last = messages.at(-1);
+  const other = messages.findLast(({ tool, senderId }) => !tool && senderId !== entityId);
   let day = '';
   return (
     <>
       <MissingNotice isMissing={isMissing} />
-      <Announcer messages={messages} agentName={last?.senderName ?? 'Agent'} />
+      <Announcer
+        said={other && { id: other.id, name: other.senderName ?? 'Somebody', text: other.content.text }}
+      />
       <Scroller
         label="Messages"
         firstKey={messages[0]?.id}
