@@ -137,11 +137,11 @@ export function Scroller(props: ScrollerProps) {
           loadOlder();
         }}
       >
-        {isLoadingOlder && <p className="troupe-scroller-older">Loading older messages…</p>}
         <div ref={inner} className="troupe-scroller-inner">
           {children}
         </div>
       </div>
+      {isLoadingOlder && <p className="troupe-scroller-older">Loading older messages…</p>}
       {hasNew && (
         <button type="button" className="troupe-pill" onClick={toEnd}>
           <ArrowDownIcon />
