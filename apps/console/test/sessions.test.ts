@@ -65,6 +65,13 @@ it('shows what is being written, and stops it', async () => {
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await ready();
   await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' });
+  // Also to whoever comes later: it was stopped, and can be taken up again.
+  await page.reload();
+  await page.getByText('Stopped before it was done.').waitFor();
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.locator('article[aria-busy=true]').getByText('One, two').waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.getByText('Stopped before it was done.').waitFor();
 });
 
 it('shows sub-agents as a tree, and leads to what was said within them', async () => {
@@ -109,8 +116,9 @@ it('lists every event as it comes, by type, and each as JSON; and the runs', asy
   await page.getByRole('article', { name: 'Helper' }).getByText('17 times 3 = 51').waitFor();
   await page.getByRole('combobox', { name: 'Type of event' }).selectOption('run.canceled');
   const canceled = events.getByRole('button', { name: /run\.canceled/ });
-  await expect.poll(() => events.getByRole('listitem').count(), patience).toBe(1);
-  await canceled.click();
+  // Stopped, taken up, stopped again.
+  await expect.poll(() => events.getByRole('listitem').count(), patience).toBe(2);
+  await canceled.first().click();
   await events.getByText('"threadId"').waitFor();
   await tab('Runs');
   await page.getByRole('link', { name: /How much is 17 times 3\?.*Completed/ }).waitFor();

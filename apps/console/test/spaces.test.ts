@@ -127,7 +127,32 @@ it('is somebody else when one says so, and speaks as them', async () => {
 it('finds what was said, changes members and settings, and lists the runs', async () => {
   await ada.getByRole('tab', { name: 'Search' }).click();
   await ada.getByRole('searchbox', { name: 'Search messages' }).fill('6 TIMES');
-  await ada.getByRole('list', { name: 'Found messages' }).getByText('Ada', { exact: true }).waitFor();
+  const found = ada.getByRole('list', { name: 'Found messages' });
+  await found.getByText('Ada', { exact: true }).waitFor();
+  // So much was said since that it is neither in sight nor loaded.
+  const space = stage.troupe.space(new URL(ada.url()).pathname.split('/').at(-1)!);
+  const entityId = (await space.members()).find(({ name }) => name === 'Ben')!.entityId;
+  for (let n = 0; n < 70; n++)
+    await space.as(entityId).post({ content: { text: `Line ${n}` }, startsRuns: false });
+  await ada.reload();
+  await said(ada, 'Ben').getByText('Line 69').waitFor();
+  const asked = said(ada, 'Ada').getByText('How much is 6 times 7?');
+  expect(await asked.count()).toBe(0);
+  const isInSight = () =>
+    asked.evaluate((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      const area = element.closest('[role=log]')!.getBoundingClientRect();
+      return top >= area.top && bottom <= area.bottom;
+    });
+  const hit = found.getByRole('button', { name: 'Ada', exact: true });
+  await hit.click();
+  await asked.waitFor();
+  await expect.poll(isInSight, patience).toBe(true);
+  // Once more, for whoever has gone elsewhere.
+  await said(ada, 'Ben').getByText('Line 69').scrollIntoViewIfNeeded();
+  expect(await isInSight()).toBe(false);
+  await hit.click();
+  await expect.poll(isInSight, patience).toBe(true);
   await ada.getByRole('tab', { name: 'Runs' }).click();
   await ada
     .getByRole('link', { name: /Sums.*Completed/ })

@@ -94,6 +94,8 @@ export interface SpaceResult extends Read, Paged<SpaceMessage> {
   /** To be called with every key; others are told every few seconds at most. */
   setTyping(isTyping: boolean): void;
   markRead(messageId?: string): Promise<void>;
+  /** Older messages, until this one is there. Rejects where the space has no such message. */
+  loadUpTo(messageId: string): Promise<void>;
 }
 
 export interface RunResult extends Read {

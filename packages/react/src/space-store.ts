@@ -14,7 +14,7 @@ import type { PostOptions, Said, SpaceResult } from './results.ts';
 import { contentOf } from './said.ts';
 import { sharedOf } from './shared.ts';
 
-type Doing = 'post' | 'setTyping' | 'markRead' | 'loadOlder';
+type Doing = 'post' | 'setTyping' | 'markRead' | 'loadOlder' | 'loadUpTo';
 type State = Omit<SpaceResult, Doing> & FollowedBase;
 
 /** Others forget after six seconds that somebody is typing. */
@@ -137,6 +137,15 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
     return !this.#outbox.isEmpty || this.#isMarking !== null;
   }
 
+  async #load(older: () => Promise<void>): Promise<void> {
+    this.change({ isLoadingOlder: true });
+    try {
+      await older();
+    } finally {
+      this.change({ isLoadingOlder: false });
+    }
+  }
+
   /** One request at a time, each for the last message that was seen by then. */
   async #mark(): Promise<void> {
     for (let told = 0; this.#readUpTo && this.#readUpTo.sequence > told; ) {
@@ -197,13 +206,12 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
       }
     },
     loadOlder: async (): Promise<void> => {
-      if (!this.followed || this.state.isLoadingOlder) return;
-      this.change({ isLoadingOlder: true });
-      try {
-        await this.followed.loadMore();
-      } finally {
-        this.change({ isLoadingOlder: false });
-      }
+      const { followed } = this;
+      if (followed && !this.state.isLoadingOlder) await this.#load(() => followed.loadMore());
+    },
+    loadUpTo: async (messageId: string): Promise<void> => {
+      const { followed } = this;
+      if (followed) await this.#load(() => followed.loadUpTo(messageId));
     },
   };
 }

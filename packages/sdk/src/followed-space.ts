@@ -81,16 +81,33 @@ export class FollowedSpace extends Followed<SpaceState> {
 
   /** Older messages, where there are any. */
   loadMore(): Promise<void> {
-    this.#more ??= this.#loadMore().finally(() => {
+    return this.#loadOnce(this.#pageSize);
+  }
+
+  /** Older messages, until this one is there and some before it. Rejects where the space has no such message. */
+  async loadUpTo(messageId: string): Promise<void> {
+    const isThere = () => this.state.messages.some(({ id }) => id === messageId);
+    if (isThere()) return;
+    const { sequence } = await this.#space.message(messageId, { signal: this.signal });
+    while (!isThere() && this.state.hasMore) {
+      const missing = (this.state.messages[0]?.sequence ?? 0) - sequence;
+      // What is not here though it is newer than the first is still to be told by the stream.
+      if (missing < 0) return;
+      await this.#loadOnce(Math.min(missing + this.#pageSize, PAGE));
+    }
+  }
+
+  #loadOnce(limit: number): Promise<void> {
+    this.#more ??= this.#loadMore(limit).finally(() => {
       this.#more = null;
     });
     return this.#more;
   }
 
-  async #loadMore(): Promise<void> {
+  async #loadMore(limit: number): Promise<void> {
     const first = this.state.messages[0];
     if (!first || !this.state.hasMore) return;
-    const query = { before: first.sequence, limit: this.#pageSize };
+    const query = { before: first.sequence, limit };
     const { data, hasMore } = await this.#space.messages(query, { signal: this.signal });
     this.change({ messages: [...data, ...this.state.messages], hasMore });
     // Those that changed while they were on their way may have been read before.

@@ -1,7 +1,7 @@
 import type { Agent, Entity, SpaceMessage } from '@troupe/protocol';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { type FollowedSpace, type SpaceState, Troupe } from '../src/index.ts';
+import { type FollowedSpace, NotFoundError, type SpaceState, Troupe } from '../src/index.ts';
 import { openProxy } from './proxy.ts';
 
 // One server, one agent that says what it is told to say, as often as there are lines, when the gate is open.
@@ -114,6 +114,22 @@ it('begins with the last ones, and goes back page by page', async () => {
   await until('all are there', () => followed.state.messages.length === 9);
   expect(textsOf(followed.state.messages)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9']);
   expect(followed.state.hasMore).toBe(false);
+  followed.close();
+});
+
+it('goes back as far as to one message', async () => {
+  const space = await newSpace();
+  const ids: string[] = [];
+  for (let n = 1; n <= 9; n++)
+    ids.push((await space.post({ content: { text: `${n}` }, startsRuns: false })).id);
+  const followed = space.follow({ pageSize: 2 });
+  await followed.ready;
+  await followed.loadUpTo(ids[8]!);
+  expect(textsOf(followed.state.messages)).toEqual(['8', '9']);
+  // With a page before it; one that goes on at the same time is not in the way.
+  await Promise.all([followed.loadMore(), followed.loadUpTo(ids[3]!)]);
+  expect(textsOf(followed.state.messages)).toEqual(['2', '3', '4', '5', '6', '7', '8', '9']);
+  await expect(followed.loadUpTo(followed.state.messages[0]!.spaceId)).rejects.toThrow(NotFoundError);
   followed.close();
 });
 

@@ -121,6 +121,16 @@ it('what was begun in one chat stays out of the next', async () => {
   );
   await page.getByText('Heard: Before.').first().waitFor();
   expect(await field.inputValue()).toBe('');
+  // It is there again where it was begun, also after a reload; what was sent is not.
+  await page.goBack();
+  await expect.poll(() => field.inputValue()).toBe('Not for the other.');
+  await page.reload();
+  await expect.poll(() => field.inputValue()).toBe('Not for the other.');
+  await field.press('Enter');
+  await page.getByText('Heard: Not for the other.').first().waitFor();
+  await page.reload();
+  await page.getByText('Heard: Not for the other.').first().waitFor();
+  expect(await field.inputValue()).toBe('');
 });
 
 it('one approves in place, and takes up what failed', async () => {
@@ -214,4 +224,12 @@ it('several agents write at once in a space, and what is new is set off', async 
   await page.getByRole('button', { name: 'Stop Bob' }).waitFor({ state: 'detached' });
   await page.locator('.troupe-message', { hasText: 'I am Bob' }).waitFor();
   expect(await page.locator('.troupe-message').count()).toBe(5);
+  // Those who listen hear who said what last, people too.
+  const heard = page.locator('[aria-live=polite]');
+  expect(await heard.textContent()).toMatch(/^(Ada|Bob): I am \*\*\1/);
+  await troupe.spaces.post({
+    params: { spaceId: id },
+    body: { content: { text: 'Hello.' }, senderId: ben.id, startsRuns: false },
+  });
+  await expect.poll(() => heard.textContent()).toBe('Ben: Hello.');
 });

@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
+import { classes } from './classes.ts';
 import { CopyButton } from './copy-button.tsx';
 
 export interface CodeProps {
@@ -11,11 +12,13 @@ export interface CodeProps {
   lines?: number | undefined;
   /** What it is, for those who hear the page. */
   label?: string | undefined;
+  /** Whether long lines are broken, instead of leading out of sight. */
+  wrap?: boolean | undefined;
 }
 
 const WIDEST = 20_000;
 
-export function Code({ text, language, children, lines = 400, label }: CodeProps) {
+export function Code({ text, language, children, lines = 400, label, wrap = false }: CodeProps) {
   const [isOpen, setOpen] = useState(false);
   const bodyId = useId();
   const shown = isOpen ? null : shorten(text, lines);
@@ -26,7 +29,7 @@ export function Code({ text, language, children, lines = 400, label }: CodeProps
         <CopyButton text={text} label="Copy code" />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre id={bodyId} className="troupe-code-body" tabIndex={0}>
+      <pre id={bodyId} className={classes('troupe-code-body', wrap && 'troupe-code-wrap')} tabIndex={0}>
         <code>{shown ?? children ?? text}</code>
       </pre>
       {(shown !== null || isOpen) && (

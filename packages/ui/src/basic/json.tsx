@@ -17,7 +17,7 @@ export const Json = memo(function Json({ value, lines = 24, label }: JsonProps) 
   const isText = typeof value === 'string';
   const coloured = useMemo(() => (isText || text.length > COLOURED ? text : colour(text)), [isText, text]);
   return (
-    <Code text={text} language={isText ? 'text' : 'json'} lines={lines} label={label}>
+    <Code text={text} language={isText ? 'text' : 'json'} lines={lines} label={label} wrap>
       {coloured}
     </Code>
   );

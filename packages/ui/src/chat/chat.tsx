@@ -8,10 +8,12 @@ import { Message } from '../message/message.tsx';
 import { type ShownTask, TaskTree } from '../task/task-tree.tsx';
 import { isEnded } from '../task/tree.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
+import { Announcer } from './announcer.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
 import { DayDivider, EmptyChat, Failure, LoadingChat, OfflineNotice } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
+import { Stopped } from './stopped.tsx';
 import { SystemNote } from './system-note.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
@@ -114,6 +116,7 @@ function Messages(props: MessagesProps) {
     [approvals.items],
   );
   const last = entries.at(-1);
+  const answer = messages.findLast(isAnswer);
   const inPlace = new Set(
     entries.flatMap((entry) => (entry.kind === 'call' ? [approvalName(entry.runId, entry.call.id)] : [])),
   );
@@ -130,7 +133,7 @@ function Messages(props: MessagesProps) {
   const isEmpty = entries.length === 0 && !session.run;
   return (
     <>
-      <Announcer messages={messages} agentName={agentName} />
+      <Announcer said={answer && { id: answer.id, name: agentName, text: answer.content.text }} />
       <Scroller
         label={`Messages with ${agentName}`}
         firstKey={entries[0]?.key}
@@ -172,6 +175,8 @@ function Messages(props: MessagesProps) {
     </>
   );
 }
+
+const isAnswer = (message: { role: string }): message is SaidMessage => message.role === 'assistant';
 
 interface EntryViewProps {
   entry: Entry;
@@ -297,8 +302,12 @@ function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) 
 }
 
 function Fate({ agentId, sessionId }: Place) {
-  const { session, retry } = useSession(agentId, sessionId);
+  const { session, run, messages, connection, retry } = useSession(agentId, sessionId);
   const [isRetrying, setRetrying] = useState(false);
+  const last = messages.at(-1);
+  const isAnswered = !last || last.role === 'assistant' || last.role === 'system';
+  if (session?.status === 'pending' && !run && !isAnswered && !last.sending && connection === 'live')
+    return <Stopped sessionId={sessionId} />;
   if (session?.status !== 'failed' || !session.error) return null;
   const again = () => {
     setRetrying(true);
@@ -333,6 +342,7 @@ function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerH
       disabledReason={props.disabledReason ?? failed}
       attachments={attachments}
       autoFocus={autoFocus}
+      draft={`session ${sessionId}`}
       onStop={() => stop().catch(() => {})}
       onSend={({ text, parts, policy }) => {
         // What is refused stays in the list, with its reason and a way to send it again.
@@ -365,25 +375,5 @@ function Tasks({ agentId, sessionId, onOpenTask }: ChatProps) {
         <TaskTree tasks={tasks} onCancel={cancel} onOpen={onOpenTask} />
       </div>
     </aside>
-  );
-}
-
-const HEARD = 600;
-
-/** Says an answer once, when it is whole: those who listen do not hear every piece. */
-export function Announcer({
-  messages,
-  agentName,
-}: {
-  messages: readonly { id: string; role: string; content: object }[];
-  agentName: string;
-}) {
-  const last = messages.findLast(({ role }) => role === 'assistant');
-  const [first] = useState(last?.id);
-  const text = last && last.id !== first && 'text' in last.content ? String(last.content.text) : '';
-  return (
-    <p className="troupe-hidden" aria-live="polite">
-      {text && `${agentName}: ${text.slice(0, HEARD)}`}
-    </p>
   );
 }

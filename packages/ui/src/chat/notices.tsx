@@ -33,6 +33,19 @@ export function OfflineNotice({ isOffline }: { isOffline: boolean }) {
   );
 }
 
+export function MissingNotice({ isMissing }: { isMissing: boolean }) {
+  return (
+    <div role="status">
+      {isMissing && (
+        <p className="troupe-notice troupe-notice-warn">
+          <WarnIcon />
+          <span>The message that the link leads to could not be found here.</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
 export interface FailureProps {
   message: string;
   code?: string | undefined;

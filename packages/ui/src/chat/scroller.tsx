@@ -11,8 +11,8 @@ export interface ScrollerProps {
   hasOlder: boolean;
   isLoadingOlder: boolean;
   onLoadOlder: () => void;
-  /** Scroll there when it is first shown, instead of to the end. */
-  startAt?: string | null | undefined;
+  /** What has this as its `data-key` is brought into sight and given the focus, as soon as it is there; once for each object. */
+  goTo?: { key: string } | null | undefined;
   children: ReactNode;
 }
 
@@ -21,7 +21,8 @@ const NEAR_TOP = 320;
 
 /** Stays at the end while one is there, and where one is while older ones come. */
 export function Scroller(props: ScrollerProps) {
-  const { label, firstKey, lastKey, isLastOwn, hasOlder, isLoadingOlder, onLoadOlder, children } = props;
+  const { label, firstKey, lastKey, isLastOwn, hasOlder, isLoadingOlder, onLoadOlder, goTo, children } =
+    props;
   const area = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
@@ -82,6 +83,24 @@ export function Scroller(props: ScrollerProps) {
     else setNew(true);
   }, [lastKey, isLastOwn, toEnd, isAtEnd]);
 
+  const gone = useRef<ScrollerProps['goTo']>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is looked for may come with others
+  useLayoutEffect(() => {
+    const box = area.current;
+    if (!box || !goTo || gone.current === goTo) return;
+    const found = inner.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(goTo.key)}"]`);
+    if (!found) return;
+    gone.current = goTo;
+    sticks.current = false;
+    const { top, height } = found.getBoundingClientRect();
+    // Of one that is higher than the window, the beginning.
+    const above = Math.max((box.clientHeight - height) / 2, 0);
+    box.scrollTop += top - box.getBoundingClientRect().top - above;
+    place.current = box.scrollTop;
+    found.focus({ preventScroll: true });
+    look();
+  }, [goTo, firstKey, lastKey]);
+
   // Text that is being written, and pictures that arrive, make it longer without drawing this again.
   useEffect(() => {
     const observer = new ResizeObserver(() => {
@@ -118,11 +137,11 @@ export function Scroller(props: ScrollerProps) {
           loadOlder();
         }}
       >
-        {isLoadingOlder && <p className="troupe-scroller-older">Loading older messages…</p>}
         <div ref={inner} className="troupe-scroller-inner">
           {children}
         </div>
       </div>
+      {isLoadingOlder && <p className="troupe-scroller-older">Loading older messages…</p>}
       {hasNew && (
         <button type="button" className="troupe-pill" onClick={toEnd}>
           <ArrowDownIcon />

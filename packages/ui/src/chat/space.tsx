@@ -8,7 +8,7 @@ import {
   useSpace,
   useTroupe,
 } from '@troupe/react';
-import { Fragment, memo, type ReactNode, type Ref, useMemo, useRef, useState } from 'react';
+import { Fragment, memo, type ReactNode, type Ref, useEffect, useMemo, useRef, useState } from 'react';
 import { Avatar } from '../basic/avatar.tsx';
 import { classes } from '../basic/classes.ts';
 import { dayKey, useTimeSettings } from '../basic/time.tsx';
@@ -17,9 +17,17 @@ import { Message } from '../message/message.tsx';
 import { ActiveAgents, type AgentAtWork } from '../run/active-agents.tsx';
 import { callOfSpace, type ShownCall } from '../tool/call.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
-import { Announcer } from './chat.tsx';
+import { Announcer } from './announcer.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
-import { DayDivider, EmptyChat, Failure, LoadingChat, NewDivider, OfflineNotice } from './notices.tsx';
+import {
+  DayDivider,
+  EmptyChat,
+  Failure,
+  LoadingChat,
+  MissingNotice,
+  NewDivider,
+  OfflineNotice,
+} from './notices.tsx';
 import { Scroller } from './scroller.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
@@ -39,6 +47,8 @@ export interface SpaceProps {
   canStop?: boolean | undefined;
   onOpenMember?: ((member: Api.Membership) => void) | undefined;
   messageActions?: ((message: SpaceMessage) => ReactNode) | undefined;
+  /** A message to go to, however far back it is. Another object goes there once more. */
+  goTo?: { messageId: string } | null | undefined;
   autoFocus?: boolean | undefined;
   className?: string | undefined;
 }
@@ -130,6 +140,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
     () => new Map(calls.map((call) => [approvalName(call.runId, call.id), call])),
     [calls],
   );
+  const { wanted, isMissing } = useGoTo(props, isLoading);
   const readers = useMemo(() => readersOf(members, entityId), [members, entityId]);
   const seen = messages.findIndex(({ id }) => id === lastSeenMessageId);
   const needsDecision = calls.some(({ waitsFor }) => waitsFor === 'approval' || waitsFor === 'person');
@@ -143,10 +154,14 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
     );
   }
   const last = messages.at(-1);
+  const other = messages.findLast(({ tool, senderId }) => !tool && senderId !== entityId);
   let day = '';
   return (
     <>
-      <Announcer messages={messages} agentName={last?.senderName ?? 'Agent'} />
+      <MissingNotice isMissing={isMissing} />
+      <Announcer
+        said={other && { id: other.id, name: other.senderName ?? 'Somebody', text: other.content.text }}
+      />
       <Scroller
         label="Messages"
         firstKey={messages[0]?.id}
@@ -155,6 +170,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
         hasOlder={hasOlder}
         isLoadingOlder={isLoadingOlder}
         onLoadOlder={() => void loadOlder().catch(() => {})}
+        goTo={wanted}
       >
         {messages.length === 0 &&
           (welcome ?? (
@@ -177,6 +193,8 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
               <div
                 ref={index > seen && !message.sending ? readRef(message.id) : undefined}
                 className="troupe-space-item"
+                data-key={message.id}
+                tabIndex={message.id === wanted?.key ? -1 : undefined}
               >
                 <SpaceItem
                   message={message}
@@ -197,6 +215,18 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
       </Scroller>
     </>
   );
+}
+
+/** What is to be gone to; it is loaded where it is not among the latest messages. */
+function useGoTo({ spaceId, as, goTo }: SpaceProps, isLoading: boolean) {
+  const { loadUpTo } = useSpace(spaceId, { as });
+  const [missing, setMissing] = useState<SpaceProps['goTo']>(null);
+  const wanted = useMemo(() => (goTo ? { key: goTo.messageId } : null), [goTo]);
+  useEffect(() => {
+    if (!goTo || isLoading) return;
+    loadUpTo(goTo.messageId).catch(() => setMissing(goTo));
+  }, [goTo, isLoading, loadUpTo]);
+  return { wanted, isMissing: !!goTo && missing === goTo };
 }
 
 const PAUSE_MS = 5 * 60_000;
@@ -369,6 +399,7 @@ function Writing(props: SpaceProps & { composer: Ref<ComposerHandle> }) {
       disabledReason={disabledReason ?? nobody}
       attachments={attachments}
       autoFocus={autoFocus}
+      draft={`space ${spaceId} ${as ?? ''}`}
       onTyping={setTyping}
       onSend={({ text, parts }) => {
         post(parts ? { text, parts } : text).catch(() => {});

@@ -3,6 +3,7 @@ import {
   type ClipboardEvent,
   type KeyboardEvent,
   type Ref,
+  useEffect,
   useId,
   useImperativeHandle,
   useLayoutEffect,
@@ -12,6 +13,7 @@ import {
 import { classes } from '../basic/classes.ts';
 import { sizeText } from '../basic/code.tsx';
 import { ArrowUpIcon, ClipIcon, CrossIcon, StopIcon } from '../basic/icons.tsx';
+import { draftOf, keepDraft } from './drafts.ts';
 import { ACCEPTED, type AttachedPicture, readPicture } from './pictures.ts';
 
 /** What somebody who is at work makes of a message. */
@@ -44,6 +46,8 @@ export interface ComposerProps {
   autoFocus?: boolean | undefined;
   /** What it begins with. */
   initialText?: string | undefined;
+  /** What is written and not sent is kept under this name until the tab is closed. Left out: for as long as it is shown. */
+  draft?: string | undefined;
   ref?: Ref<ComposerHandle> | undefined;
 }
 
@@ -63,8 +67,8 @@ const USUAL: readonly ComposerPolicy[] = ['steer', 'queue'];
 /** Enter sends, Shift+Enter begins a line. */
 export function Composer(props: ComposerProps) {
   const { onSend, busy = false, onStop, policies = USUAL, disabledReason, attachments = false } = props;
-  const { placeholder = 'Write a message…', label = 'Message', onTyping, autoFocus, ref } = props;
-  const [text, setText] = useState(props.initialText ?? '');
+  const { placeholder = 'Write a message…', label = 'Message', onTyping, autoFocus, draft, ref } = props;
+  const [text, setText] = useState(() => props.initialText ?? (draft ? draftOf(draft) : ''));
   const [pictures, setPictures] = useState<readonly AttachedPicture[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   const [chosen, setChosen] = useState<ComposerPolicy | null>(null);
@@ -84,6 +88,10 @@ export function Composer(props: ComposerProps) {
   }));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text is what makes it grow
   useLayoutEffect(() => grow(field.current), [text]);
+
+  useEffect(() => {
+    if (draft) keepDraft(draft, text);
+  }, [draft, text]);
 
   const send = async () => {
     if (!canSend) return;
@@ -236,22 +244,24 @@ export function Composer(props: ComposerProps) {
         <span className="troupe-composer-hint">
           {busy && policy ? policyWords[policy].hint : 'Enter sends, Shift+Enter starts a new line'}
         </span>
-        {busy && onStop && (
-          <button type="button" className="troupe-button" onClick={() => void onStop()}>
-            <StopIcon />
-            <span>Stop</span>
+        <span className="troupe-composer-go">
+          {busy && onStop && (
+            <button type="button" className="troupe-button" onClick={() => void onStop()}>
+              <StopIcon />
+              <span>Stop</span>
+            </button>
+          )}
+          <button
+            type="submit"
+            className={classes('troupe-button troupe-button-main', !busy && 'troupe-button-icon')}
+            aria-label={policy ? policyWords[policy].label : 'Send'}
+            title={policy ? policyWords[policy].hint : 'Send'}
+            disabled={!canSend}
+          >
+            <ArrowUpIcon />
+            {busy && policy && <span>{policyWords[policy].label}</span>}
           </button>
-        )}
-        <button
-          type="submit"
-          className={classes('troupe-button troupe-button-main', !busy && 'troupe-button-icon')}
-          aria-label={policy ? policyWords[policy].label : 'Send'}
-          title={policy ? policyWords[policy].hint : 'Send'}
-          disabled={!canSend}
-        >
-          <ArrowUpIcon />
-          {busy && policy && <span>{policyWords[policy].label}</span>}
-        </button>
+        </span>
       </div>
     </form>
   );

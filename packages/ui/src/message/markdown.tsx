@@ -47,7 +47,8 @@ function Link({ href, children, title }: ComponentProps<'a'>) {
   const link = safeLink(href);
   // The rest of a link that is still being written has no address yet.
   if (!link) return <span className="troupe-link-dead">{children}</span>;
-  if (link.startsWith('#')) return <a href={link}>{children}</a>;
+  // Places within the text have no ids; those of the page around it are not the author's to lead to.
+  if (link.startsWith('#')) return <span>{children}</span>;
   return (
     <a href={link} title={title} target="_blank" rel="noopener noreferrer nofollow">
       {children}

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { FileIcon } from '../basic/icons.tsx';
 import { localImage, safeLink } from './addresses.ts';
 
@@ -8,8 +9,18 @@ export interface PictureProps {
 
 /** A picture from elsewhere is shown as its address: loading it would tell its server who reads this, and when. */
 export function Picture({ src, alt }: PictureProps) {
+  const [broken, setBroken] = useState<string | null>(null);
   const local = localImage(src);
-  if (local) return <img className="troupe-picture" src={local} alt={alt ?? ''} loading="lazy" />;
+  if (local && local !== broken)
+    return (
+      <img
+        className="troupe-picture"
+        src={local}
+        alt={alt ?? ''}
+        loading="lazy"
+        onError={() => setBroken(local)}
+      />
+    );
   const link = safeLink(src);
   const words = alt || 'Picture';
   if (!link) return <span className="troupe-picture-link">{words}</span>;

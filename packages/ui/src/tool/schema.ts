@@ -62,6 +62,8 @@ export function fieldOf(schema: Schema | null | undefined, isRequired = true, de
       ...fieldOf(object(inner), required.includes(name), depth + 1),
       name,
     }));
+    // The order of the schema is not kept by whoever stored it; what must be given comes first.
+    fields.sort((one, other) => Number(other.isRequired) - Number(one.isRequired));
     return { ...field, kind: 'object', fields };
   }
   return field;

@@ -110,6 +110,11 @@ function PlainCard({ call, tool, open, writing, onSubmit, onCancel, children }: 
           <ChevronIcon />
           <ToolIcon />
           <span className="troupe-tool-name">{nameOf(call, tool)}</span>
+          {call.agentName && (
+            <span className="troupe-tool-by" title={call.agentName}>
+              by {call.agentName}
+            </span>
+          )}
           {!isOpenNow && <span className="troupe-tool-brief">{briefOf(writing ?? call.arguments)}</span>}
         </button>
         <span className="troupe-tool-facts">

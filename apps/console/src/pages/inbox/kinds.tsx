@@ -20,7 +20,7 @@ export function Kinds({
     ...INBOX_KINDS.map((value) => ({ value, label: kindWords[value].many, count: counts[value] })),
   ];
   return (
-    <fieldset className="flex shrink-0 gap-1 overflow-x-auto border-b border-line bg-surface px-4 py-2 md:px-6">
+    <fieldset className="flex min-w-0 shrink-0 gap-1 overflow-x-auto border-b border-line bg-surface px-4 py-2 md:px-6">
       <legend className="sr-only">Kind</legend>
       {choices.map(({ value, label, count }) => (
         <button

@@ -51,7 +51,8 @@ export function SessionTable({
                     type="button"
                     title={`Only those with the tag ${tag}`}
                     onClick={() => onTag(tag)}
-                    className="relative max-w-32 truncate rounded-sm bg-sunken px-1.5 hover:bg-hover"
+                    // On a phone the agent and the time need the line.
+                    className="relative max-w-32 truncate rounded-sm bg-sunken px-1.5 hover:bg-hover max-md:hidden"
                   >
                     {tag}
                   </button>

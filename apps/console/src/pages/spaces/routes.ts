@@ -18,6 +18,7 @@ export const spacesRoutes = [
       given({
         panel: oneIn(search, 'panel', SPACE_PANELS),
         search: textIn(search, 'search'),
+        message: textIn(search, 'message'),
         events: textIn(search, 'events'),
       }),
     component: lazyRouteComponent(() => import('./space.tsx'), 'SpacePage'),

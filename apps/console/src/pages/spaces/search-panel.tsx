@@ -6,15 +6,17 @@ import { SearchBox } from '../../blocks/search-box.tsx';
 import { Empty, Loaded } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 
-/** What was said that contains a text, newest first. */
+/** What was said that contains a text, newest first. Each leads to where it was said. */
 export function SearchPanel({
   spaceId,
   text,
   onSearch,
+  onOpen,
 }: {
   spaceId: string;
   text: string;
   onSearch: (text: string) => void;
+  onOpen: (messageId: string) => void;
 }) {
   const found = useQuery({
     queryKey: ['space messages', spaceId, text],
@@ -39,7 +41,7 @@ export function SearchPanel({
               <>
                 <ol aria-label="Found messages" className="divide-y divide-line">
                   {data.toReversed().map((message) => (
-                    <Found key={message.id} message={message} text={text} />
+                    <Found key={message.id} message={message} text={text} onOpen={() => onOpen(message.id)} />
                   ))}
                 </ol>
                 {hasMore && <p className="px-4 py-3 text-xs text-faint">Only the newest 100 are shown.</p>}
@@ -52,13 +54,20 @@ export function SearchPanel({
   );
 }
 
-function Found({ message, text }: { message: Api.SpaceMessage; text: string }) {
+function Found({ message, text, onOpen }: { message: Api.SpaceMessage; text: string; onOpen: () => void }) {
   return (
-    <li className="flex gap-2.5 px-4 py-2.5 text-sm">
+    <li className="relative flex gap-2.5 px-4 py-2.5 text-sm hover:bg-hover">
       <Avatar name={message.senderName} id={message.senderId} type={message.senderType} size="small" />
       <div className="min-w-0 flex-1">
         <p className="flex min-w-0 items-baseline gap-2">
-          <span className="truncate font-medium">{message.senderName ?? 'Somebody'}</span>
+          <button
+            type="button"
+            title="Show it where it was said"
+            onClick={onOpen}
+            className="min-w-0 truncate rounded-sm text-left font-medium after:absolute after:inset-0"
+          >
+            {message.senderName ?? 'Somebody'}
+          </button>
           <span className="shrink-0 text-xs text-faint">
             <Time value={message.createdAt} />
           </span>

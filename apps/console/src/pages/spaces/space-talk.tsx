@@ -10,7 +10,15 @@ import { nameOfEntity } from '../../data/names.ts';
 import { membersQuery } from './queries.ts';
 
 /** The conversation, for whom one is; somebody who is no member can read it and join. */
-export default function SpaceTalk({ space, me }: { space: Api.Space; me: Me }) {
+export default function SpaceTalk({
+  space,
+  me,
+  goTo,
+}: {
+  space: Api.Space;
+  me: Me;
+  goTo: { messageId: string } | null;
+}) {
   const { data: members } = useQuery(membersQuery(space.id));
   const client = useQueryClient();
   const join = useMutation({
@@ -49,6 +57,7 @@ export default function SpaceTalk({ space, me }: { space: Api.Space; me: Me }) {
           header={null}
           suggestions={agent ? ['What are you?', `@${agent.name} how much is 2+2?`] : undefined}
           disabledReason={reason}
+          goTo={goTo}
           className="min-h-0 flex-1"
         />
       </div>

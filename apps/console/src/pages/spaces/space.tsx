@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { Page } from '../../blocks/page.tsx';
 import { Failure, Loading } from '../../blocks/states.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
@@ -38,6 +38,13 @@ export function SpacePage() {
   const me = useMe();
   const space = useQuery(spaceQuery(spaceId));
   useLive('spaces');
+  // The same hit leads there once more, for whoever has gone elsewhere since.
+  const [asked, setAsked] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const goTo = useMemo(
+    () => (search.message ? { messageId: search.message } : null),
+    [search.message, asked],
+  );
   if (!space.data)
     return (
       <Page title="Space" crumbs={[{ label: 'Spaces', to: '/spaces' }]} fill>
@@ -50,7 +57,7 @@ export function SpacePage() {
   const talk = (
     <Suspense fallback={<Loading />}>
       {/* Another person is another reader: with another mark, and other new messages. */}
-      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} />
+      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} goTo={goTo} />
     </Suspense>
   );
   const panels: Record<Exclude<SpacePanel, 'chat'>, ReactNode> = {
@@ -60,6 +67,10 @@ export function SpacePage() {
         spaceId={spaceId}
         text={search.search ?? ''}
         onSearch={(text) => change({ search: text || undefined })}
+        onOpen={(message) => {
+          setAsked(asked + 1);
+          change({ message, ...(isWide ? {} : { panel: 'chat' }) });
+        }}
       />
     ),
     tasks: <TasksPanel spaceId={spaceId} entityId={me.entityId} />,
