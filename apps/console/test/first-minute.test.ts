@@ -56,11 +56,27 @@ it('loads less than 350 KB of JavaScript at first, nothing from elsewhere, and s
   await page.goto(stage.server.url);
   await page.getByText('Runs, last 24 hours').waitFor();
   await page.getByRole('link', { name: 'Connect a real model' }).waitFor();
-  const bytes = names.map((name) => gzipSync(readFileSync(join(consoleFolder, name))).length);
+  const files = names.map((name) => readFileSync(join(consoleFolder, name)));
+  const bytes = files.map((file) => gzipSync(file).length);
   expect(names.length).toBeGreaterThan(2);
   const total = bytes.reduce((sum, one) => sum + one, 0);
   expect(total).toBeGreaterThan(50_000);
   expect(total).toBeLessThan(350_000);
+  // What draws graphs comes where one is drawn, and plots where there are some.
+  const hasGraphs = (file: Buffer) => file.includes('react-flow__node');
+  const hasPlots = (file: Buffer) => file.includes('Runs, last 24 hours');
+  expect([files.some(hasGraphs), files.some(hasPlots)]).toEqual([false, true]);
+  names.length = 0;
+  const network = await stage.troupe.networks.create({
+    body: {
+      name: 'Drawn',
+      agents: [{ key: 'front', isDefault: true, allowRespond: true, prompt: 'Answer.' }],
+    },
+  });
+  await page.goto(`${stage.server.url}/networks/${network.id}`);
+  await page.locator('.react-flow__node').waitFor();
+  const later = names.map((name) => readFileSync(join(consoleFolder, name)));
+  expect([later.some(hasGraphs), later.some(hasPlots)]).toEqual([true, false]);
 });
 
 it('opens links into it, and leaves the API to programs', async () => {
