@@ -15,7 +15,7 @@ export function App() {
   const times = useMemo(() => ({ locale: 'en-GB', ...(timeZone ? { timeZone } : {}) }), [timeZone]);
   return (
     <QueryClientProvider client={queryClient}>
-      <TroupeProvider client={troupe} entityId={entityId ?? undefined}>
+      <TroupeProvider client={troupe} entityId={entityId ?? undefined} keepUnsent>
         <TimeProvider value={times}>
           <Gate>
             <RouterProvider router={router} />

@@ -93,4 +93,21 @@ it('shows the whole answer once by itself, after the server was killed in the mi
   await page.getByRole('textbox', { name: /message/i }).fill('How much is 2+2?');
   await page.keyboard.press('Enter');
   await talk.getByText('2+2 = 4.').waitFor();
+  // What is said without a connection is sent by the next page of this browser, where this one is closed before.
+  const context = page.context();
+  await context.setOffline(true);
+  await page
+    .getByText(/offline/i)
+    .first()
+    .waitFor();
+  await page.getByRole('textbox', { name: /message/i }).fill('How much is 3+3?');
+  await page.keyboard.press('Enter');
+  await talk.getByText('How much is 3+3?').waitFor();
+  const address = page.url();
+  await page.close({ runBeforeUnload: false });
+  await context.setOffline(false);
+  const later = await context.newPage();
+  await later.goto(address);
+  await later.getByRole('log').getByText('3+3 = 6.').waitFor({ timeout: 30_000 });
+  expect(await later.getByRole('log').getByText('How much is 3+3?').count()).toBe(1);
 }, 90_000);

@@ -20,6 +20,7 @@ export const system = z.object({
       .enum(['key', 'user', 'dev'])
       .describe('`key`: a secret key. `user`: a token of a person. `dev`: nothing, from this machine.'),
     entityId: id.nullable().describe('The person, where it is one: they reach what belongs to them.'),
+    keyId: z.string().nullable().describe('The key, by its id, where there is one.'),
     scopes: z.array(scope).nullable().describe('Null: everything.'),
   }),
   now: timestamp.describe('The clock of the database, by which all times here are.'),

@@ -1,14 +1,21 @@
 import { ConnectionError, TimeoutError } from '@troupe/sdk';
 import { isOffline, onPage } from './line.ts';
 import type { Sending } from './results.ts';
+import type { KeptMessage, Unsent } from './unsent.ts';
 
 /** How long after a try that did not reach the server, where nothing else says that it can be reached. */
 const AGAIN_MS = 5_000;
 
-interface Entry<Message> {
+/** What was said, as it is shown and as it is sent. */
+export interface Outgoing<Message> {
   message: Message;
+  /** What is kept of it where it cannot be sent yet. */
+  said: object;
   /** Sends it as the message that it is: a second time, it is the same message. Answers with it as it is stored. */
   send(): Promise<Message>;
+}
+
+interface Entry<Message> extends Outgoing<Message> {
   state: 'queued' | 'sending' | 'waiting' | 'failed' | 'sent';
   error: Error | null;
   done: PromiseWithResolvers<string>;
@@ -18,23 +25,78 @@ interface Entry<Message> {
  * What was said here and is not in the log yet. One is sent after the other, so that they are stored in the order in which they were said.
  * What could not be sent since nobody answered waits and is sent again; what was refused is left to whoever said it.
  */
-export class Outbox<Message extends { id: string }> {
+export class Outbox<Message extends { id: string; createdAt: string }> {
   #entries: readonly Entry<Message>[] = [];
   #isSending = false;
   #again: ReturnType<typeof setTimeout> | undefined;
   #forget: (() => void) | null = null;
+  #unsent: Unsent | null = null;
+  /** Under whose name something was kept last. */
+  #identity: string | null = null;
+  /** What was said before may be kept, and goes before all that is said now: nothing is sent until that is known. */
+  #isHeld = false;
   readonly #changed: () => void;
 
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    void this.#pump();
+  }
+
+  /** From here on, what is not sent is kept there; what was kept before is sent as the messages that they were. Null: nothing is kept. */
+  keepIn(unsent: Unsent | null, again: (kept: KeptMessage) => Outgoing<Message>): void {
+    if (unsent && this.#identity !== null && this.#identity !== unsent.identity) this.#leave();
+    this.#identity = unsent?.identity ?? this.#identity;
+    this.#unsent = unsent;
+    const found = (unsent?.list() ?? []).filter(({ id }) => !this.#find(id));
+    const before = found.map((kept): Entry<Message> => {
+      const error = kept.error && Object.assign(new Error(kept.error.message), { code: kept.error.code });
+      const state = error ? 'failed' : isOffline() ? 'waiting' : 'queued';
+      const done = Promise.withResolvers<string>();
+      done.promise.catch(() => {});
+      return { ...again(kept), state, error, done };
+    });
+    for (const entry of this.#entries) this.#write(entry);
+    if (before.length > 0) this.#set([...before, ...this.#entries]);
+    this.release();
+  }
+
+  /** Somebody else uses the client by now: what is not sent stays kept for whoever said it. */
+  #leave(): void {
+    const isSent = ({ state }: Entry<Message>) => state === 'sent' || state === 'sending';
+    for (const entry of this.#entries)
+      if (!isSent(entry)) entry.done.reject(new Error('Somebody else said it.'));
+    this.#set(this.#entries.filter(isSent));
+  }
+
+  /** Another tab discarded it. */
+  forget(id: string): void {
+    const entry = this.#find(id);
+    if (!entry || entry.state === 'sending' || entry.state === 'sent') return;
+    this.#drop(entry);
+  }
+
+  #write({ message: { id, createdAt }, said, state, error }: Entry<Message>): void {
+    if (state === 'sent') return;
+    const code = (error as { code?: string } | null)?.code ?? '';
+    this.#unsent?.keep({ id, said, createdAt, error: error && { code, message: error.message } });
+  }
+
   /** Resolves when the server has it, rejects where it was refused; whoever does not care reads the message. */
-  add(message: Message, send: () => Promise<Message>): Promise<string> {
+  add(outgoing: Outgoing<Message>): Promise<string> {
     const done = Promise.withResolvers<string>();
     done.promise.catch(() => {});
     const state = isOffline() ? 'waiting' : 'queued';
-    this.#set([...this.#entries, { message, send, state, error: null, done }]);
+    const entry: Entry<Message> = { ...outgoing, state, error: null, done };
+    this.#write(entry);
+    this.#set([...this.#entries, entry]);
     void this.#pump();
     return done.promise;
   }
@@ -44,8 +106,12 @@ export class Outbox<Message extends { id: string }> {
     if (this.#entries.length === 0) return stored;
     const there = new Set(stored.map(({ id }) => id));
     const last = (stored.at(-1) as { sequence?: number } | undefined)?.sequence ?? 0;
+    const first = (stored[0] as { sequence?: number } | undefined)?.sequence ?? 0;
+    // One that another tab had sent long ago may be older than all that is shown.
+    const isOlder = ({ state, message }: Entry<Message>) =>
+      state === 'sent' && ((message as { sequence?: number }).sequence ?? first) < first;
     const own = this.#entries
-      .filter(({ message }) => !there.has(message.id))
+      .filter((entry) => !there.has(entry.message.id) && !isOlder(entry))
       .map((entry, at) => {
         const { message, state, error } = entry;
         if (state === 'sent') return message;
@@ -67,7 +133,11 @@ export class Outbox<Message extends { id: string }> {
     const there = new Set(stored.map(({ id }) => id));
     const rest = this.#entries.filter(({ message }) => !there.has(message.id));
     if (rest.length === this.#entries.length) return;
-    for (const { message, done } of this.#entries) if (there.has(message.id)) done.resolve(message.id);
+    for (const { message, done } of this.#entries) {
+      if (!there.has(message.id)) continue;
+      this.#unsent?.remove(message.id);
+      done.resolve(message.id);
+    }
     this.#keep(rest);
   }
 
@@ -89,13 +159,21 @@ export class Outbox<Message extends { id: string }> {
     if (!entry || (entry.state !== 'failed' && entry.state !== 'waiting')) return;
     // Behind what was said since: that is the order in which it is stored.
     const others = this.#entries.filter((other) => other !== entry);
-    this.#set([...others, { ...entry, state: 'queued', error: null }]);
+    const again: Entry<Message> = { ...entry, state: 'queued', error: null };
+    this.#unsent?.remove(id);
+    this.#write(again);
+    this.#set([...others, again]);
     void this.#pump();
   }
 
   #discard(id: string): void {
     const entry = this.#find(id);
     if (!entry || (entry.state !== 'failed' && entry.state !== 'waiting')) return;
+    this.#unsent?.discard(id);
+    this.#drop(entry);
+  }
+
+  #drop(entry: Entry<Message>): void {
     entry.done.reject(entry.error ?? new Error('It was discarded.'));
     this.#set(this.#entries.filter((other) => other !== entry));
   }
@@ -124,7 +202,7 @@ export class Outbox<Message extends { id: string }> {
   }
 
   async #pump(): Promise<void> {
-    if (this.#isSending) return;
+    if (this.#isSending || this.#isHeld) return;
     this.#isSending = true;
     try {
       for (;;) {
@@ -142,6 +220,7 @@ export class Outbox<Message extends { id: string }> {
     this.#update(id, { state: 'sending' });
     try {
       const message = await send();
+      this.#unsent?.remove(id);
       done.resolve(id);
       this.#update(id, { state: 'sent', message });
     } catch (thrown) {
@@ -155,6 +234,7 @@ export class Outbox<Message extends { id: string }> {
       } else {
         done.reject(error);
         this.#update(id, { state: 'failed', error });
+        this.#write(this.#find(id)!);
       }
     }
   }

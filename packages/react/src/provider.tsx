@@ -16,13 +16,29 @@ export interface TroupeProviderProps {
   client: Troupe | TroupeOptions;
   /** Who one is, where a key is used; with a token the server knows. */
   entityId?: string | undefined;
+  /**
+   * Keeps what was said and could not be sent in the storage of the browser, until it is sent or discarded: a page that is loaded anew sends it. Default:
+   * false, since whoever can look into that storage can read it.
+   */
+  keepUnsent?: boolean | undefined;
   children?: ReactNode;
 }
 
-const Context = createContext<{ troupe: Troupe; entityId: string | null } | null>(null);
+export interface Given {
+  troupe: Troupe;
+  entityId: string | null;
+  keepUnsent: boolean;
+}
+
+const Context = createContext<Given | null>(null);
 
 /** The client for all hooks below it. */
-export function TroupeProvider({ client, entityId, children }: TroupeProviderProps): ReactNode {
+export function TroupeProvider({
+  client,
+  entityId,
+  keepUnsent = false,
+  children,
+}: TroupeProviderProps): ReactNode {
   const latest = useRef(client);
   useEffect(() => {
     latest.current = client;
@@ -31,7 +47,10 @@ export function TroupeProvider({ client, entityId, children }: TroupeProviderPro
   const name = client instanceof Troupe ? client : nameOf(client);
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const troupe = useMemo(() => (client instanceof Troupe ? client : clientOf(client, latest)), [name]);
-  const given = useMemo(() => ({ troupe, entityId: entityId ?? null }), [troupe, entityId]);
+  const given = useMemo(
+    () => ({ troupe, entityId: entityId ?? null, keepUnsent }),
+    [troupe, entityId, keepUnsent],
+  );
   return <Context value={given}>{children}</Context>;
 }
 
@@ -50,7 +69,7 @@ function nameOf({ baseUrl, key, token, retries, timeoutMs }: TroupeOptions): str
 }
 
 /** For the hooks of this package. */
-export function useGiven(): { troupe: Troupe; entityId: string | null } {
+export function useGiven(): Given {
   const given = use(Context);
   if (!given) throw new Error('Put a <TroupeProvider client={…}> around what uses hooks of Troupe.');
   return given;

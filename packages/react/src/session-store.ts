@@ -1,12 +1,17 @@
 import { type Api, type FollowedSession, newId, type SessionState, type Troupe } from '@troupe/sdk';
 import { type FollowedBase, FollowedStore } from './followed-store.ts';
 import { hint } from './hints.ts';
-import { Outbox } from './outbox.ts';
+import { keepUnsent, type Speaking } from './keeping.ts';
+import { Outbox, type Outgoing } from './outbox.ts';
+import type { Given } from './provider.tsx';
 import type { Said, SendOptions, SessionResult } from './results.ts';
 import { contentOf } from './said.ts';
 import { sharedOf } from './shared.ts';
 
 type State = Omit<SessionResult, 'send' | 'stop' | 'retry' | 'loadOlder'> & FollowedBase;
+
+/** What is sent, and kept until then. */
+type SaidInSession = SendOptions & { content: ReturnType<typeof contentOf> };
 
 const NOTHING: State = {
   session: null,
@@ -23,11 +28,15 @@ const NOTHING: State = {
   error: null,
 };
 
-export function sessionStore(troupe: Troupe, agentId: string | null, sessionId: string | null): SessionStore {
+export function sessionStore(
+  { troupe, entityId, keepUnsent }: Given,
+  agentId: string | null,
+  sessionId: string | null,
+): SessionStore {
   return sharedOf(
     troupe,
-    `session ${agentId} ${sessionId}`,
-    () => new SessionStore(troupe, agentId, sessionId),
+    `session ${agentId} ${sessionId} ${entityId} ${keepUnsent}`,
+    () => new SessionStore(troupe, agentId, sessionId, { as: entityId, keepUnsent }),
   );
 }
 
@@ -36,10 +45,29 @@ export class SessionStore extends FollowedStore<SessionState, FollowedSession, S
   readonly #sessionId: string | null;
   readonly #outbox = new Outbox<Api.Message>(() => this.#merge());
 
-  constructor(troupe: Troupe, agentId: string | null, sessionId: string | null) {
+  readonly #speaking: Speaking;
+  #endKeeping = () => {};
+
+  constructor(troupe: Troupe, agentId: string | null, sessionId: string | null, speaking: Speaking) {
     super(troupe, NOTHING);
     this.#agentId = agentId;
     this.#sessionId = sessionId;
+    this.#speaking = speaking;
+  }
+
+  protected override open(): void {
+    super.open();
+    const { as, keepUnsent: isKept } = this.#speaking;
+    if (!isKept || this.#sessionId === null) return;
+    const where = { as, place: `session/${this.#sessionId}` };
+    this.#endKeeping = keepUnsent(this.troupe, where, this.#outbox, ({ id, said, createdAt }) =>
+      this.#outgoing(id, said as SaidInSession, createdAt),
+    );
+  }
+
+  protected override close(): void {
+    this.#endKeeping();
+    super.close();
   }
 
   get #session() {
@@ -81,30 +109,34 @@ export class SessionStore extends FollowedStore<SessionState, FollowedSession, S
     return !this.#outbox.isEmpty;
   }
 
+  #outgoing(id: string, said: SaidInSession, createdAt: string): Outgoing<Api.Message> {
+    const session = this.#session;
+    const { content, policy = null, modelId = null, reasoningEffort = null, metadata = {} } = said;
+    const message: Api.Message = {
+      id,
+      sessionId: session.id,
+      sequence: 1,
+      role: 'user',
+      content,
+      toolCallId: null,
+      senderId: this.state.session?.entityId ?? null,
+      runId: null,
+      step: null,
+      metadata,
+      createdAt,
+      ...{ policy, modelId, reasoningEffort },
+    };
+    const send = async () => {
+      const { run: _, ...stored } = await session.send({ id, ...said });
+      return stored;
+    };
+    return { message, said, send };
+  }
+
   readonly actions = {
     send: (said: Said, options: SendOptions = {}): Promise<string> => {
-      const session = this.#session;
-      const content = contentOf(said);
-      const id = newId();
-      const { policy = null, modelId = null, reasoningEffort = null, metadata = {} } = options;
-      const message: Api.Message = {
-        id,
-        sessionId: session.id,
-        sequence: 1,
-        role: 'user',
-        content,
-        toolCallId: null,
-        senderId: this.state.session?.entityId ?? null,
-        runId: null,
-        step: null,
-        metadata,
-        createdAt: new Date().toISOString(),
-        ...{ policy, modelId, reasoningEffort },
-      };
-      return this.#outbox.add(message, async () => {
-        const { run: _, ...stored } = await session.send({ id, content, ...options });
-        return stored;
-      });
+      const whole: SaidInSession = { content: contentOf(said), ...options };
+      return this.#outbox.add(this.#outgoing(newId(), whole, new Date().toISOString()));
     },
     stop: async (): Promise<void> => {
       await this.#session.cancel();

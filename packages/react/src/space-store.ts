@@ -8,8 +8,10 @@ import {
 } from '@troupe/sdk';
 import { type FollowedBase, FollowedStore } from './followed-store.ts';
 import { hint } from './hints.ts';
+import { keepUnsent, type Speaking } from './keeping.ts';
 import { meOf } from './me.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, type Outgoing } from './outbox.ts';
+import type { Given } from './provider.tsx';
 import type { PostOptions, Said, SpaceResult } from './results.ts';
 import { contentOf } from './said.ts';
 import { sharedOf } from './shared.ts';
@@ -17,17 +19,30 @@ import { sharedOf } from './shared.ts';
 type Doing = 'post' | 'setTyping' | 'markRead' | 'loadOlder' | 'loadUpTo';
 type State = Omit<SpaceResult, Doing> & FollowedBase;
 
+/** What is sent, and kept until then. */
+type SaidInSpace = PostOptions & { content: ReturnType<typeof contentOf> };
+
 /** Others forget after six seconds that somebody is typing. */
 const TYPING_MS = 3_000;
 const CHANGES_SPACE = ['space.updated', 'space.member.joined', 'space.member.left'];
 
-export function spaceStore(troupe: Troupe, spaceId: string | null, as: string | null): SpaceStore {
-  return sharedOf(troupe, `space ${spaceId} ${as}`, () => new SpaceStore(troupe, spaceId, as));
+export function spaceStore(
+  { troupe, entityId, keepUnsent }: Given,
+  spaceId: string | null,
+  as: string | null = entityId,
+): SpaceStore {
+  return sharedOf(
+    troupe,
+    `space ${spaceId} ${as} ${keepUnsent}`,
+    () => new SpaceStore(troupe, spaceId, { as, keepUnsent }),
+  );
 }
 
 export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> {
   readonly #spaceId: string | null;
   readonly #as: string | null;
+  readonly #isKept: boolean;
+  #endKeeping = () => {};
   readonly #outbox = new Outbox<Api.SpaceMessage>(() => this.#merge());
   #stored: readonly Api.SpaceMessage[] = [];
   #members: readonly Api.Membership[] = [];
@@ -38,7 +53,7 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
   #isReading = false;
   #isStale = false;
 
-  constructor(troupe: Troupe, spaceId: string | null, as: string | null) {
+  constructor(troupe: Troupe, spaceId: string | null, { as, keepUnsent }: Speaking) {
     super(troupe, {
       space: null,
       members: [],
@@ -58,6 +73,21 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
     });
     this.#spaceId = spaceId;
     this.#as = as;
+    this.#isKept = keepUnsent;
+  }
+
+  protected override open(): void {
+    super.open();
+    if (!this.#isKept || this.#spaceId === null) return;
+    const where = { as: this.#as, place: `space/${this.#spaceId}` };
+    this.#endKeeping = keepUnsent(this.troupe, where, this.#outbox, ({ id, said, createdAt }) =>
+      this.#outgoing(id, said as SaidInSpace, createdAt),
+    );
+  }
+
+  protected override close(): void {
+    this.#endKeeping();
+    super.close();
   }
 
   get #space() {
@@ -155,31 +185,35 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
     }
   }
 
+  #outgoing(id: string, said: SaidInSpace, createdAt: string): Outgoing<Api.SpaceMessage> {
+    const space = this.#space;
+    const senderId = this.state.entityId;
+    const message: Api.SpaceMessage = {
+      id,
+      spaceId: space.id,
+      sequence: 1,
+      role: 'user',
+      senderId,
+      senderName: this.#members.find(({ entityId }) => entityId === senderId)?.name ?? null,
+      senderType: 'human',
+      content: said.content,
+      tool: null,
+      runId: null,
+      metadata: said.metadata ?? {},
+      createdAt,
+    };
+    const send = async () => {
+      const { runs: _, duplicate: __, ...stored } = await space.post({ id, ...said });
+      return stored;
+    };
+    return { message, said, send };
+  }
+
   readonly actions = {
     post: (said: Said, options: PostOptions = {}): Promise<string> => {
-      const space = this.#space;
-      const content = contentOf(said);
-      const id = newId();
-      const senderId = this.state.entityId;
-      const message: Api.SpaceMessage = {
-        id,
-        spaceId: space.id,
-        sequence: 1,
-        role: 'user',
-        senderId,
-        senderName: this.#members.find(({ entityId }) => entityId === senderId)?.name ?? null,
-        senderType: 'human',
-        content,
-        tool: null,
-        runId: null,
-        metadata: options.metadata ?? {},
-        createdAt: new Date().toISOString(),
-      };
       this.#typingSince = 0;
-      return this.#outbox.add(message, async () => {
-        const { runs: _, duplicate: __, ...stored } = await space.post({ id, content, ...options });
-        return stored;
-      });
+      const whole: SaidInSpace = { content: contentOf(said), ...options };
+      return this.#outbox.add(this.#outgoing(newId(), whole, new Date().toISOString()));
     },
     setTyping: (isTyping: boolean): void => {
       const now = Date.now();

@@ -12,10 +12,8 @@ export function useMessages(of: { spaceId: string; as?: string }): Paged<SpaceMe
 export function useMessages(
   of: { agentId: string; sessionId: string } | { spaceId: string; as?: string },
 ): Paged<SessionMessage> | Paged<SpaceMessage> {
-  const { troupe, entityId } = useGiven();
+  const given = useGiven();
   const store =
-    'spaceId' in of
-      ? spaceStore(troupe, of.spaceId, of.as ?? entityId)
-      : sessionStore(troupe, of.agentId, of.sessionId);
+    'spaceId' in of ? spaceStore(given, of.spaceId, of.as) : sessionStore(given, of.agentId, of.sessionId);
   return useShared(store as Shared<State>, store.actions) as Paged<SessionMessage> | Paged<SpaceMessage>;
 }

@@ -1,4 +1,4 @@
-import { useTroupe } from './provider.tsx';
+import { useGiven } from './provider.tsx';
 import type { SessionResult } from './results.ts';
 import { sessionStore } from './session-store.ts';
 import { useShared } from './shared.ts';
@@ -8,6 +8,6 @@ import { useShared } from './shared.ts';
  * Null: there is none yet.
  */
 export function useSession(agentId: string | null, sessionId: string | null): SessionResult {
-  const store = sessionStore(useTroupe(), agentId, sessionId);
+  const store = sessionStore(useGiven(), agentId, sessionId);
   return useShared(store, store.actions);
 }

@@ -14,8 +14,7 @@ export interface UseSpaceOptions {
  * Null: there is none yet.
  */
 export function useSpace(spaceId: string | null, { as }: UseSpaceOptions = {}): SpaceResult {
-  const { troupe, entityId } = useGiven();
-  const store = spaceStore(troupe, spaceId, as ?? entityId);
+  const store = spaceStore(useGiven(), spaceId, as);
   return useShared(store, store.actions);
 }
 

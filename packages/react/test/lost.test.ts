@@ -114,3 +114,102 @@ it('a page that nobody looks at gives its connection back, and catches up when s
   await page.sees(`results.chat.messages.length === 2 && results.chat.connection === 'live'`);
   expect(await page.ask(texts)).toBe('While you were away.|Heard: While you were away.');
 });
+
+const opens = (session: Session, options: string) =>
+  `mount('chat', ({ useSession }) => useSession('${agentId}', '${session.id}'), { keepUnsent: true, ${options} })`;
+const kept = () =>
+  page.ask<string[]>(`Object.entries(localStorage).filter(([key]) => key.startsWith('troupe.')).flat()`);
+async function reload(): Promise<void> {
+  await page.tab.reload();
+  await page.tab.waitForFunction('window.isLoaded');
+}
+
+it('what is not sent when the page is loaded anew is sent then, once and in order, by whoever said it and nobody else', async () => {
+  const { key: secret } = await troupe.access.createKey({ body: { name: 'Of somebody else' } });
+  const somebody = (await troupe.entities.create({ body: { externalId: 'ben' } })).id;
+  const session = await troupe.open(agentId);
+  const other = await troupe.open(agentId);
+  await page.ask(opens(session, ''));
+  await page.sees(`results.chat.connection === 'live'`);
+  await until('the page knows who it is', () => stage.seen.some(({ path }) => path === '/v1/system'));
+  await page.setOffline(true);
+  await page.sees(`results.chat.connection === 'offline'`);
+  for (const text of ['One.', 'Two.', 'Never mind.', 'Long ago.'])
+    await page.ask(`void results.chat.send('${text}', { metadata: { of: 'me' } }).catch(() => {})`);
+  await page.sees(`results.chat.messages.every(({ sending }) => sending.state === 'waiting')`);
+  await page.ask('results.chat.messages[2].sending.discard()');
+  // What is too old is not said any more.
+  await page.ask(`for (const [key, text] of Object.entries(localStorage)) {
+    const kept = JSON.parse(text);
+    if (kept.said?.content.text === 'Long ago.')
+      localStorage.setItem(key, JSON.stringify({ ...kept, createdAt: new Date(Date.now() - 4 * 86_400_000).toISOString() }));
+  }`);
+  await stage.kill();
+  await page.setOffline(false);
+  await reload();
+  await stage.start();
+  const nothing = `results.chat.connection === 'live' && results.chat.messages.length === 0`;
+  for (const options of [
+    `client: new Troupe({ baseUrl: location.origin, key: '${secret}' })`,
+    `entityId: '${somebody}'`,
+  ]) {
+    const asked = stage.seen.length;
+    await page.ask(opens(session, options));
+    await until('it is known who looks', () =>
+      stage.seen.slice(asked).some(({ path }) => path === '/v1/system'),
+    );
+    await page.sees(nothing);
+    // Who may say something here says it, and nothing of others with it.
+    await page.ask(opens(other, options));
+    await page.sees(`results.chat.connection === 'live'`);
+    await page.ask(`results.chat.send('By somebody else.')`);
+    await page.ask('unmountAll()');
+  }
+  expect((await session.messages()).data).toEqual([]);
+  expect((await kept()).join()).not.toContain(secret);
+  expect((await kept()).join()).not.toContain('By somebody else.');
+
+  // Two tabs at once send both; they are stored once.
+  const second = await page.tab.context().newPage();
+  await second.goto(stage.origin);
+  await second.waitForFunction('window.isLoaded');
+  await Promise.all([page.ask(opens(session, '')), second.evaluate(opens(session, ''))]);
+  const whole = `results.chat.messages.filter(({ role, sending }) => role === 'user' && !sending).length === 2 && !results.chat.run`;
+  await page.sees(whole);
+  await second.waitForFunction(whole);
+  const said = (await session.messages()).data.filter(({ role }) => role === 'user');
+  expect(said).toMatchObject([
+    { content: { text: 'One.' }, metadata: { of: 'me' } },
+    { content: { text: 'Two.' } },
+  ]);
+  await until('nothing is kept', async () => (await kept()).length === 0);
+  await second.close();
+});
+
+it('what another tab discards is not sent, and a storage that is full keeps nobody from speaking', async () => {
+  const session = await troupe.open(agentId);
+  await page.ask(opens(session, ''));
+  await page.sees(`results.chat.connection === 'live'`);
+  const second = await page.tab.context().newPage();
+  await second.goto(stage.origin);
+  await second.waitForFunction('window.isLoaded');
+  await page.setOffline(true);
+  await page.sees(`results.chat.connection === 'offline'`);
+  await page.ask(`void results.chat.send('Not this.').catch(() => {})`);
+  await until('it is kept', async () => (await kept()).length === 2);
+  await second.evaluate(`(() => {
+    const [[key]] = Object.entries(localStorage);
+    localStorage.setItem(key, 'discarded');
+    localStorage.removeItem(key);
+  })()`);
+  await page.sees('results.chat.messages.length === 0');
+  await page.ask(
+    `Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }`,
+  );
+  await page.ask(`void results.chat.send('But this.')`);
+  expect(await kept()).toEqual([]);
+  await page.setOffline(false);
+  await page.sees(`${texts} === 'But this.|Heard: But this.'`);
+  await second.close();
+  await reload();
+});

@@ -18,11 +18,15 @@ function Probe({ name, use }) {
 }
 
 /** Renders a component that uses hooks, or the same with something else; what it gives is in `results[name]`, how often it was drawn in `renders[name]`. */
-window.mount = (name, use, { strict = true, entityId, client = window.client } = {}) => {
+window.mount = (name, use, { strict = true, entityId, keepUnsent, client = window.client } = {}) => {
   window.renders[name] = 0;
   window.log[name] = [];
   roots[name] ??= createRoot(document.body.appendChild(document.createElement('div')));
-  const probe = createElement(TroupeProvider, { client, entityId }, createElement(Probe, { name, use }));
+  const probe = createElement(
+    TroupeProvider,
+    { client, entityId, keepUnsent },
+    createElement(Probe, { name, use }),
+  );
   roots[name].render(createElement(strict ? StrictMode : Fragment, null, probe));
 };
 window.unmount = (name) => {

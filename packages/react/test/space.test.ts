@@ -151,12 +151,15 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   const tokens = { algorithms: ['HS256' as const], audience: 'page', secretName: 'TOKENS' };
   await troupe.access.updateProject({ body: { tokens } });
   const { key } = await troupe.access.createKey({ body: { name: 'page', kind: 'public' } });
-  for (const person of ['ann', 'ben']) {
+  const signIn = async (person: string) => {
     const unsigned = new SignJWT({ sub: person, aud: 'page' }).setProtectedHeader({ alg: 'HS256' });
     const token = await unsigned.setExpirationTime('1 hour').sign(Buffer.from(secret));
     const options = JSON.stringify({ baseUrl: stage.origin, key, token, retries: 0 });
     await page.ask(`void (window.${person} = new Troupe(${options}))`);
-  }
+    return token;
+  };
+  const token = await signIn('ann');
+  await signIn('ben');
   await space.post({ content: { text: 'Hello.' }, startsRuns: false });
   // As Ann, whom the server cannot tell who she is at first.
   stage.rule(({ path }) => (path === '/v1/me' ? 'lose' : 'pass'));
@@ -186,4 +189,39 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   const seen = await page.ask<[string, string | null][]>('log.person');
   expect(seen.filter(([who, id]) => who === 'ben' && id === ann.id)).toEqual([]);
   expect(seen.at(-1)).toEqual(['ben', ben.id]);
+  await page.ask('unmountAll()');
+
+  // What Ann said and was refused is there again when she comes back to the page, with another token, and for nobody else.
+  const open = (person: string) =>
+    page.ask(
+      `mount('person', ({ useSpace }) => useSpace('${space.id}'), { client: window.${person}, keepUnsent: true })`,
+    );
+  await open('ann');
+  await page.sees(`results.person.connection === 'live'`);
+  stage.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'not_now' } : 'pass'));
+  await page.ask(`results.person.post('For later.', { startsRuns: false }).catch(() => {})`);
+  const kept = () => page.ask<string>(`JSON.stringify(Object.entries(localStorage))`);
+  await until('it is kept', async () => (await kept()).includes('not_now'));
+  expect(await kept()).toContain('For later.');
+  for (const credential of [token, key]) expect(await kept()).not.toContain(credential);
+  await page.tab.reload();
+  await page.tab.waitForFunction('window.isLoaded');
+  stage.rule();
+  await signIn('ben');
+  const asked = stage.seen.length;
+  await open('ben');
+  await until('it is known who looks', () =>
+    stage.seen.slice(asked).some(({ path }) => path === '/v1/system'),
+  );
+  await page.sees(`results.person.connection === 'live' && results.person.messages.length === 2`);
+  await signIn('ann');
+  await open('ann');
+  await page.sees(`results.person.messages[2]?.sending?.error.code === 'not_now'`);
+  await page.ask('results.person.messages[2].sending.resend()');
+  await page.sees('results.person.messages[2].sending === undefined');
+  expect((await space.messages()).data.at(-1)).toMatchObject({
+    senderId: ann.id,
+    content: { text: 'For later.' },
+  });
+  await until('nothing is kept', async () => !(await kept()).includes('For later.'));
 });

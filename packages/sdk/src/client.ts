@@ -105,6 +105,11 @@ export class Troupe {
     this.usage = groupOf(transport, endpoints.usage);
   }
 
+  /** The address of the server, without a slash at its end. */
+  get baseUrl(): string {
+    return this.#transport.baseUrl;
+  }
+
   session(agentId: string, sessionId: string): Session {
     return new Session(this.#transport, agentId, sessionId);
   }

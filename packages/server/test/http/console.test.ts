@@ -226,7 +226,7 @@ test('says who is asking; a key of any scope may ask', async () => {
     keyless: true,
     demo: true,
     project: { name: 'default' },
-    caller: { kind: 'dev', entityId: null, scopes: null },
+    caller: { kind: 'dev', entityId: null, keyId: null, scopes: null },
   });
   const { key } = await troupe.access.createKey({ body: { name: 'k', scopes: ['models:read'] } });
   const other = new Troupe({ baseUrl: server.url, key });

@@ -9,7 +9,7 @@ import { presentOverview, presentQueue, presentWorker } from '../present/system.
 export function systemRoutes(endpoints: Endpoints): void {
   endpoints.serve(systemEndpoints.get, async ({ services, caller }) => {
     const { db, access, server } = services;
-    const { kind, entityId, scopes } = caller;
+    const { kind, entityId, keyId, scopes } = caller;
     const [{ id, name }, demo, now] = await Promise.all([
       access.projects.get(caller),
       isAnsweredByDemo(db, caller.project),
@@ -20,7 +20,7 @@ export function systemRoutes(endpoints: Endpoints): void {
       keyless: kind === 'dev',
       demo,
       project: { id, name },
-      caller: { kind, entityId, scopes: scopes && [...scopes] },
+      caller: { kind, entityId, keyId, scopes: scopes && [...scopes] },
       now: now.toISOString(),
     };
   });
