@@ -93,4 +93,9 @@ it('shows the whole answer once by itself, after the server was killed in the mi
   await page.getByRole('textbox', { name: /message/i }).fill('How much is 2+2?');
   await page.keyboard.press('Enter');
   await talk.getByText('2+2 = 4.').waitFor();
+  // A server on the same machine needs no network.
+  await page.evaluate(`dispatchEvent(new Event('offline'))`);
+  await page.getByRole('navigation').getByRole('link', { name: 'Agents', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+  await page.getByRole('link', { name: agent.name }).first().waitFor({ timeout: 10_000 });
 }, 90_000);

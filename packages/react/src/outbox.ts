@@ -1,4 +1,4 @@
-import { ConnectionError, TimeoutError } from '@troupe/sdk';
+import { ConnectionError, TimeoutError, type Troupe } from '@troupe/sdk';
 import { isOffline, onPage } from './line.ts';
 import type { Sending } from './results.ts';
 
@@ -23,9 +23,11 @@ export class Outbox<Message extends { id: string }> {
   #isSending = false;
   #again: ReturnType<typeof setTimeout> | undefined;
   #forget: (() => void) | null = null;
+  readonly #troupe: Troupe;
   readonly #changed: () => void;
 
-  constructor(changed: () => void) {
+  constructor(troupe: Troupe, changed: () => void) {
+    this.#troupe = troupe;
     this.#changed = changed;
   }
 
@@ -33,7 +35,7 @@ export class Outbox<Message extends { id: string }> {
   add(message: Message, send: () => Promise<Message>): Promise<string> {
     const done = Promise.withResolvers<string>();
     done.promise.catch(() => {});
-    const state = isOffline() ? 'waiting' : 'queued';
+    const state = isOffline(this.#troupe) ? 'waiting' : 'queued';
     this.#set([...this.#entries, { message, send, state, error: null, done }]);
     void this.#pump();
     return done.promise;
@@ -43,7 +45,7 @@ export class Outbox<Message extends { id: string }> {
   after(stored: readonly Message[]): readonly (Message & { sending?: Sending })[] {
     if (this.#entries.length === 0) return stored;
     const there = new Set(stored.map(({ id }) => id));
-    const last = (stored.at(-1) as { sequence?: number } | undefined)?.sequence ?? 0;
+    const last = sequenceOf(stored.at(-1));
     const own = this.#entries
       .filter(({ message }) => !there.has(message.id))
       .map((entry, at) => {
@@ -65,9 +67,13 @@ export class Outbox<Message extends { id: string }> {
   confirm(stored: readonly Message[]): void {
     if (this.#entries.length === 0) return;
     const there = new Set(stored.map(({ id }) => id));
-    const rest = this.#entries.filter(({ message }) => !there.has(message.id));
+    const last = sequenceOf(stored.at(-1));
+    // What the server has, and is older than what is here, need not be among it: so much may have been said since.
+    const isThere = ({ message, state }: Entry<Message>) =>
+      there.has(message.id) || (state === 'sent' && sequenceOf(message) <= last);
+    const rest = this.#entries.filter((entry) => !isThere(entry));
     if (rest.length === this.#entries.length) return;
-    for (const { message, done } of this.#entries) if (there.has(message.id)) done.resolve(message.id);
+    for (const entry of this.#entries) if (isThere(entry)) entry.done.resolve(entry.message.id);
     this.#keep(rest);
   }
 
@@ -158,4 +164,8 @@ export class Outbox<Message extends { id: string }> {
       }
     }
   }
+}
+
+function sequenceOf(message: object | undefined): number {
+  return (message as { sequence?: number } | undefined)?.sequence ?? 0;
 }

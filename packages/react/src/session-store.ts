@@ -1,5 +1,12 @@
-import { type Api, type FollowedSession, newId, type SessionState, type Troupe } from '@troupe/sdk';
-import { type FollowedBase, FollowedStore } from './followed-store.ts';
+import {
+  type Api,
+  type FollowedSession,
+  newId,
+  type SessionState,
+  type StreamItem,
+  type Troupe,
+} from '@troupe/sdk';
+import { type FollowedBase, FollowedStore, pageOf } from './followed-store.ts';
 import { hint } from './hints.ts';
 import { Outbox } from './outbox.ts';
 import type { Said, SendOptions, SessionResult } from './results.ts';
@@ -34,7 +41,7 @@ export function sessionStore(troupe: Troupe, agentId: string | null, sessionId: 
 export class SessionStore extends FollowedStore<SessionState, FollowedSession, State> {
   readonly #agentId: string | null;
   readonly #sessionId: string | null;
-  readonly #outbox = new Outbox<Api.Message>(() => this.#merge());
+  readonly #outbox = new Outbox<Api.Message>(this.troupe, () => this.#merge());
 
   constructor(troupe: Troupe, agentId: string | null, sessionId: string | null) {
     super(troupe, NOTHING);
@@ -49,7 +56,8 @@ export class SessionStore extends FollowedStore<SessionState, FollowedSession, S
 
   protected follow(): FollowedSession | null {
     if (this.#agentId === null || this.#sessionId === null) return null;
-    return this.#session.follow({ onItem: (item) => hint(this.troupe, item) });
+    const onItem = (item: StreamItem) => hint(this.troupe, item);
+    return this.#session.follow({ onItem, pageSize: pageOf(this.#stored) });
   }
 
   protected override isThere({ session }: SessionState): boolean {

@@ -6,7 +6,7 @@ import {
   type StreamItem,
   type Troupe,
 } from '@troupe/sdk';
-import { type FollowedBase, FollowedStore } from './followed-store.ts';
+import { type FollowedBase, FollowedStore, pageOf } from './followed-store.ts';
 import { hint } from './hints.ts';
 import { meOf } from './me.ts';
 import { Outbox } from './outbox.ts';
@@ -28,7 +28,7 @@ export function spaceStore(troupe: Troupe, spaceId: string | null, as: string | 
 export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> {
   readonly #spaceId: string | null;
   readonly #as: string | null;
-  readonly #outbox = new Outbox<Api.SpaceMessage>(() => this.#merge());
+  readonly #outbox = new Outbox<Api.SpaceMessage>(this.troupe, () => this.#merge());
   #stored: readonly Api.SpaceMessage[] = [];
   #members: readonly Api.Membership[] = [];
   /** How far one says to have read, while the server does not know it yet. */
@@ -69,7 +69,7 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
   protected follow(): FollowedSpace | null {
     if (this.#spaceId === null) return null;
     if (this.#as === null) void meOf(this.troupe).then((entityId) => this.#know(entityId));
-    return this.#space.follow({ onItem: (item) => this.#hear(item) });
+    return this.#space.follow({ onItem: (item) => this.#hear(item), pageSize: pageOf(this.#stored) });
   }
 
   #know(entityId: string | null): void {

@@ -105,6 +105,11 @@ export class Troupe {
     this.usage = groupOf(transport, endpoints.usage);
   }
 
+  /** Of the server, as it was given. */
+  get baseUrl(): string {
+    return this.#transport.baseUrl;
+  }
+
   session(agentId: string, sessionId: string): Session {
     return new Session(this.#transport, agentId, sessionId);
   }
