@@ -7,6 +7,8 @@ import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 const UNWANTED =
   /^--(single-process|no-zygote|in-process-gpu|disable-web-security|use-gl|use-angle|enable-unsafe-swiftshader|ignore-gpu-blocklist)/;
 const PATIENCE_MS = 30_000;
+/** This machine by a name that does not say so, for pages of a server elsewhere. */
+export const ELSEWHERE = 'troupe.test';
 
 export type TestBrowser = Pick<Browser, 'newContext' | 'newPage' | 'close'>;
 
@@ -35,7 +37,11 @@ export async function openBrowser(): Promise<TestBrowser> {
 }
 
 async function launch(): Promise<Browser> {
-  const args = [...sparticuz.args.filter((arg) => !UNWANTED.test(arg)), '--disable-gpu'];
+  const args = [
+    ...sparticuz.args.filter((arg) => !UNWANTED.test(arg)),
+    '--disable-gpu',
+    `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`,
+  ];
   for (const began = Date.now(); ; ) {
     try {
       return await chromium.launch({

@@ -127,6 +127,31 @@ it('lists every event as it comes, by type, and each as JSON; and the runs', asy
   expect(await page.getByRole('tab', { name: 'Runs' }).getAttribute('aria-selected')).toBe('true');
 });
 
+it('shows in a list that one comes back to what happened meanwhile', async () => {
+  const address = page.url();
+  const go = (name: string) =>
+    page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click();
+  const titles = page.getByRole('table', { name: 'Sessions' }).getByRole('link');
+  await go('Sessions');
+  await titles.getByText('What are you?').waitFor();
+  await go('Agents');
+  await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+  const { data: agents } = await stage.troupe.agents.list();
+  const stop = new AbortController();
+  const changes = stage.troupe.changes({ collections: ['sessions'], signal: stop.signal });
+  await changes.next();
+  const agentId = agents.find(({ name }) => name === 'Helper')!.id;
+  const made = await stage.troupe.open(agentId, { title: 'Made meanwhile' });
+  await changes.next();
+  stop.abort();
+  // The page is told with everybody, and gathers what it hears for a moment.
+  await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))');
+  await go('Sessions');
+  await titles.getByText('Made meanwhile').waitFor({ timeout: 3_000 });
+  await made.delete();
+  await page.goto(address);
+});
+
 it('renames it, forks it and deletes it', async () => {
   const more = page.getByRole('button', { name: 'More', exact: true });
   await more.click();

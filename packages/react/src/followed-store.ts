@@ -23,6 +23,14 @@ export interface FollowedBase {
   error: Error | null;
 }
 
+const PAGE = 50;
+const MOST = 1_000;
+
+/** How many messages to begin with: as many as are shown, where older ones were loaded before the connection was given back. */
+export function pageOf(shown: readonly unknown[]): number {
+  return Math.min(Math.max(shown.length, PAGE), MOST);
+}
+
 /** Pieces come faster than a screen can show them. */
 const LIVE_MS = 30;
 

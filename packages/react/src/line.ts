@@ -13,10 +13,16 @@ interface Events {
 }
 const events = globalThis as Events;
 
-/** Whether the browser says that there is no network. */
-export function isOffline(): boolean {
+/** Whether the browser says that there is no network. A server on the same machine needs none. */
+export function isOffline({ baseUrl }: Pick<Troupe, 'baseUrl'>): boolean {
   const { navigator } = globalThis as { navigator?: { onLine?: boolean } };
-  return navigator?.onLine === false;
+  return navigator?.onLine === false && !isOnThisMachine(baseUrl);
+}
+
+function isOnThisMachine(address: string): boolean {
+  const { location } = globalThis as { location?: { href: string } };
+  const { hostname } = new URL(`${address}/`, location?.href);
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 /** Tells of events of the page until the answered function is called. */
@@ -33,11 +39,13 @@ export class Line {
   #status: Status = 'loading';
   #isLate = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #troupe: Troupe;
   readonly #changed: (connection: Connection) => void;
   readonly #all: Lines;
   readonly #forget: () => void;
 
   constructor(troupe: Troupe, changed: (connection: Connection) => void) {
+    this.#troupe = troupe;
     this.#changed = changed;
     this.#all = linesOf(troupe);
     this.#all.add(this);
@@ -61,7 +69,7 @@ export class Line {
   }
 
   #look(): void {
-    const isLost = isOffline() || this.#isLate || this.#status === 'ended';
+    const isLost = isOffline(this.#troupe) || this.#isLate || this.#status === 'ended';
     const now = isLost ? 'offline' : this.#status === 'following' ? 'live' : 'connecting';
     if (now === this.connection) return;
     this.connection = now;
@@ -78,11 +86,13 @@ export class Line {
 
 /** All that a client follows: as bad as the worst of them. */
 class Lines extends Shared<{ connection: Connection }> {
+  readonly #troupe: Troupe;
   readonly #lines = new Set<Line>();
   #forget = () => {};
 
-  constructor() {
-    super({ connection: isOffline() ? 'offline' : 'live' });
+  constructor(troupe: Troupe) {
+    super({ connection: isOffline(troupe) ? 'offline' : 'live' });
+    this.#troupe = troupe;
   }
 
   add(line: Line): void {
@@ -97,7 +107,7 @@ class Lines extends Shared<{ connection: Connection }> {
 
   look(): void {
     const all = new Set([...this.#lines].map(({ connection }) => connection));
-    if (isOffline()) all.add('offline');
+    if (isOffline(this.#troupe)) all.add('offline');
     const worst = all.has('offline') ? 'offline' : all.has('connecting') ? 'connecting' : 'live';
     this.change({ connection: worst });
   }
@@ -115,7 +125,7 @@ class Lines extends Shared<{ connection: Connection }> {
 const known = new WeakMap<Troupe, Lines>();
 
 export function linesOf(troupe: Troupe): Lines {
-  const lines = known.get(troupe) ?? new Lines();
+  const lines = known.get(troupe) ?? new Lines(troupe);
   known.set(troupe, lines);
   return lines;
 }

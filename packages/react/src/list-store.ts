@@ -41,6 +41,8 @@ export class ListStore<Item> extends Shared<ListState<Item>> {
   readonly #listed: Listed<Item>;
   /** How many are wanted: more with every page that was asked for. */
   #wanted: number;
+  /** How many pages may be read for them: those of a search have few, or none, and others follow. */
+  #pages = 1;
   #read: readonly Item[] = [];
   #reading: Promise<void> | null = null;
   #isStale = false;
@@ -104,6 +106,7 @@ export class ListStore<Item> extends Shared<ListState<Item>> {
   loadMore = (): Promise<void> => {
     if (!this.state.hasMore) return Promise.resolve();
     this.#wanted += this.#listed.pageSize;
+    this.#pages++;
     return this.refresh();
   };
 
@@ -138,12 +141,13 @@ export class ListStore<Item> extends Shared<ListState<Item>> {
 
   async #readPages(ask: NonNullable<Listed<Item>['ask']>): Promise<{ items: Item[]; hasMore: boolean }> {
     const items = new Map<string, Item>();
-    for (let cursor: string | null | undefined; ; ) {
+    let cursor: string | null | undefined;
+    for (let pages = 1; ; pages++) {
       const limit = Math.min(this.#wanted - items.size, MOST);
       const page: Page<Item> = await ask({ limit, ...(cursor ? { cursor } : {}) });
       for (const item of page.data) items.set(this.#listed.nameOf(item), item);
       cursor = page.nextCursor;
-      if (!cursor || items.size >= this.#wanted || page.data.length === 0)
+      if (!cursor || items.size >= this.#wanted || pages >= this.#pages)
         return { items: [...items.values()], hasMore: cursor !== null };
     }
   }

@@ -1,4 +1,4 @@
-import { ConnectionError, TimeoutError } from '@troupe/sdk';
+import { ConnectionError, TimeoutError, type Troupe } from '@troupe/sdk';
 import { isOffline, onPage } from './line.ts';
 import type { Sending } from './results.ts';
 import type { KeptMessage, Unsent } from './unsent.ts';
@@ -35,9 +35,11 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
   #identity: string | null = null;
   /** What was said before may be kept, and goes before all that is said now: nothing is sent until that is known. */
   #isHeld = false;
+  readonly #troupe: Troupe;
   readonly #changed: () => void;
 
-  constructor(changed: () => void) {
+  constructor(troupe: Troupe, changed: () => void) {
+    this.#troupe = troupe;
     this.#changed = changed;
   }
 
@@ -58,7 +60,7 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
     const found = (unsent?.list() ?? []).filter(({ id }) => !this.#find(id));
     const before = found.map((kept): Entry<Message> => {
       const error = kept.error && Object.assign(new Error(kept.error.message), { code: kept.error.code });
-      const state = error ? 'failed' : isOffline() ? 'waiting' : 'queued';
+      const state = error ? 'failed' : isOffline(this.#troupe) ? 'waiting' : 'queued';
       const done = Promise.withResolvers<string>();
       done.promise.catch(() => {});
       return { ...again(kept), state, error, done };
@@ -93,7 +95,7 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
   add(outgoing: Outgoing<Message>): Promise<string> {
     const done = Promise.withResolvers<string>();
     done.promise.catch(() => {});
-    const state = isOffline() ? 'waiting' : 'queued';
+    const state = isOffline(this.#troupe) ? 'waiting' : 'queued';
     const entry: Entry<Message> = { ...outgoing, state, error: null, done };
     this.#write(entry);
     this.#set([...this.#entries, entry]);
@@ -105,11 +107,10 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
   after(stored: readonly Message[]): readonly (Message & { sending?: Sending })[] {
     if (this.#entries.length === 0) return stored;
     const there = new Set(stored.map(({ id }) => id));
-    const last = (stored.at(-1) as { sequence?: number } | undefined)?.sequence ?? 0;
-    const first = (stored[0] as { sequence?: number } | undefined)?.sequence ?? 0;
+    const last = sequenceOf(stored.at(-1));
+    const first = sequenceOf(stored[0]);
     // One that another tab had sent long ago may be older than all that is shown.
-    const isOlder = ({ state, message }: Entry<Message>) =>
-      state === 'sent' && ((message as { sequence?: number }).sequence ?? first) < first;
+    const isOlder = ({ state, message }: Entry<Message>) => state === 'sent' && sequenceOf(message) < first;
     const own = this.#entries
       .filter((entry) => !there.has(entry.message.id) && !isOlder(entry))
       .map((entry, at) => {
@@ -131,12 +132,16 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
   confirm(stored: readonly Message[]): void {
     if (this.#entries.length === 0) return;
     const there = new Set(stored.map(({ id }) => id));
-    const rest = this.#entries.filter(({ message }) => !there.has(message.id));
+    const last = sequenceOf(stored.at(-1));
+    // What the server has, and is older than what is here, need not be among it: so much may have been said since.
+    const isThere = ({ message, state }: Entry<Message>) =>
+      there.has(message.id) || (state === 'sent' && sequenceOf(message) <= last);
+    const rest = this.#entries.filter((entry) => !isThere(entry));
     if (rest.length === this.#entries.length) return;
-    for (const { message, done } of this.#entries) {
-      if (!there.has(message.id)) continue;
-      this.#unsent?.remove(message.id);
-      done.resolve(message.id);
+    for (const entry of this.#entries) {
+      if (!isThere(entry)) continue;
+      this.#unsent?.remove(entry.message.id);
+      entry.done.resolve(entry.message.id);
     }
     this.#keep(rest);
   }
@@ -238,4 +243,8 @@ export class Outbox<Message extends { id: string; createdAt: string }> {
       }
     }
   }
+}
+
+function sequenceOf(message: object | undefined): number {
+  return (message as { sequence?: number } | undefined)?.sequence ?? 0;
 }

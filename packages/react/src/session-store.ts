@@ -1,5 +1,12 @@
-import { type Api, type FollowedSession, newId, type SessionState, type Troupe } from '@troupe/sdk';
-import { type FollowedBase, FollowedStore } from './followed-store.ts';
+import {
+  type Api,
+  type FollowedSession,
+  newId,
+  type SessionState,
+  type StreamItem,
+  type Troupe,
+} from '@troupe/sdk';
+import { type FollowedBase, FollowedStore, pageOf } from './followed-store.ts';
 import { hint } from './hints.ts';
 import { keepUnsent, type Speaking } from './keeping.ts';
 import { Outbox, type Outgoing } from './outbox.ts';
@@ -43,7 +50,7 @@ export function sessionStore(
 export class SessionStore extends FollowedStore<SessionState, FollowedSession, State> {
   readonly #agentId: string | null;
   readonly #sessionId: string | null;
-  readonly #outbox = new Outbox<Api.Message>(() => this.#merge());
+  readonly #outbox = new Outbox<Api.Message>(this.troupe, () => this.#merge());
 
   readonly #speaking: Speaking;
   #endKeeping = () => {};
@@ -77,7 +84,8 @@ export class SessionStore extends FollowedStore<SessionState, FollowedSession, S
 
   protected follow(): FollowedSession | null {
     if (this.#agentId === null || this.#sessionId === null) return null;
-    return this.#session.follow({ onItem: (item) => hint(this.troupe, item) });
+    const onItem = (item: StreamItem) => hint(this.troupe, item);
+    return this.#session.follow({ onItem, pageSize: pageOf(this.#stored) });
   }
 
   protected override isThere({ session }: SessionState): boolean {

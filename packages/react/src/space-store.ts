@@ -6,7 +6,7 @@ import {
   type StreamItem,
   type Troupe,
 } from '@troupe/sdk';
-import { type FollowedBase, FollowedStore } from './followed-store.ts';
+import { type FollowedBase, FollowedStore, pageOf } from './followed-store.ts';
 import { hint } from './hints.ts';
 import { keepUnsent, type Speaking } from './keeping.ts';
 import { meOf } from './me.ts';
@@ -43,7 +43,7 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
   readonly #as: string | null;
   readonly #isKept: boolean;
   #endKeeping = () => {};
-  readonly #outbox = new Outbox<Api.SpaceMessage>(() => this.#merge());
+  readonly #outbox = new Outbox<Api.SpaceMessage>(this.troupe, () => this.#merge());
   #stored: readonly Api.SpaceMessage[] = [];
   #members: readonly Api.Membership[] = [];
   /** How far one says to have read, while the server does not know it yet. */
@@ -99,7 +99,7 @@ export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> 
   protected follow(): FollowedSpace | null {
     if (this.#spaceId === null) return null;
     if (this.#as === null) void meOf(this.troupe).then((entityId) => this.#know(entityId));
-    return this.#space.follow({ onItem: (item) => this.#hear(item) });
+    return this.#space.follow({ onItem: (item) => this.#hear(item), pageSize: pageOf(this.#stored) });
   }
 
   #know(entityId: string | null): void {

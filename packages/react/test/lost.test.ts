@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ postgresUrl: inject('postgresUrl') });
   troupe = new Troupe({ baseUrl: stage.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
-  page = await stage.visit({ clock: true });
+  page = await stage.visit({ clock: true, elsewhere: true });
 }, 120_000);
 afterAll(() => stage.close());
 afterEach(async () => {
@@ -87,6 +87,19 @@ it('whoever was offline sees what was said meanwhile, and what they said is sent
   await until('it is idle', async () => (await session.get()).status === 'pending');
 });
 
+it('a server on the same machine is there without a network', async () => {
+  const near = await stage.visit();
+  await near.ask(
+    `Object.defineProperty(navigator, 'onLine', { value: false }); dispatchEvent(new Event('offline'))`,
+  );
+  const session = await troupe.open(agentId);
+  await near.ask(`mount('chat', ({ useSession }) => useSession('${agentId}', '${session.id}'))`);
+  await near.ask(`results.chat.send('In the mountains.')`);
+  await near.sees(`results.chat.messages.length === 2 && results.chat.connection === 'live'`);
+  await until('it is idle', async () => (await session.get()).status === 'pending');
+  await near.tab.close();
+});
+
 it('what may not be read says so, and is read again by the next who asks', async () => {
   const session = await troupe.open(agentId);
   stage.rule(() => ({ status: 403, code: 'forbidden' }));
@@ -113,7 +126,31 @@ it('a page that nobody looks at gives its connection back, and catches up when s
   await hide('visible');
   await page.sees(`results.chat.messages.length === 2 && results.chat.connection === 'live'`);
   expect(await page.ask(texts)).toBe('While you were away.|Heard: While you were away.');
-});
+
+  // What the server has and the page has not heard of by then is where it belongs, though so much was said since that it is not loaded.
+  stage.rule(({ method }) => (method === 'GET' ? { status: 503, code: 'stopping' } : 'pass'));
+  for (const stream of stage.streams) stream.destroy();
+  await page.ask(`results.chat.send('Just before.')`);
+  expect(await page.ask(texts)).toContain('|Just before.');
+  await hide('hidden');
+  await page.fastForward(20_000);
+  stage.rule();
+  for (let n = 0; n < 30; n++) await session.sendAndWait(`Then ${n}`);
+  await hide('visible');
+  await page.sees(`results.chat.messages.at(-1)?.content.text === 'Heard: Then 29'`);
+  expect(await page.ask('results.chat.messages.length')).toBe(50);
+  // Older ones that were loaded are still there when one comes back.
+  const { length } = (await session.messages({ limit: 1_000 })).data;
+  expect(length).toBeGreaterThan(60);
+  await page.ask('results.chat.loadOlder()');
+  await page.sees(`results.chat.messages.length === ${length} && !results.chat.hasOlder`);
+  await hide('hidden');
+  await page.fastForward(20_000);
+  await page.sees(`results.chat.connection === 'offline'`);
+  await hide('visible');
+  await page.sees(`results.chat.connection === 'live'`);
+  expect(await page.ask('results.chat.messages.length')).toBe(length);
+}, 20_000);
 
 const opens = (session: Session, options: string) =>
   `mount('chat', ({ useSession }) => useSession('${agentId}', '${session.id}'), { keepUnsent: true, ${options} })`;
@@ -171,7 +208,7 @@ it('what is not sent when the page is loaded anew is sent then, once and in orde
 
   // Two tabs at once send both; they are stored once.
   const second = await page.tab.context().newPage();
-  await second.goto(stage.origin);
+  await second.goto(page.tab.url());
   await second.waitForFunction('window.isLoaded');
   await Promise.all([page.ask(opens(session, '')), second.evaluate(opens(session, ''))]);
   const whole = `results.chat.messages.filter(({ role, sending }) => role === 'user' && !sending).length === 2 && !results.chat.run`;
@@ -191,7 +228,7 @@ it('what another tab discards is not sent, and a storage that is full keeps nobo
   await page.ask(opens(session, ''));
   await page.sees(`results.chat.connection === 'live'`);
   const second = await page.tab.context().newPage();
-  await second.goto(stage.origin);
+  await second.goto(page.tab.url());
   await second.waitForFunction('window.isLoaded');
   await page.setOffline(true);
   await page.sees(`results.chat.connection === 'offline'`);

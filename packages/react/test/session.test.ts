@@ -223,6 +223,21 @@ it('a call that waits for the page is answered by it, once', async () => {
   expect(await troupe.run(fork).get()).toMatchObject({ forkedFrom: { runId, step: 1 } });
 });
 
+it('a search whose pages are empty goes on, one page with every time that more is asked for', async () => {
+  await page.ask(`{
+    const client = new Troupe({ baseUrl: location.origin });
+    const pages = { first: { data: [], nextCursor: 'second' }, second: { data: [], nextCursor: 'third' }, third: { data: [{ id: 'found' }], nextCursor: null } };
+    client.runs.list = async ({ query: { cursor = 'first' } }) => pages[cursor];
+    mount('search', ({ useRuns }) => useRuns({ search: 'rare' }), { client });
+  }`);
+  await page.sees('!results.search.isLoading && results.search.hasMore');
+  expect(await page.ask('results.search.items')).toEqual([]);
+  await page.ask('results.search.loadMore()');
+  expect(await page.ask('results.search.items')).toEqual([]);
+  await page.ask('results.search.loadMore()');
+  await page.sees(`results.search.items[0]?.id === 'found' && !results.search.hasMore`);
+});
+
 it('a call that waits for approval is in the inbox until somebody decides; what is refused is taken back', async () => {
   const session = await troupe.open(agentId);
   const filter = `{ sessionId: '${session.id}' }`;

@@ -7,7 +7,7 @@ import type { Script } from '@troupe/server';
 import { createDatabase, openServer, until } from '@troupe/testing';
 import type { Page } from 'playwright-core';
 import { build } from 'rolldown';
-import { openBrowser } from '../../../tools/browser.ts';
+import { ELSEWHERE, openBrowser } from '../../../tools/browser.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -82,14 +82,14 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
       await tab.goto(`${origin}/program`);
       return tab;
     },
-    /** With `clock`, its time can be made to pass faster. */
-    async visit({ clock = false } = {}): Promise<Visit> {
+    /** With `clock`, its time can be made to pass faster; `elsewhere`, it does not know that the server is on the same machine. */
+    async visit({ clock = false, elsewhere = false } = {}): Promise<Visit> {
       const context = await browser.newContext();
       const tab = await context.newPage();
       const errors: string[] = [];
       tab.on('pageerror', (error) => errors.push(String(error)));
       if (clock) await tab.clock.install();
-      await tab.goto(origin);
+      await tab.goto(elsewhere ? origin.replace('127.0.0.1', ELSEWHERE) : origin);
       await tab.waitForFunction('window.isLoaded');
       const ask = <Value>(scripted: string) => tab.evaluate(scripted) as Promise<Value>;
       return {
@@ -160,7 +160,9 @@ function forward(
   target: string,
   { asked, response, isLost }: { asked: IncomingMessage; response: ServerResponse; isLost: boolean },
 ): void {
-  const { method, url, headers } = asked;
+  const { method, url } = asked;
+  // As one that stands before a server: that is asked by its own name.
+  const { origin: _, ...headers } = { ...asked.headers, host: new URL(target).host };
   const asking = request(target + url, { method, headers }, (answered) => {
     if (isLost) return void answered.resume().on('end', () => response.destroy());
     response.writeHead(answered.statusCode!, answered.headers);

@@ -10,20 +10,22 @@ import { Select } from './field.tsx';
 import { Empty, Failure, Loading } from './states.tsx';
 import { sayError } from './toast.tsx';
 
-/** The raw log of a thread: live, drawn only where it is seen, each event as JSON when it is clicked. */
-export function EventList({
-  source,
-  name,
-  filter,
-  onFilter,
-}: {
+interface EventListProps {
   source: EventLogSource;
   /** Which thread it is: another name is another log. */
   name: string;
   /** A type (`run.completed`), or how types begin (`run.`). */
   filter: string;
   onFilter: (filter: string) => void;
-}) {
+}
+
+/** The raw log of a thread: live, drawn only where it is seen, each event as JSON when it is clicked. */
+export function EventList(props: EventListProps) {
+  // What of another log is still on its way must not come to this one.
+  return <OneEventList key={props.name} {...props} />;
+}
+
+function OneEventList({ source, name, filter, onFilter }: EventListProps) {
   const log = useEventLog(source, name);
   const [open, setOpen] = useState<number | null>(null);
   const [busy, setBusy] = useState(false);

@@ -27,7 +27,11 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 function look(): void {
   timer = undefined;
-  for (const noun of changed) if (shown.has(noun)) void queryClient.invalidateQueries({ queryKey: [noun] });
+  // What is not shown is asked for again when it is: a page that one comes back to within seconds must not show what was.
+  for (const noun of changed) {
+    const refetchType = shown.has(noun) ? 'active' : 'none';
+    void queryClient.invalidateQueries({ queryKey: [noun], refetchType });
+  }
   changed.clear();
 }
 
@@ -43,7 +47,7 @@ async function connect(): Promise<void> {
     const items = troupe.changes({ signal: own.signal, onDisconnect: () => (isConnected = false) });
     for await (const item of items) {
       isConnected = true;
-      if (item.type === 'resync') for (const noun of shown.keys()) mark(noun);
+      if (item.type === 'resync') for (const noun of [...told, ...shown.keys()]) mark(noun);
       else mark(item.collection);
     }
   } catch {

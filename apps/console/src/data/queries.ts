@@ -9,7 +9,10 @@ export const queryClient = new QueryClient({
       // The SDK has tried again already.
       retry: false,
       refetchOnWindowFocus: true,
+      // The server may be on this machine, where no network is needed; what cannot be reached says so.
+      networkMode: 'always',
     },
+    mutations: { networkMode: 'always' },
   },
 });
 

@@ -556,6 +556,21 @@ test('tells what a budget has, and what is spent of it', async () => {
   ]);
 });
 
+test('lists budgets of what holds for more before those of sessions, of which there can be many', async () => {
+  const { id: project } = (await troupe.system.get()).project;
+  const many = `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount)
+    select gen_random_uuid(), $1, scope, gen_random_uuid(), 'tokens', 7 from unnest($2::text[]) scope returning id`;
+  const scopes = [...Array.from({ length: 501 }, () => 'session'), 'space', 'agent'];
+  const { rows } = await server.db.pool.query(many, [project, scopes]);
+  const { data } = await troupe.usage.budgets();
+  expect(data).toHaveLength(500);
+  const first = data.filter(({ scope }) => scope !== 'session').map(({ scope }) => scope);
+  expect(data.slice(0, first.length).map(({ scope }) => scope)).toEqual(first);
+  expect(first.filter((scope) => scope === 'space')).toHaveLength(1);
+  expect(first.at(-1)).toBe('space');
+  await server.db.pool.query('delete from troupe.budgets where id = any($1)', [rows.map(({ id }) => id)]);
+});
+
 test('a budget holds for what it is set for: a run stops, or waits until it is raised or deleted', async () => {
   const body = { name: 'saver', systemPrompt: 'I am saver.' };
   const { id: saver } = await troupe.agents.create({ body: body as never });
