@@ -124,6 +124,16 @@ it('a run that is taken up again is seen writing, also by who was away', async (
   await until('it is seen writing', () => followed.state.live[0]?.text.startsWith('Slowly'));
   await until('it is done', () => followed.state.session?.status === 'pending');
   expect(followed.state).toMatchObject({ live: [], messages: [{}, { content: { text: SLOW } }] });
+
+  // A piece of what it wrote that comes after all of it, and one of a run that nobody has heard of yet.
+  const { runId, step } = followed.state.messages[1]!;
+  const late = (piece: object) =>
+    `event: message.delta\ndata: ${JSON.stringify({ type: 'message.delta', offset: 0, text: 'Late', ...piece })}\n\n`;
+  const other = { runId: crypto.randomUUID(), step: 1 };
+  await until('only the stream is open', () => proxy.open.size === 1);
+  for (const response of proxy.open) response.write(late({ runId, step }) + late(other));
+  await until('they are heard', () => followed.state.live.length > 0);
+  expect(followed.state.live).toMatchObject([{ ...other, text: 'Late' }]);
   followed.close();
   await proxy.close();
 });
