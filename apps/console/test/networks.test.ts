@@ -180,11 +180,29 @@ test('it is published, run with the path lit, changed, published again and rolle
   // A tool of the project that was changed since is pinned by the next version: it is shown, although the network is the same.
   const { data } = await stage.troupe.tools.list({ query: { name: 'lookup' } });
   const params = { toolId: data[0]!.id };
+  const { models } = stage.troupe;
+  const { id: providerId } = await models.createProvider({ body: { name: 'Other', kind: 'anthropic' } });
+  const body = { modelId: 'another', isDefault: true };
+  const { id: modelId } = await models.createModel({ params: { providerId }, body });
   await stage.troupe.tools.update({ params, body: { timeoutMs: 4_321 } });
   await button('Publish').click();
   const borrowed = dialog().getByRole('region', { name: 'Changed in the project since' });
   await borrowed.getByText('lookup').waitFor();
   await borrowed.getByText('4321').waitFor();
+  // Every fact has a name of its own, also where several fields of one thing differ.
+  const labels = await borrowed
+    .locator('dl')
+    .evaluateAll((lists) =>
+      lists.map((list) => [...list.querySelectorAll('dt')].map((label) => label.textContent)),
+    );
+  for (const each of labels) expect(new Set(each).size).toBe(each.length);
+  expect(labels.flat()).toContain('Model: model');
+  await dialog().getByRole('button', { name: 'Cancel' }).click();
+  await models.updateModel({ params: { modelId }, body: { isDefault: false } });
+
+  await button('Publish').click();
+  await borrowed.getByText('4321').waitFor();
+  expect(await borrowed.getByText('Model: model').count()).toBe(0);
   await dialog().getByText('The network itself is the same.').waitFor();
   await dialog().getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByText('version 3', { exact: true }).first().waitFor();

@@ -233,7 +233,7 @@ export function EditPlan({
 
 /** When it runs, for whoever reads it elsewhere; and what became of a time that is no plain one. */
 function momentWords({ time, kind }: Moment, zone: string): string {
-  const utc = `That is ${exactFormat('UTC').format(new Date(time))} UTC.`;
+  const utc = zone === 'UTC' ? '' : `That is ${exactFormat('UTC').format(new Date(time))} UTC.`;
   if (kind === 'twice') return `Clocks show it twice that night; it runs the first time. ${utc}`;
   if (kind === 'skipped')
     return `Clocks skip it that night; it runs at ${wallTime(time, zone).slice(11)}. ${utc}`;

@@ -48,7 +48,11 @@ function factOf(part: string, rest: string[], { from, to }: Api.Change): Fact {
 function labelOf(part: string, rest: string[]): string {
   const path = rest.join('.');
   if (part === 'prompts') return 'Prompt';
-  if (part === 'models') return rest[0] === '0' || path === '' ? 'Model' : 'Fallback model';
+  if (part === 'models') {
+    const [place, ...fields] = rest;
+    const model = Number(place) > 0 ? `Fallback model ${place}` : 'Model';
+    return fields.length > 0 ? `${model}: ${fields.join('.')}` : model;
+  }
   if (part === 'schemas') return `Parameters${path && `: ${path}`}`;
   return path === 'description' ? 'Description' : path.replace(/^config\./, '');
 }
