@@ -213,6 +213,9 @@ it('tells who changed what, by action, with details', async () => {
   await expect
     .poll(async () => new Set(await page.getByTitle('Only these').allTextContents()))
     .toEqual(new Set(['agent.created']));
+  // How it begins is enough.
+  await page.getByLabel('Action, such as').fill('agent.cr');
+  await page.waitForURL(/action=agent\.cr$/);
   await page.getByRole('button', { name: 'Details of agent.created Watched' }).click();
   await page.getByRole('region', { name: 'Details' }).getByText('"version": 1').waitFor();
   await page.getByRole('link', { name: 'Watched' }).click();

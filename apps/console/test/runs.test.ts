@@ -133,8 +133,9 @@ it('shows why a run failed, where its time went, and what the model was given', 
 });
 
 it('forks from a step with another message, and puts the two side by side', async () => {
-  const page = await stage.page(`/runs/${runs['Hello there']}`);
-  await page.getByRole('button', { name: 'Fork' }).click();
+  const page = await stage.page(`/runs/${runs['Hello there']}?tab=steps&step=1`);
+  await page.getByRole('button', { name: 'Fork after this step' }).click();
+  expect(await page.getByLabel('After which step').inputValue()).toBe('1');
   await page.getByLabel('After which step').selectOption('Before the first one');
   await page.getByRole('button', { name: /^Change User/ }).click();
   await page.getByRole('textbox', { name: /^User/ }).fill('Good evening');

@@ -228,7 +228,13 @@ export const accessEndpoints = {
     tag: 'audit',
     summary: 'Who changed what, newest first',
     scope: 'admin',
-    query: listQuery.extend({ action: z.string().max(100).optional() }),
+    query: listQuery.extend({
+      action: z
+        .string()
+        .max(100)
+        .describe('An action, or how it begins: `agent.changed`, `agent.`')
+        .optional(),
+    }),
     status: 200,
     response: page(auditEntry),
   }),

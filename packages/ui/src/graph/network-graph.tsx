@@ -83,6 +83,14 @@ function Drawing(props: NetworkGraphProps) {
     const drawing = requestAnimationFrame(() => void flow.fitView(FIT));
     return () => cancelAnimationFrame(drawing);
   }, [names, direction]);
+  const wanted = props.inView?.join(' ') ?? '';
+  useEffect(() => {
+    if (!wanted) return;
+    const drawing = requestAnimationFrame(
+      () => void flow.fitView({ ...FIT, nodes: wanted.split(' ').map((id) => ({ id })) }),
+    );
+    return () => cancelAnimationFrame(drawing);
+  }, [wanted, flow]);
   const isInSight = (key: string): boolean => {
     const place = laid.places.get(key);
     const seen = frame.current?.getBoundingClientRect();

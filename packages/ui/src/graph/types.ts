@@ -57,6 +57,8 @@ export interface NetworkGraphProps {
   /** Which way routes lead, where it is laid out. Default: to the right. */
   direction?: 'right' | 'down' | undefined;
   minimap?: boolean | undefined;
+  /** Agents that the view keeps in sight, by key: of a large network, those that a run came to. Default: all. */
+  inView?: readonly string[] | undefined;
   /** What is shown where there are no agents. */
   empty?: string | undefined;
   label?: string | undefined;

@@ -47,7 +47,7 @@ export function AuditPage() {
       <div className="flex max-w-5xl flex-col gap-4">
         <div className="flex flex-wrap items-center gap-2">
           <SearchBox
-            label="Action, such as agent.changed"
+            label="Action, such as agent.created"
             value={action ?? ''}
             onSearch={filter}
             className="w-72 max-w-full"
@@ -68,7 +68,7 @@ export function AuditPage() {
           ) : list.items.length === 0 ? (
             <Empty
               icon={<ScrollText size={20} aria-hidden="true" />}
-              title={action ? 'Nothing was done of this name' : 'Nothing was changed yet'}
+              title={action ? 'No action begins like this' : 'Nothing was changed yet'}
             >
               Each change of an agent, a tool, a key and the like is written down here, in the commit that
               makes it.

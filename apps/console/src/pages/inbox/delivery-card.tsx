@@ -19,7 +19,7 @@ export function DeliveryCard({ delivery }: { delivery: Api.Delivery }) {
   });
   const again = useMutation({
     mutationFn: () => redeliver(delivery.id),
-    onSuccess: () => say('It is delivered again.'),
+    onSuccess: () => say('It is on its way again.'),
   });
   return (
     <Card

@@ -43,6 +43,9 @@ export default function VersionsTab({
         always go back to one before.
       </Empty>
     );
+  // After a rollback, later versions are there too.
+  const actOf = ({ version }: { version: number }) =>
+    version > (network.currentVersion ?? 0) ? 'Roll forward' : 'Roll back';
   const download = async (version: number) => {
     const file = await troupe.networks.export({ params: { network: network.id, version } });
     saveFile(`${network.name}-${version}.json`, JSON.stringify(file, null, 2), 'application/json');
@@ -87,11 +90,11 @@ export default function VersionsTab({
                     <Button
                       size="small"
                       icon={<Undo2 size={13} />}
-                      aria-label={`Roll back to version ${version.version}`}
+                      aria-label={`${actOf(version)} to version ${version.version}`}
                       disabled={network.status === 'archived'}
                       onClick={() => setBack(version)}
                     >
-                      Roll back
+                      {actOf(version)}
                     </Button>
                   )}
                   <Button
@@ -115,8 +118,8 @@ export default function VersionsTab({
       <Confirm
         open={back !== null}
         onClose={() => setBack(null)}
-        title={`Roll back to version ${back?.version}?`}
-        label="Roll back"
+        title={`${back ? actOf(back) : ''} to version ${back?.version}?`}
+        label={back ? actOf(back) : ''}
         act={async () => {
           const { version } = back!;
           await troupe.networks.rollback({ params: { network: network.id }, body: { version } });

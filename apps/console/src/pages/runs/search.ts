@@ -7,6 +7,8 @@ export interface RunSearch {
   tab?: RunTab;
   /** The step that is open. */
   step?: number;
+  /** The step after which a fork is asked for. */
+  fork?: number;
   /** The span of the timeline that is selected. */
   span?: string;
   /** Types of events, separated by commas. */
@@ -22,7 +24,7 @@ export function parseRunSearch(given: Record<string, unknown>): RunSearch {
   const search: RunSearch = {};
   const tab = runTabs.find((name) => name === given.tab);
   if (tab && tab !== 'overview') search.tab = tab;
-  for (const name of ['step', 'event'] as const) {
+  for (const name of ['step', 'event', 'fork'] as const) {
     const value = Number(given[name]);
     if (given[name] !== undefined && Number.isInteger(value) && value >= 0) search[name] = value;
   }

@@ -24,7 +24,7 @@ export function DeliveryDetails({ id, onClose }: { id: string; onClose: () => vo
   const redeliver = useMutation({
     mutationFn: () => troupe.triggers.redeliver({ params: { deliveryId: id } }),
     onSuccess: () => {
-      say('It is delivered again.');
+      say('It is on its way again.');
       return client.invalidateQueries({ queryKey: ['deliveries'] });
     },
     onError: sayError,

@@ -50,7 +50,7 @@ export function DeliveryList({
   const redeliver = useMutation({
     mutationFn: (deliveryId: string) => troupe.triggers.redeliver({ params: { deliveryId } }),
     onSuccess: () => {
-      say('It is delivered again.');
+      say('It is on its way again.');
       return client.invalidateQueries({ queryKey: ['deliveries'] });
     },
     onError: sayError,
@@ -208,7 +208,7 @@ export function DeliveryList({
               status: again,
             },
           });
-          say(`${redelivered} ${redelivered === 1 ? 'is' : 'are'} delivered again.`);
+          say(`${redelivered} ${redelivered === 1 ? 'is' : 'are'} on the way again.`);
           await client.invalidateQueries({ queryKey: ['deliveries'] });
         }}
       >

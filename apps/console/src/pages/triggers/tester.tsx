@@ -111,7 +111,7 @@ export function Tester({ test }: { test: Test }) {
                         </span>
                       )}
                     </Td>
-                    <Td className="max-w-72">
+                    <Td className="max-w-60 sm:max-w-72">
                       <p className="truncate font-mono text-xs" title={result.path}>
                         {result.event} {result.path}
                       </p>

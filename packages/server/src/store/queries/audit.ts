@@ -1,4 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
+import { sql } from 'kysely';
 import type { Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
 
@@ -37,7 +38,7 @@ export function listAuditEntries(
     .select(['id', 'actor_kind', 'actor_id', 'action', 'target', 'data', 'created_at'])
     .where('project_id', '=', project)
     .$if(before !== undefined, (query) => query.where('id', '<', before!))
-    .$if(action !== undefined, (query) => query.where('action', '=', action!))
+    .$if(action !== undefined, (query) => query.where(sql<boolean>`starts_with(action, ${action!})`))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();

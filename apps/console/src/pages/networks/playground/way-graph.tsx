@@ -1,9 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo } from 'react';
+import { cx } from '../../../blocks/cx.ts';
 import { Loading } from '../../../blocks/states.tsx';
 import { positionsOf } from '../draft/definition.ts';
 import { versionQuery } from '../versions.ts';
 import type { Path } from './path.ts';
+
+/** With more agents, what is written in their boxes cannot be read where all are in sight. */
+const LARGE = 12;
 
 const NetworkGraph = lazy(async () => ({ default: (await import('@troupe/ui/graph')).NetworkGraph }));
 
@@ -22,9 +26,12 @@ export function WayGraph({
 }) {
   const { data: definition } = useQuery(versionQuery(network, version));
   const positions = useMemo(() => (definition ? positionsOf(definition) : {}), [definition]);
+  const isLarge = (definition?.agents.length ?? 0) > LARGE;
   const at = isOver ? null : (path?.at ?? null);
   return (
-    <div className="h-80 overflow-hidden rounded-lg border border-line bg-ground">
+    <div
+      className={cx(isLarge ? 'h-112' : 'h-80', 'overflow-hidden rounded-lg border border-line bg-ground')}
+    >
       <Suspense fallback={<Loading />}>
         {definition && (
           <NetworkGraph
@@ -32,6 +39,7 @@ export function WayGraph({
             label="The way of the run"
             agents={definition.agents}
             positions={positions}
+            inView={isLarge ? path?.agents : undefined}
             {...(at === null ? {} : { active: { agents: [at], routes: path?.by ? [path.by] : [] } })}
             {...(path ? { visited: { agents: path.agents, routes: path.routes } } : {})}
           />

@@ -11,13 +11,12 @@ import { hasEnded } from '../filter.ts';
 import type { RunDetails } from './queries.ts';
 
 const Retry = lazy(() => import('./retry.tsx'));
-const Fork = lazy(() => import('./fork.tsx'));
 const Continue = lazy(() => import('./continue.tsx'));
 const CompareWith = lazy(() => import('./compare-with.tsx'));
 
 /** What can be done with a run. */
-export function Actions({ run }: { run: RunDetails }) {
-  const [act, setAct] = useState<'cancel' | 'retry' | 'fork' | 'continue' | 'compare' | null>(null);
+export function Actions({ run, onFork }: { run: RunDetails; onFork: () => void }) {
+  const [act, setAct] = useState<'cancel' | 'retry' | 'continue' | 'compare' | null>(null);
   const client = useQueryClient();
   const navigate = useNavigate();
   const close = () => setAct(null);
@@ -44,7 +43,7 @@ export function Actions({ run }: { run: RunDetails }) {
         icon={<GitFork size={14} aria-hidden="true" />}
         disabled={whyNoCopy !== null}
         title={whyNoCopy ?? 'Go on from any step, with other messages'}
-        onClick={() => setAct('fork')}
+        onClick={onFork}
       >
         Fork
       </Button>
@@ -89,7 +88,6 @@ export function Actions({ run }: { run: RunDetails }) {
       </Confirm>
       <Suspense>
         {act === 'retry' && <Retry run={run} onClose={close} />}
-        {act === 'fork' && <Fork run={run} onClose={close} />}
         {act === 'continue' && <Continue run={run} onClose={close} />}
         {act === 'compare' && <CompareWith run={run} onClose={close} />}
       </Suspense>
@@ -98,7 +96,7 @@ export function Actions({ run }: { run: RunDetails }) {
 }
 
 /** Why it can be neither forked nor gone on from; null where it can. */
-function noCopy({ door, trigger, triggerType }: RunDetails): string | null {
+export function noCopy({ door, trigger, triggerType }: RunDetails): string | null {
   if (door === 'network' || triggerType === 'network' || trigger.network !== undefined)
     return 'A run of a network cannot be copied: invoke the network again.';
   if (door === 'space' || ['space_message', 'plan', 'service'].includes(triggerType))

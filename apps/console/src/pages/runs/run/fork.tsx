@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type Api, ApiError } from '@troupe/sdk';
-import { type FormEvent, useMemo, useState } from 'react';
+import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
 import { Dialog } from '../../../blocks/dialog.tsx';
 import { Field, Select } from '../../../blocks/field.tsx';
@@ -13,10 +13,18 @@ import { EditableMessage } from './fork-message.tsx';
 import type { RunDetails } from './queries.ts';
 
 /** Goes on from a step in a thread of its own, with other messages where one wants. */
-export default function Fork({ run, onClose }: { run: RunDetails; onClose: () => void }) {
+export default function Fork({
+  run,
+  after,
+  onClose,
+}: {
+  run: RunDetails;
+  after: number;
+  onClose: () => void;
+}) {
   const navigate = useNavigate();
   const client = useQueryClient();
-  const [step, setStep] = useState(Math.max(0, run.status === 'completed' ? run.step - 1 : run.step));
+  const [step, setStep] = useState(Math.min(after, run.step));
   const [edits, setEdits] = useState<Edits>({});
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
@@ -37,6 +45,12 @@ export default function Fork({ run, onClose }: { run: RunDetails; onClose: () =>
     },
   });
   const taken = useMemo(() => messagesUpTo(messages.data ?? [], run.id, step), [messages.data, run.id, step]);
+  // What the fork goes on from is at the end.
+  const list = useRef<HTMLOListElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when there are others
+  useEffect(() => {
+    list.current?.scrollTo(0, list.current.scrollHeight);
+  }, [step, messages.data]);
   const changed = taken.filter(({ sequence }) => edits[sequence] !== undefined).length;
 
   const go = async (event: FormEvent) => {
@@ -54,7 +68,6 @@ export default function Fork({ run, onClose }: { run: RunDetails; onClose: () =>
       const forked = await troupe.runs.fork({ params: { runId: run.id }, body: { step, edits: made.edits } });
       say('Forked.');
       await client.invalidateQueries({ queryKey: ['runs'] });
-      onClose();
       void navigate({ to: '/runs/$runId', params: { runId: forked.id } });
     } catch (reason) {
       if (reason instanceof ApiError && reason.issues) {
@@ -104,8 +117,9 @@ export default function Fork({ run, onClose }: { run: RunDetails; onClose: () =>
         <Loaded query={messages}>
           {() => (
             <ol
+              ref={list}
               aria-label="Messages of the fork"
-              className="divide-y divide-line rounded-md border border-line"
+              className="max-h-[45vh] divide-y divide-line overflow-y-auto rounded-md border border-line"
             >
               {taken.map((message) => (
                 <EditableMessage

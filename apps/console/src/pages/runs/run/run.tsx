@@ -8,10 +8,11 @@ import { TabPanel, Tabs } from '../../../blocks/tabs.tsx';
 import { formatNumber, shortId } from '../../../data/format.ts';
 import { askedOf } from '../run-table.tsx';
 import type { RunSearch, RunTab } from '../search.ts';
-import { Actions } from './actions.tsx';
+import { Actions, noCopy } from './actions.tsx';
 import { Overview } from './overview.tsx';
 import { ownMessagesQuery, type RunDetails, runQuery, versionOf } from './queries.ts';
 
+const Fork = lazy(() => import('./fork.tsx'));
 const Timeline = lazy(() => import('./timeline.tsx'));
 const Steps = lazy(() => import('./steps.tsx'));
 const Events = lazy(() => import('./events.tsx'));
@@ -73,7 +74,13 @@ function Shown({ run }: { run: RunDetails }) {
           <StatusBadge status={run.status} />
         </span>
       }
-      actions={<Actions run={run} />}
+      actions={
+        <Actions
+          run={run}
+          // A completed run has nothing to go on with after its last step.
+          onFork={() => change({ fork: Math.max(0, run.status === 'completed' ? run.step - 1 : run.step) })}
+        />
+      }
     >
       <Tabs value={search.tab ?? 'overview'} onChange={go} tabs={tabs} label="Of this run">
         <TabPanel value="overview">
@@ -100,6 +107,11 @@ function Shown({ run }: { run: RunDetails }) {
           </Suspense>
         </TabPanel>
       </Tabs>
+      {search.fork !== undefined && noCopy(run) === null && (
+        <Suspense>
+          <Fork run={run} after={search.fork} onClose={() => change({ fork: undefined })} />
+        </Suspense>
+      )}
     </Page>
   );
 }

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Json, Markdown, ToolCard } from '@troupe/ui';
-import { ChevronRight } from 'lucide-react';
+import { ChevronRight, GitFork } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
 import { cx } from '../../../blocks/cx.ts';
 import { Empty, Failure, Loading } from '../../../blocks/states.tsx';
 import { formatCost, formatDuration, formatNumber } from '../../../data/format.ts';
 import type { RunSearch } from '../search.ts';
+import { noCopy } from './actions.tsx';
 import { ShownPrompt } from './prompt.tsx';
 import { promptQuery, type RunDetails } from './queries.ts';
 import type { ChangeSearch } from './run.tsx';
@@ -39,7 +40,14 @@ export default function Steps({
       {steps.map((step) => (
         <li key={step.step} className="overflow-hidden rounded-lg border border-line bg-surface shadow-low">
           <StepHead step={step} run={run} isOpen={open === step.step} onToggle={() => toggle(step.step)} />
-          {open === step.step && <StepBody step={step} run={run} messages={messages} />}
+          {open === step.step && (
+            <StepBody
+              step={step}
+              run={run}
+              messages={messages}
+              onFork={() => onChange({ fork: step.step })}
+            />
+          )}
         </li>
       ))}
       {run.steps.length > steps.length && (
@@ -147,10 +155,12 @@ function StepBody({
   step,
   run,
   messages,
+  onFork,
 }: {
   step: Api.RunStep;
   run: RunDetails;
   messages: Api.Message[] | undefined;
+  onFork: () => void;
 }) {
   const [part, setPart] = useState<'answer' | 'prompt'>('answer');
   const calls = run.calls.filter((call) => call.step === step.step);
@@ -172,6 +182,11 @@ function StepBody({
             {name === 'answer' ? 'Answer' : 'Prompt'}
           </button>
         ))}
+        {noCopy(run) === null && (
+          <Button kind="quiet" size="small" icon={<GitFork size={13} />} className="ml-auto" onClick={onFork}>
+            Fork after this step
+          </Button>
+        )}
       </div>
       <div className="flex flex-col gap-3 p-4">
         {part === 'prompt' ? (
