@@ -198,9 +198,10 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     const project = randomUUID();
     await closed.db.pool.query(`insert into troupe.projects (id, name) values ($1, 'default')`, [project]);
     const owner = { project, kind: 'dev' as const, keyId: null, entityId: null, scopes: null };
-    const { key } = await closed.access.keys.create(owner, {
+    const made = await closed.access.keys.create(owner, {
       ...{ name: 'console', kind: 'secret' as const, scopes: [], expiresAt: null },
     });
+    const { key } = made;
     page.setDefaultTimeout(8_000);
     await page.goto(`${closed.url}/runs`);
     await page.getByLabel('Secret key').fill('tsk_wrong');
@@ -209,6 +210,18 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     await page.getByLabel('Secret key').fill(key);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
+    // Revoked while the page is open: it asks for another.
+    await closed.access.keys.revoke(owner, made.id);
+    await expect
+      .poll(
+        async () => {
+          await page.getByRole('link', { name: 'Home' }).or(page.getByLabel('Secret key')).first().click();
+          await page.getByRole('link', { name: 'Agents' }).or(page.getByLabel('Secret key')).first().click();
+          return page.getByText('The key that this browser has is refused.').count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
   } finally {
     await page.close();
     await closed.close();

@@ -14,8 +14,8 @@ export function Gate({ children }: { children: ReactNode }) {
     retry: (_, error) => !(error instanceof AuthenticationError),
     retryDelay: 1_000,
   });
-  if (system.data) return children;
   if (system.error instanceof AuthenticationError) return <AskForKey refused={storedKey() !== null} />;
+  if (system.data) return children;
   if (system.error)
     return <Failure error={system.error} retry={() => void system.refetch()} className="h-full" />;
   return <Loading label="Looking for the server…" className="h-full" />;

@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import type { ReactNode } from 'react';
 import { cx } from '../../blocks/cx.ts';
-import { Failure } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatDuration, formatNumber } from '../../data/format.ts';
 
@@ -13,8 +12,7 @@ export const overviewQuery = queryOptions({
 });
 
 /** How things stand, in five numbers that lead to what they count. */
-export function Stats({ overview, error }: { overview: Api.Overview | undefined; error: unknown }) {
-  if (!overview && error) return <Failure error={error} />;
+export function Stats({ overview }: { overview: Api.Overview | undefined }) {
   const waiting = overview?.inbox ?? 0;
   const oldest = overview?.oldestQueuedMs;
   return (
