@@ -175,6 +175,8 @@ it('answers what a sub-agent asks, in the conversation', async () => {
   const { session } = await ask('delegate to general: ask me which colour');
   await page.getByRole('button', { name: 'Questions' }).click();
   await detail().getByText('Which colour?').waitFor();
+  // It counts beside the name of the page as much as in it.
+  await page.getByRole('link', { name: 'Inbox 1 waiting' }).waitFor();
   await detail().getByRole('textbox', { name: 'Your answer' }).fill('blue');
   await detail().getByRole('button', { name: 'Answer' }).click();
   await page.getByText('Questions: nothing waits').waitFor();

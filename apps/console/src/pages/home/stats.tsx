@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { cx } from '../../blocks/cx.ts';
 import { troupe } from '../../data/client.ts';
 import { formatDuration, formatNumber } from '../../data/format.ts';
+import { useWaiting } from '../../shell/waiting.ts';
 
 export const overviewQuery = queryOptions({
   queryKey: ['overview'],
@@ -13,7 +14,7 @@ export const overviewQuery = queryOptions({
 
 /** How things stand, in five numbers that lead to what they count. */
 export function Stats({ overview }: { overview: Api.Overview | undefined }) {
-  const waiting = overview?.inbox ?? 0;
+  const { waiting } = useWaiting();
   const oldest = overview?.oldestQueuedMs;
   return (
     <ul aria-label="How things stand" className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-5">
@@ -35,7 +36,7 @@ export function Stats({ overview }: { overview: Api.Overview | undefined }) {
         to="/inbox"
         label="Waiting for you"
         value={overview && waiting}
-        note="approvals, questions"
+        note="approvals, tools, questions"
         tone={waiting ? 'warn' : 'quiet'}
       />
       <Stat
