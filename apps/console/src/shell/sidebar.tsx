@@ -1,11 +1,14 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { cx } from '../blocks/cx.ts';
-import { places } from './navigation.ts';
+import { placesOf } from './navigation.ts';
+import { systemQuery } from './system.ts';
 import { useWaiting } from './waiting.ts';
 
 export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNavigate?: () => void }) {
   const { waiting, dead } = useWaiting();
+  const { data: system } = useQuery(systemQuery);
   const inInbox = waiting + dead;
   return (
     <nav aria-label="Main" className="flex h-full w-56 shrink-0 flex-col border-r border-line bg-sunken">
@@ -25,7 +28,7 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
         <kbd className="ml-auto font-sans text-2xs">⌘K</kbd>
       </button>
       <div className="mt-2 min-h-0 flex-1 overflow-y-auto px-3 pb-4">
-        {places.map(({ heading, items }) => (
+        {placesOf(system?.caller.kind).map(({ heading, items }) => (
           <div key={heading ?? 'top'} className="mt-3">
             {heading && (
               <p className="px-2 pb-1 text-2xs font-semibold tracking-wide text-faint uppercase">{heading}</p>

@@ -16,9 +16,17 @@ export function HomePage() {
   const { tourDone } = useSettings();
   useLive('runs');
   useLive('overview');
-  const overview = useQuery(overviewQuery);
   const { data: system } = useQuery(systemQuery);
+  const isPerson = system?.caller.kind === 'user';
+  const overview = useQuery({ ...overviewQuery, enabled: !isPerson });
   const about = 'What is running, what waits for you, and what fails.';
+  // A person sees what is theirs; the whole is for whoever has a key.
+  if (isPerson)
+    return (
+      <Page title="Home" about="What waits for you.">
+        <WaitingList />
+      </Page>
+    );
   // What is refused here is refused for all that is below.
   if (overview.error && !overview.data)
     return (
@@ -29,8 +37,8 @@ export function HomePage() {
   return (
     <Page title="Home" about={about}>
       <div className="flex flex-col gap-5">
-        {/* It makes agents and starts them: more than a key with few scopes, or a person, may do. */}
-        {!tourDone && system?.caller.kind !== 'user' && system?.caller.scopes === null && <Tour />}
+        {/* It makes agents and starts them: more than a key with few scopes may do. */}
+        {!tourDone && system?.caller.scopes === null && <Tour />}
         <Stats overview={overview.data} />
         <Suspense fallback={<Loading />}>
           <Plots />
