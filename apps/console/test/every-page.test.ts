@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { openServer, until } from '@troupe/testing';
@@ -202,9 +202,10 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     const project = randomUUID();
     await closed.db.pool.query(`insert into troupe.projects (id, name) values ($1, 'default')`, [project]);
     const owner = { project, kind: 'dev' as const, keyId: null, entityId: null, scopes: null };
-    const { key } = await closed.access.keys.create(owner, {
+    const made = await closed.access.keys.create(owner, {
       ...{ name: 'console', kind: 'secret' as const, scopes: [], expiresAt: null },
     });
+    const { key } = made;
     page.setDefaultTimeout(8_000);
     await page.goto(`${closed.url}/runs`);
     await page.getByLabel('Secret key').fill('tsk_wrong');
@@ -213,11 +214,50 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     await page.getByLabel('Secret key').fill(key);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
+    // With a public key it takes the token of a person, who sees what is theirs.
+    const secret = 'a secret of thirty-two bytes or more';
+    await closed.access.secrets.put(owner, 'TOKENS', secret);
+    const rules = { algorithms: ['HS256' as const], audience: 'troupe', issuer: null, claim: 'sub' };
+    await closed.access.projects.update(owner, {
+      tokens: { ...rules, secretName: 'TOKENS', jwksUrl: null },
+    });
+    const open = await closed.access.keys.create(owner, {
+      ...{ name: 'app', kind: 'public' as const, scopes: [], expiresAt: null },
+    });
+    const person = await (await stage.browser.newContext()).newPage();
+    await person.goto(closed.url);
+    await person.getByLabel('Secret key').fill(open.key);
+    await person.getByLabel('Token of the person').fill(tokenOf('ann', secret));
+    await person.keyboard.press('Enter');
+    await person.getByText('Nothing waits for you').waitFor();
+    await person.getByRole('link', { name: 'Spaces' }).click();
+    await person.getByText('No spaces yet').waitFor();
+    expect(await person.getByRole('link', { name: 'Keys and secrets' }).count()).toBe(0);
+    await person.context().close();
+    // Revoked while the page is open: it asks for another.
+    await closed.access.keys.revoke(owner, made.id);
+    await expect
+      .poll(
+        async () => {
+          await page.getByRole('link', { name: 'Home' }).or(page.getByLabel('Secret key')).first().click();
+          await page.getByRole('link', { name: 'Agents' }).or(page.getByLabel('Secret key')).first().click();
+          return page.getByText('The key that this browser has is refused.').count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
   } finally {
     await page.close();
     await closed.close();
   }
 });
+
+function tokenOf(person: string, secret: string): string {
+  const inBase64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { sub: person, aud: 'troupe', exp: Math.floor(Date.now() / 1_000) + 300 };
+  const signed = `${inBase64({ alg: 'HS256' })}.${inBase64(claims)}`;
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
 
 it('asked nobody but the server, and threw nothing', () => {
   expect(stage.strayRequests).toEqual([]);

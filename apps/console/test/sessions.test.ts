@@ -170,6 +170,16 @@ it('renames it, forks it and deletes it', async () => {
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the session' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+  // Whoever looks at one that somebody else deletes is told so, and not that the line is down.
+  const gone = await stage.troupe.open(address.split('/').at(-2)!);
+  await gone.sendAndWait('How much is 2 times 3?');
+  const other = await stage.page(`/sessions/${address.split('/').at(-2)}/${gone.id}`);
+  await other.getByRole('article', { name: 'Helper' }).getByText('2 times 3 = 6').waitFor();
+  await gone.delete();
+  await other.getByText('There is no such session. What you see was read before.').waitFor();
+  expect(await other.getByRole('textbox', { name: 'Message to Helper' }).isDisabled()).toBe(true);
+  expect(await other.getByText('Offline').count()).toBe(0);
+  await other.close();
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('link', { name: /sums|What are/i });
   await expect.poll(() => rows.allTextContents(), patience).toEqual(['Sums and files']);
   await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('nothing like it');

@@ -1,8 +1,15 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query';
-import { ApiError } from '@troupe/sdk';
+import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
+import { ApiError, AuthenticationError } from '@troupe/sdk';
 import { troupe } from './client.ts';
 
-export const queryClient = new QueryClient({
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    // A key that was revoked or has expired meanwhile: the gate asks for another.
+    onError: (error, { queryKey }) => {
+      if (error instanceof AuthenticationError && queryKey[0] !== 'system')
+        void queryClient.invalidateQueries({ queryKey: ['system'] });
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

@@ -16,9 +16,11 @@ export function Banner() {
       <p>
         The demo model answers
         <span className="max-sm:hidden">. It needs no key and knows a few tricks only</span>.{' '}
-        <Link to="/models" className="rounded-sm font-medium underline underline-offset-2">
-          Connect a real model
-        </Link>
+        {data.caller.kind !== 'user' && (
+          <Link to="/models" className="rounded-sm font-medium underline underline-offset-2">
+            Connect a real model
+          </Link>
+        )}
       </p>
     </aside>
   );

@@ -14,8 +14,8 @@ export function Gate({ children }: { children: ReactNode }) {
     retry: (_, error) => !(error instanceof AuthenticationError),
     retryDelay: 1_000,
   });
-  if (system.data) return children;
   if (system.error instanceof AuthenticationError) return <AskForKey refused={storedKey() !== null} />;
+  if (system.data) return children;
   if (system.error)
     return <Failure error={system.error} retry={() => void system.refetch()} className="h-full" />;
   return <Loading label="Looking for the server…" className="h-full" />;
@@ -23,10 +23,12 @@ export function Gate({ children }: { children: ReactNode }) {
 
 function AskForKey({ refused }: { refused: boolean }) {
   const [key, setKey] = useState('');
+  const [token, setToken] = useState('');
   const [remember, setRemember] = useState(false);
+  const isPublic = key.trim().startsWith('tpk_');
   const enter = (event: FormEvent) => {
     event.preventDefault();
-    storeKey(key.trim(), remember);
+    storeKey(key.trim(), remember, isPublic ? token.trim() : null);
     window.location.reload();
   };
   return (
@@ -39,13 +41,16 @@ function AskForKey({ refused }: { refused: boolean }) {
           <img src="/icon.svg" alt="" width={26} height={26} /> Troupe
         </div>
         <p className="text-sm text-muted">
-          This server asks for a key. Enter a secret key of your project; whoever runs the server makes the
-          first one with <code className="font-mono text-xs">TROUPE_BOOTSTRAP_KEY</code>.
+          This server asks for a key. Enter a secret key of your project, or a public one and the token of a
+          person; whoever runs the server makes the first one with{' '}
+          <code className="font-mono text-xs">TROUPE_BOOTSTRAP_KEY</code>.
         </p>
         {refused && (
-          <Notice tone="bad">The key that this browser has is refused. It may be revoked or expired.</Notice>
+          <Notice tone="bad">
+            The key that this browser has is refused. It may be revoked or expired, or the token with it.
+          </Notice>
         )}
-        <Field label="Secret key">
+        <Field label={isPublic ? 'Public key' : 'Secret key'}>
           {(ids) => (
             <Input
               {...ids}
@@ -58,8 +63,23 @@ function AskForKey({ refused }: { refused: boolean }) {
             />
           )}
         </Field>
+        {isPublic && (
+          <Field label="Token of the person" hint="As your own server makes them for those who use your app.">
+            {(ids) => (
+              <Input
+                {...ids}
+                type="password"
+                autoComplete="off"
+                required
+                placeholder="eyJ…"
+                value={token}
+                onChange={({ target }) => setToken(target.value)}
+              />
+            )}
+          </Field>
+        )}
         <Checkbox
-          label="Remember it in this browser"
+          label={isPublic ? 'Remember the key in this browser' : 'Remember it in this browser'}
           checked={remember}
           onChange={({ target }) => setRemember(target.checked)}
         />

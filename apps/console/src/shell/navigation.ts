@@ -75,4 +75,14 @@ export const places: { heading: string | null; items: Place[] }[] = [
   },
 ];
 
+/** Those that a person with a token has business in; the rest is for whoever has a key. */
+const ofPeople = new Set(['/', '/inbox', '/sessions', '/spaces', '/tasks', '/settings']);
+
+export function placesOf(caller: 'key' | 'user' | 'dev' | undefined): typeof places {
+  if (caller !== 'user') return places;
+  return places
+    .map(({ heading, items }) => ({ heading, items: items.filter(({ to }) => ofPeople.has(to)) }))
+    .filter(({ items }) => items.length > 0);
+}
+
 export const allPlaces: Place[] = places.flatMap(({ items }) => items);

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { cx } from '../blocks/cx.ts';
-import { useLive } from '../data/live.ts';
-import { places } from './navigation.ts';
-import { waitingQuery } from './waiting.ts';
+import { placesOf } from './navigation.ts';
+import { systemQuery } from './system.ts';
+import { useWaiting } from './waiting.ts';
 
 export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNavigate?: () => void }) {
-  useLive('inbox');
-  const waiting = useQuery(waitingQuery);
+  const { waiting, dead } = useWaiting();
+  const { data: system } = useQuery(systemQuery);
+  const inInbox = waiting + dead;
   return (
     <nav aria-label="Main" className="flex h-full w-56 shrink-0 flex-col border-r border-line bg-sunken">
       <Link
@@ -27,7 +28,7 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
         <kbd className="ml-auto font-sans text-2xs">⌘K</kbd>
       </button>
       <div className="mt-2 min-h-0 flex-1 overflow-y-auto px-3 pb-4">
-        {places.map(({ heading, items }) => (
+        {placesOf(system?.caller.kind).map(({ heading, items }) => (
           <div key={heading ?? 'top'} className="mt-3">
             {heading && (
               <p className="px-2 pb-1 text-2xs font-semibold tracking-wide text-faint uppercase">{heading}</p>
@@ -45,13 +46,13 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
                   >
                     <Icon size={16} aria-hidden="true" className="shrink-0" />
                     <span className="truncate">{label}</span>
-                    {to === '/inbox' && !!waiting.data && (
+                    {to === '/inbox' && inInbox > 0 && (
                       <span
                         className={cx(
                           'ml-auto rounded-full bg-accent px-1.5 text-2xs font-semibold text-on-accent tabular-nums',
                         )}
                       >
-                        {waiting.data > 99 ? '99+' : waiting.data}
+                        {inInbox > 99 ? '99+' : inInbox}
                         <span className="sr-only"> waiting</span>
                       </span>
                     )}

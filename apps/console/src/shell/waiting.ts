@@ -1,15 +1,43 @@
-import { queryOptions } from '@tanstack/react-query';
-import type { Api } from '@troupe/sdk';
+import { useQuery } from '@tanstack/react-query';
 import { troupe } from '../data/client.ts';
+import { useLive } from '../data/live.ts';
+import { systemQuery } from './system.ts';
 
-/** What people are asked: to approve, to say what became of a call, to answer a sub-agent. */
-export const askedOfPeople = ({ inbox, waiting }: Api.Overview) => inbox + (waiting.calls.answer ?? 0);
+interface Waiting {
+  /** What waits for somebody: to approve, to answer, to say what became of a call. */
+  waiting: number;
+  /** Deliveries that were given up. */
+  dead: number;
+}
 
-/** Everything that the inbox has, for the mark beside its name. */
-export const waitingQuery = queryOptions({
-  queryKey: ['inbox', 'count'],
-  queryFn: async () => {
-    const overview = await troupe.system.overview();
-    return askedOfPeople(overview) + (overview.waiting.calls.client ?? 0) + overview.deadDeliveries;
-  },
-});
+/** For single people, who cannot ask how the whole project stands, more than that is told as more. */
+const limit = 100;
+
+async function ofProject(): Promise<Waiting> {
+  const { inbox, waiting, deadDeliveries } = await troupe.system.overview();
+  const { answer = 0, client = 0 } = waiting.calls;
+  return { waiting: inbox + answer + client, dead: deadDeliveries };
+}
+
+async function ofPerson(): Promise<Waiting> {
+  const [calls, clients, tasks] = await Promise.all([
+    troupe.inbox.list({ query: { limit } }),
+    troupe.inbox.list({ query: { waitsFor: 'client', limit } }),
+    troupe.tasks.list({ query: { status: 'waiting', limit } }),
+  ]);
+  const questions = tasks.data.filter(({ question }) => question !== null);
+  return { waiting: calls.data.length + clients.data.length + questions.length, dead: 0 };
+}
+
+/** How much stands in the inbox. What one may not see counts nothing. */
+export function useWaiting(): Waiting {
+  useLive('inbox');
+  const { data: system } = useQuery(systemQuery);
+  const isPerson = system?.caller.kind === 'user';
+  const { data } = useQuery({
+    queryKey: ['inbox', 'count', isPerson],
+    queryFn: isPerson ? ofPerson : ofProject,
+    enabled: system !== undefined,
+  });
+  return data ?? { waiting: 0, dead: 0 };
+}

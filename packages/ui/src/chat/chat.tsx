@@ -11,7 +11,7 @@ import { ToolCard } from '../tool/tool-card.tsx';
 import { Announcer } from './announcer.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
-import { DayDivider, EmptyChat, Failure, LoadingChat, OfflineNotice } from './notices.tsx';
+import { DayDivider, EmptyChat, Failure, LineNotice, LoadingChat } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
 import { Stopped } from './stopped.tsx';
 import { SystemNote } from './system-note.tsx';
@@ -94,8 +94,8 @@ function useAgentName(agentId: string, given: string | undefined): string {
 type Place = Pick<ChatProps, 'agentId' | 'sessionId'>;
 
 function Connection({ agentId, sessionId }: Place) {
-  const { connection } = useSession(agentId, sessionId);
-  return <OfflineNotice isOffline={connection === 'offline'} />;
+  const { connection, error, messages } = useSession(agentId, sessionId);
+  return <LineNotice connection={connection} error={error} isEmpty={messages.length === 0} />;
 }
 
 interface MessagesProps extends ChatProps {
@@ -123,7 +123,7 @@ function Messages(props: MessagesProps) {
   const elsewhere = approvals.items.filter((item) => !inPlace.has(approvalName(item.runId, item.callId)));
 
   if (isLoading && messages.length === 0) return <LoadingChat />;
-  if (error && !session.session && messages.length === 0) {
+  if (error && messages.length === 0) {
     return (
       <div className="troupe-chat-empty">
         <Failure message={error.message} />
@@ -327,7 +327,7 @@ function Fate({ agentId, sessionId }: Place) {
 
 function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerHandle> }) {
   const { agentId, sessionId, agentName, composer, placeholder, attachments = true, autoFocus } = props;
-  const { run, session, send, stop } = useSession(agentId, sessionId);
+  const { run, session, error, send, stop } = useSession(agentId, sessionId);
   const failed = session?.status === 'failed' ? 'The last run failed. Try it again to go on.' : null;
   const usual = session?.policy;
   const policies =
@@ -339,7 +339,7 @@ function Writing(props: ChatProps & { agentName: string; composer: Ref<ComposerH
       placeholder={placeholder ?? `Message ${agentName}…`}
       busy={run !== null}
       policies={policies}
-      disabledReason={props.disabledReason ?? failed}
+      disabledReason={props.disabledReason ?? error?.message ?? failed}
       attachments={attachments}
       autoFocus={autoFocus}
       draft={`session ${sessionId}`}

@@ -1,3 +1,4 @@
+import type { Connection } from '@troupe/react';
 import type { ReactNode } from 'react';
 import { OfflineIcon, RetryIcon, WarnIcon } from '../basic/icons.tsx';
 import { Time } from '../basic/time.tsx';
@@ -18,10 +19,26 @@ export function NewDivider() {
   );
 }
 
-export function OfflineNotice({ isOffline }: { isOffline: boolean }) {
+/** Why what is shown may be out of date: it cannot be read any more, or for now. */
+export function LineNotice({
+  connection,
+  error,
+  isEmpty,
+}: {
+  connection: Connection;
+  error: Error | null;
+  /** Then what is wrong stands in place of the messages. */
+  isEmpty: boolean;
+}) {
   return (
     <div role="status">
-      {isOffline && (
+      {error && !isEmpty && (
+        <p className="troupe-notice troupe-notice-bad">
+          <WarnIcon />
+          <span>{error.message} What you see was read before.</span>
+        </p>
+      )}
+      {connection === 'offline' && !error && (
         <p className="troupe-notice troupe-notice-warn">
           <OfflineIcon />
           <span>

@@ -23,10 +23,10 @@ import {
   DayDivider,
   EmptyChat,
   Failure,
+  LineNotice,
   LoadingChat,
   MissingNotice,
   NewDivider,
-  OfflineNotice,
 } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
@@ -61,14 +61,13 @@ export function Space(props: SpaceProps) {
 
 function OneSpace(props: SpaceProps) {
   const { spaceId, as, header, className } = props;
-  const { connection } = useSpace(spaceId, { as });
   const composer = useRef<ComposerHandle>(null);
   return (
     <section className={classes('troupe-chat troupe-space', className)} aria-label="Space">
       {header === undefined ? <Head {...props} /> : header}
       <div className="troupe-chat-columns">
         <div className="troupe-chat-main">
-          <OfflineNotice isOffline={connection === 'offline'} />
+          <Connection spaceId={spaceId} as={as} />
           <Messages {...props} onPick={(text) => composer.current?.fill(text)} />
           <AtWork {...props} />
           <Writing {...props} composer={composer} />
@@ -76,6 +75,11 @@ function OneSpace(props: SpaceProps) {
       </div>
     </section>
   );
+}
+
+function Connection({ spaceId, as }: Pick<SpaceProps, 'spaceId' | 'as'>) {
+  const { connection, error, messages } = useSpace(spaceId, { as });
+  return <LineNotice connection={connection} error={error} isEmpty={messages.length === 0} />;
 }
 
 const SHOWN = 6;
@@ -146,7 +150,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
   const needsDecision = calls.some(({ waitsFor }) => waitsFor === 'approval' || waitsFor === 'person');
 
   if (isLoading && messages.length === 0) return <LoadingChat />;
-  if (error && !space.space && messages.length === 0) {
+  if (error && messages.length === 0) {
     return (
       <div className="troupe-chat-empty">
         <Failure message={error.message} />
@@ -389,14 +393,14 @@ function activityOf(
 
 function Writing(props: SpaceProps & { composer: Ref<ComposerHandle> }) {
   const { spaceId, as, composer, placeholder, attachments = true, autoFocus, disabledReason } = props;
-  const { space, post, setTyping, entityId } = useSpace(spaceId, { as });
+  const { space, error, post, setTyping, entityId } = useSpace(spaceId, { as });
   const nobody = entityId === null ? 'Only members can write here.' : null;
   return (
     <Composer
       ref={composer}
       label={`Message to ${space?.name ?? 'the space'}`}
       placeholder={placeholder ?? `Message ${space?.name ?? 'everybody'}…`}
-      disabledReason={disabledReason ?? nobody}
+      disabledReason={error?.message ?? disabledReason ?? nobody}
       attachments={attachments}
       autoFocus={autoFocus}
       draft={`space ${spaceId} ${as ?? ''}`}

@@ -3,10 +3,9 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import type { ReactNode } from 'react';
 import { cx } from '../../blocks/cx.ts';
-import { Failure } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatDuration, formatNumber } from '../../data/format.ts';
-import { askedOfPeople } from '../../shell/waiting.ts';
+import { useWaiting } from '../../shell/waiting.ts';
 
 export const overviewQuery = queryOptions({
   queryKey: ['overview'],
@@ -14,9 +13,8 @@ export const overviewQuery = queryOptions({
 });
 
 /** How things stand, in five numbers that lead to what they count. */
-export function Stats({ overview, error }: { overview: Api.Overview | undefined; error: unknown }) {
-  if (!overview && error) return <Failure error={error} />;
-  const waiting = overview ? askedOfPeople(overview) : 0;
+export function Stats({ overview }: { overview: Api.Overview | undefined }) {
+  const { waiting } = useWaiting();
   const oldest = overview?.oldestQueuedMs;
   return (
     <ul aria-label="How things stand" className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-5">
@@ -38,7 +36,7 @@ export function Stats({ overview, error }: { overview: Api.Overview | undefined;
         to="/inbox"
         label="Waiting for you"
         value={overview && waiting}
-        note="approvals, questions"
+        note="approvals, tools, questions"
         tone={waiting ? 'warn' : 'quiet'}
       />
       <Stat

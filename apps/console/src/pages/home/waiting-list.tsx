@@ -1,32 +1,20 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Time } from '@troupe/ui';
 import { Inbox } from 'lucide-react';
 import { Card } from '../../blocks/page.tsx';
-import { Empty, Loaded } from '../../blocks/states.tsx';
-import { troupe } from '../../data/client.ts';
+import { Empty, Failure, Loading } from '../../blocks/states.tsx';
 import { useLive } from '../../data/live.ts';
-import { itemOfCall, itemOfTask } from '../inbox/items.ts';
+import { useInbox } from '../inbox/queries.ts';
+import { kindWords } from '../inbox/words.ts';
 
 const SHOWN = 6;
 
-/** The first of the inbox: those that people were asked first. */
-async function firstOfInbox() {
-  const [calls, tasks] = await Promise.all([
-    troupe.inbox.list({ query: { limit: SHOWN } }),
-    troupe.tasks.list({ query: { status: 'waiting', limit: SHOWN } }),
-  ]);
-  return [
-    ...calls.data.map(itemOfCall),
-    ...tasks.data.filter(({ question }) => question !== null).map(itemOfTask),
-  ]
-    .sort((one, other) => one.at.localeCompare(other.at))
-    .slice(0, SHOWN);
-}
-
+/** The first of the inbox: those that wait for longest. */
 export function WaitingList() {
   useLive('inbox');
-  const items = useQuery({ queryKey: ['inbox', 'home'], queryFn: firstOfInbox });
+  useLive('tasks');
+  useLive('deliveries');
+  const inbox = useInbox();
   return (
     <Card
       flush
@@ -37,47 +25,30 @@ export function WaitingList() {
         </Link>
       }
     >
-      <Loaded query={items}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty
-              icon={<Inbox size={20} aria-hidden="true" />}
-              title="Nothing waits for you"
-              className="py-8"
-            >
-              Approvals, questions and calls in doubt come here.
-            </Empty>
-          ) : (
-            <ul>
-              {found.map((item) => (
-                <li key={item.key} className="border-b border-line last:border-0">
-                  <Link
-                    to="/inbox"
-                    search={{ item: item.key }}
-                    className="block px-4 py-2 hover:bg-hover"
-                    title={item.title}
-                  >
-                    <span className="block truncate text-sm">
-                      {item.who}{' '}
-                      {item.kind === 'question' ? (
-                        <>asks: {item.title}</>
-                      ) : (
-                        <>
-                          {item.kind === 'doubt' ? 'is in doubt about' : 'wants your approval for'}{' '}
-                          <code className="font-mono text-xs">{item.title}</code>
-                        </>
-                      )}
-                    </span>
-                    <span className="block text-xs text-faint">
-                      <Time value={item.at} />
-                    </span>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
+      {inbox.items.length > 0 ? (
+        <ul>
+          {inbox.items.slice(0, SHOWN).map(({ key, kind, title, who, at }) => (
+            <li key={key} className="border-b border-line last:border-0">
+              <Link to="/inbox" search={{ item: key }} className="block px-4 py-2 hover:bg-hover">
+                <span className="block truncate text-sm" title={title}>
+                  {title}
+                </span>
+                <span className="block truncate text-xs text-faint">
+                  {kindWords[kind].one} · {who} · <Time value={at} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      ) : inbox.error ? (
+        <Failure error={inbox.error} retry={inbox.refetch} />
+      ) : inbox.isLoading ? (
+        <Loading />
+      ) : (
+        <Empty icon={<Inbox size={20} aria-hidden="true" />} title="Nothing waits for you" className="py-8">
+          Approvals, questions and calls in doubt come here.
+        </Empty>
+      )}
     </Card>
   );
 }

@@ -3,13 +3,14 @@ import { CircleHelp, MailX, MessageCircleQuestion, MonitorSmartphone, ShieldChec
 import { useEffect, useRef } from 'react';
 import { cx } from '../../blocks/cx.ts';
 import type { InboxItem } from './items.ts';
+import { kindWords } from './words.ts';
 
 const icons = {
-  approval: { icon: ShieldCheck, word: 'Approval', className: 'text-accent' },
-  tool: { icon: MonitorSmartphone, word: 'Tool', className: 'text-info' },
-  question: { icon: MessageCircleQuestion, word: 'Question', className: 'text-info' },
-  doubt: { icon: CircleHelp, word: 'In doubt', className: 'text-warn' },
-  delivery: { icon: MailX, word: 'Dead letter', className: 'text-bad' },
+  approval: { icon: ShieldCheck, className: 'text-accent' },
+  tool: { icon: MonitorSmartphone, className: 'text-info' },
+  question: { icon: MessageCircleQuestion, className: 'text-info' },
+  doubt: { icon: CircleHelp, className: 'text-warn' },
+  delivery: { icon: MailX, className: 'text-bad' },
 };
 
 /** One that waits, in the list. */
@@ -26,7 +27,8 @@ export function Row({
   onOpen: () => void;
   onCheck: (isChecked: boolean) => void;
 }) {
-  const { icon: Icon, word, className } = icons[item.kind];
+  const { icon: Icon, className } = icons[item.kind];
+  const word = kindWords[item.kind].one;
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isCurrent) row.current?.scrollIntoView({ block: 'nearest' });
