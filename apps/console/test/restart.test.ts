@@ -110,6 +110,7 @@ it('shows the whole answer once by itself, after the server was killed in the mi
   await page.getByRole('textbox', { name: /message/i }).fill('How much is 3+3?');
   await page.keyboard.press('Enter');
   await talk.getByText('How much is 3+3?').waitFor();
+  await talk.getByText('Not sent yet').waitFor();
   const [address, context] = [page.url(), page.context()];
   await page.close({ runBeforeUnload: false });
   await start();

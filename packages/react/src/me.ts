@@ -17,9 +17,9 @@ export function meOf(troupe: Troupe): Promise<string | null> {
 async function ask(troupe: Troupe): Promise<string | null> {
   for (;;) {
     try {
-      return (await troupe.entities.me()).id;
+      return (await troupe.system.get()).caller.entityId;
     } catch (error) {
-      // A key names nobody, and that stays so; a token that is refused may be another time.
+      // A token that is refused may be another time.
       if (error instanceof ApiError && error.status < 500 && error.status !== 429) {
         if (error.status === 401) asked.delete(troupe);
         return null;

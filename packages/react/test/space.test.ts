@@ -162,7 +162,7 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   await signIn('ben');
   await space.post({ content: { text: 'Hello.' }, startsRuns: false });
   // As Ann, whom the server cannot tell who she is at first.
-  stage.rule(({ path }) => (path === '/v1/me' ? 'lose' : 'pass'));
+  stage.rule(({ path }) => (path === '/v1/system' ? 'lose' : 'pass'));
   const mount = (person: string) =>
     page.ask(`mount('person', ({ useTroupe, useEntityId, useSpace, useReadMarker, useApprovals, useTasks, useRuns }, log) => {
       log.push([useTroupe() === window.ann ? 'ann' : 'ben', useEntityId()]);

@@ -231,7 +231,7 @@ const EntryView = memo(
         createdAt={message.createdAt}
         own={isUser}
         continued={isContinued}
-        state={sending ? (sending.state === 'failed' ? 'failed' : 'sending') : 'sent'}
+        state={sending?.state ?? 'sent'}
         error={sending?.error?.message}
         onResend={sending?.resend}
         onDiscard={sending?.discard}

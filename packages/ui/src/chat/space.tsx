@@ -308,7 +308,7 @@ const SpaceItem = memo(function SpaceItem({
       createdAt={message.createdAt}
       own={isOwn}
       continued={isContinued}
-      state={sending ? (sending.state === 'failed' ? 'failed' : 'sending') : 'sent'}
+      state={sending?.state ?? 'sent'}
       error={sending?.error?.message}
       onResend={sending?.resend}
       onDiscard={sending?.discard}

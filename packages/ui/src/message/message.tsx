@@ -14,8 +14,11 @@ export interface Sender {
   type?: 'human' | 'agent' | null | undefined;
 }
 
-/** `streaming`: it is being written. `sending`: by this page, and not stored yet. `failed`: could not be stored. */
-export type MessageState = 'sent' | 'streaming' | 'sending' | 'failed';
+/**
+ * `streaming`: it is being written. `sending`: by this page, and not stored yet. `waiting`: it is sent when the server can be reached.
+ * `failed`: could not be stored.
+ */
+export type MessageState = 'sent' | 'streaming' | 'sending' | 'waiting' | 'failed';
 
 export interface MessageProps {
   sender: Sender;
@@ -96,6 +99,18 @@ export const Message = memo(function Message(props: MessageProps) {
 
 function MessageFate({ state, error, onResend, onDiscard }: MessageProps) {
   if (state === 'sending') return <p className="troupe-message-fate">Sending…</p>;
+  const discard = onDiscard && (
+    <button type="button" className="troupe-link" onClick={onDiscard}>
+      Discard
+    </button>
+  );
+  if (state === 'waiting')
+    return (
+      <div className="troupe-message-fate">
+        <span>Not sent yet: it waits for the server.</span>
+        {discard}
+      </div>
+    );
   if (state !== 'failed') return null;
   return (
     <div className="troupe-message-fate troupe-message-fate-bad" role="alert">
@@ -106,11 +121,7 @@ function MessageFate({ state, error, onResend, onDiscard }: MessageProps) {
           Send again
         </button>
       )}
-      {onDiscard && (
-        <button type="button" className="troupe-link" onClick={onDiscard}>
-          Discard
-        </button>
-      )}
+      {discard}
     </div>
   );
 }
