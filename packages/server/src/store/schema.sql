@@ -4623,7 +4623,22 @@ begin
       message_seq := message_base + 1; messages := 1; events := 1;
     end if;
   end if;
-  -- 3. The run.
+  -- 3. The run. Where it is there already it is found by a look, which waits for nobody: an insert that meets it would wait for whoever is changing it
+  -- just then, and `claim` does so before it asks for this thread.
+  if run is not null and messages = 0 then
+    select r.id, r.thread_id into existing, found_in from troupe.runs r where r.id = new_run;
+    if existing is null then
+      select r.id, r.thread_id into existing, found_in from troupe.runs r where r.entity_id = v_entity and r.trigger_message_id = message_id;
+    end if;
+    if existing is not null then
+      if made then
+        delete from troupe.threads t where t.id = thread;
+      elsif found_in <> thread then
+        return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+      end if;
+      return jsonb_build_object('ok', true, 'run', existing, 'thread', found_in, 'seq', message_seq, 'duplicate', true);
+    end if;
+  end if;
   if run is not null then
     serial := coalesce((run->>'serial')::boolean, false);
     is_ready := not serial or active is null;
@@ -4648,7 +4663,7 @@ begin
       case when taker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end)
     on conflict do nothing;
     if not found then
-      -- The same start again, or the same message for the same entity by another way.
+      -- The same message for the same entity by another way, since we looked.
       if made then
         delete from troupe.threads t where t.id = thread;
       end if;

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newId, type Posted, type Started } from '@troupe/server';
 import { oftenOf, until } from '@troupe/testing';
@@ -60,6 +61,28 @@ describe('two processes', () => {
         [message],
       );
       expect(count).toEqual({ runs: 1, messages: 1 });
+    }
+  });
+
+  it('do not wait for whoever takes a run where they start it again', async () => {
+    const first = arena.item();
+    await here().start(first);
+    const taker = await arena.pool.connect();
+    try {
+      // As `claim` does: the run first, and its thread behind it, which a start has from the beginning on.
+      await taker.query('begin');
+      await taker.query(`update troupe.runs set run_at = run_at - interval '1 second' where id = $1`, [
+        first.run.id,
+      ]);
+      const again = here().start(arena.item({ thread: first.thread, message: first.message.id }));
+      const tooLong = setTimeout(5_000, 'it waits', { ref: false });
+      expect(await Promise.race([again, tooLong])).toMatchObject({
+        ...{ ok: true, run: first.run.id, duplicate: true },
+      });
+      await taker.query('select from troupe.threads where id = $1 for update', [first.thread]);
+    } finally {
+      await taker.query('rollback');
+      taker.release();
     }
   });
 
