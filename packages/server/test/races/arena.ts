@@ -175,15 +175,25 @@ export class Arena {
       await client.query('select from troupe.threads where id = any($1) order by id for update', [
         lock.threads ?? [],
       ]);
-      const answers = Promise.all(actions.map((action) => action()));
-      answers.catch(() => {});
       const blocked = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'process %'`;
-      const began = performance.now();
-      while ((await client.query<{ n: number }>(blocked)).rows[0]!.n < waiting) {
-        // A transaction otherwise keeps the activity that it saw first, without the names of connections made since.
-        await client.query('select pg_stat_clear_snapshot()');
-        if (performance.now() - began > 5_000) throw new Error(`never ${waiting} waiting for the lock`);
+      const until = async (count: number) => {
+        const began = performance.now();
+        while ((await client.query<{ n: number }>(blocked)).rows[0]!.n < count) {
+          // A transaction otherwise keeps the activity that it saw first, without the names of connections made since.
+          await client.query('select pg_stat_clear_snapshot()');
+          if (performance.now() - began > 5_000) throw new Error(`never ${count} waiting for the lock`);
+        }
+      };
+      const begun: Promise<Answer>[] = [];
+      for (const action of actions) {
+        begun.push(action());
+        begun.at(-1)!.catch(() => {});
+        // Where each waits by itself they stand in line as they are given, so that it is known who comes first.
+        if (waiting === actions.length) await until(begun.length);
       }
+      await until(waiting);
+      const answers = Promise.all(begun);
+      answers.catch(() => {});
       await client.query('commit');
       return await answers;
     } finally {
