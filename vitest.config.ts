@@ -65,6 +65,7 @@ const measured = [
 ];
 /** Those of them that leave nothing behind. */
 const measuredTogether = [
+  'apps/console/test/runs.test.ts',
   'packages/sdk/test/{offline-chat,stream}.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
   'packages/server/test/kernel/cancel.test.ts',

@@ -2729,6 +2729,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION troupe.forget_budgets()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from troupe.budgets b where b.scope = tg_argv[0] and b.scope_id = old.id;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION troupe.forget_prompts()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5564,6 +5573,8 @@ CREATE TRIGGER runs_tell AFTER UPDATE ON troupe.runs FOR EACH ROW WHEN (((new.do
 
 CREATE TRIGGER runs_tell_batch AFTER UPDATE OF status ON troupe.runs FOR EACH ROW WHEN (((new.lane ~~ 'batch:%'::text) AND (new.status IS DISTINCT FROM old.status))) EXECUTE FUNCTION troupe.tell_batch();
 
+CREATE TRIGGER forget_budgets AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.forget_budgets('session');
+
 CREATE TRIGGER sessions_bury AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 
 CREATE TRIGGER sessions_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.capture_sessions();
@@ -5571,6 +5582,8 @@ CREATE TRIGGER sessions_capture AFTER INSERT OR DELETE OR UPDATE ON troupe.sessi
 CREATE TRIGGER sessions_erase AFTER DELETE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.erase_deliveries();
 
 CREATE TRIGGER sessions_stamp BEFORE UPDATE ON troupe.sessions FOR EACH ROW EXECUTE FUNCTION troupe.stamp_xid();
+
+CREATE TRIGGER forget_budgets AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.forget_budgets('space');
 
 CREATE TRIGGER spaces_bury AFTER DELETE ON troupe.spaces FOR EACH ROW EXECUTE FUNCTION troupe.bury();
 

@@ -618,6 +618,17 @@ test('a budget holds for what it is set for: a run stops, or waits until it is r
   await remove(own);
   await expect(remove(own)).rejects.toMatchObject({ status: 404, code: 'not_found' });
 
+  // It goes with what it was set for.
+  const brief = await troupe.open(saver);
+  const room = await troupe.spaces.create({ body: { name: 'A room for a day' } });
+  const passing = await Promise.all([
+    set(1, 'stop', { scope: 'session', scopeId: brief.id, unit: 'tokens' }),
+    set(1, 'stop', { scope: 'space', scopeId: room.id, unit: 'tokens' }),
+  ]);
+  await troupe.sessions.remove({ params: { agentId: saver, sessionId: brief.id } });
+  await troupe.spaces.remove({ params: { spaceId: room.id } });
+  for (const { id } of passing) expect(await listed(id)).toBe(undefined);
+
   // A task is paid for by whoever gave it.
   const ofGiver = { scope: 'agent', unit: 'cost', scopeId: (await troupe.run(runs.giver).get()).agentId };
   const { id: purse } = await set(2.5, 'stop', ofGiver);
