@@ -67,6 +67,7 @@ const measured = [
 const measuredTogether = [
   'apps/console/test/runs.test.ts',
   'packages/sdk/test/{offline-chat,stream}.test.ts',
+  'packages/ui/test/layout.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
   'packages/server/test/kernel/cancel.test.ts',
   'packages/server/test/networks/large.test.ts',

@@ -34,7 +34,7 @@ export function layoutOf(
 
 /** Beyond this a layout is a ribbon, of which nothing can be read once all of it is shown. */
 const LONGEST = 4;
-/** Dagre takes 0.1 s for 40 agents with two routes each, 5 s for 200, and minutes for 1,000. */
+/** Dagre takes 0.2 s for 40 agents with two routes each, 5 s for 200, and minutes for 1,000. */
 const MOST_FOR_DAGRE = 30;
 
 function laidOut(agents: readonly GraphAgent[], direction: 'right' | 'down'): Layout {
