@@ -38,7 +38,9 @@ async function generate(postgresUrl: string): Promise<Record<string, string>> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {
-      const statements = await readStatements(client);
+      const statements = (await readStatements(client)).filter(
+        ({ kind }) => kind !== 'function' && kind !== 'trigger',
+      );
       return { [SQL]: renderSql(statements), [TYPES]: renderTypes(await readColumns(client)) };
     } finally {
       await client.end();

@@ -1,11 +1,10 @@
 import type { Column, Statement } from './catalog.ts';
 
-/** schema.sql: it loads into an empty database. */
+/** schema.sql: types, tables, constraints and indexes, to read and to compare. */
 export function renderSql(statements: Statement[]): string {
   const parts = [
-    '-- The schema `troupe` as the migrations leave it. Written by `npm run schema`; read it, do not edit it.',
-    'set check_function_bodies = off;',
-    'create schema troupe;',
+    '-- The tables of the schema `troupe` after all migrations. Written by `npm run schema`; do not edit.',
+    '-- Functions and triggers are in functions/.',
   ];
   let kind = '';
   for (const statement of statements) {

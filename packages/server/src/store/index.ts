@@ -1,13 +1,13 @@
 /**
- * store: the database. Migrations and functions in migrations/*.sql, every query in queries/<noun>.ts.
+ * store: the database. Tables in migrations/*.sql, functions in functions/<area>/<name>.sql, every query in queries/<noun>.ts.
  * Imports: base, protocol.
- * Start reading: migrations/0001_tables.sql, then 0002_advance.sql (the hot path), then queries/advance.ts.
+ * Start reading: migrations/0040_baseline.sql, then functions/kernel/advance.sql (the hot path), then queries/advance.ts.
  */
 export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
 export { isConnectionError, isContention, isNotOpen, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
-export { migrate, readMigrations, withMigrationLock } from './migrate.ts';
+export { migrate, readSchemaSource, type SchemaSource, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
 export * from './queries/advance.ts';
 export * from './queries/agent-versions.ts';

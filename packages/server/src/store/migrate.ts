@@ -1,17 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { messageOf, StartupError } from '../base/index.ts';
+import { applyBaseFunctions, applySources } from './apply-sources.ts';
 import { isConnectionError } from './errors.ts';
+import { type Migration, readMigrations, readSourceObjects, type SourceObject } from './sources.ts';
 
-interface Migration {
-  id: number;
-  name: string;
-  /** An older program must not work on a schema that has it. */
-  breaking: boolean;
-  sql: string;
-}
-
-const DIRECTORY = new URL('./migrations/', import.meta.url);
 const OLDEST_POSTGRES = 150_000;
 // One starter migrates, the others wait and then find nothing to do.
 const LOCK = 4_700_001;
@@ -19,20 +12,6 @@ const LOCK_OF_OTHERS = 4_700_002;
 const DEADLOCK_TRIES = 10;
 const BEGINNING = `create schema if not exists troupe;
   create table troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`;
-
-export function readMigrations(): Migration[] {
-  return readdirSync(DIRECTORY)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => {
-      const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
-      const breaking = /^-- breaking: (true|false)$/m.exec(sql)?.[1];
-      const id = Number(/^(\d{4})_/.exec(file)?.[1]);
-      if (breaking === undefined || !id)
-        throw new Error(`migration ${file} needs a number and a "-- breaking:" line`);
-      return { id, name: file.replace(/\.sql$/, ''), breaking: breaking === 'true', sql };
-    });
-}
 
 /** For migrations that are not ours to write: one process at a time, whatever they do about races themselves. */
 export async function withMigrationLock<T>(url: string, action: () => Promise<T>): Promise<T> {
@@ -47,17 +26,33 @@ export async function withMigrationLock<T>(url: string, action: () => Promise<T>
   }
 }
 
+/** The release that this program belongs to. A lower one leaves the functions of a higher one alone. */
+const RELEASE = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+export interface SchemaSource {
+  migrations: Migration[];
+  objects: SourceObject[];
+  release: string;
+}
+
+export function readSchemaSource(): SchemaSource {
+  return { migrations: readMigrations(), objects: readSourceObjects(), release: RELEASE };
+}
+
 /**
- * Brings the database up to date. Returns the names of the migrations that this call applied. Processes of the version before go on working
- * meanwhile, and lock tables in their own order: where that makes a circle and Postgres breaks it here, all is tried again.
+ * Applies pending migrations, then makes functions and triggers equal to their source, in one transaction under an advisory lock.
+ * Returns the names of the migrations that this call applied. Processes of the previous release keep working during a migration and lock
+ * tables in an order of their own, so the migration is retried when Postgres aborts it to break a deadlock.
  */
-export async function migrate(url: string, migrations: Migration[] = readMigrations()): Promise<string[]> {
+export async function migrate(url: string, source: SchemaSource = readSchemaSource()): Promise<string[]> {
   const client = await connect(url);
   try {
     await checkVersion(client);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await apply(client, migrations);
+        return await apply(client, source);
       } catch (error) {
         if (attempt >= DEADLOCK_TRIES || (error as { code?: string }).code !== '40P01') throw error;
         await client.query('rollback');
@@ -70,7 +65,7 @@ export async function migrate(url: string, migrations: Migration[] = readMigrati
   }
 }
 
-async function apply(client: pg.Client, migrations: Migration[]): Promise<string[]> {
+async function apply(client: pg.Client, { migrations, objects, release }: SchemaSource): Promise<string[]> {
   await client.query('begin');
   await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
   // `create … if not exists` asks for the right to create even where nothing is to be created.
@@ -80,6 +75,9 @@ async function apply(client: pg.Client, migrations: Migration[]): Promise<string
     'select id, name, breaking from troupe.migrations order by id',
   );
   refuseNewer(rows, migrations);
+  refuseOlder(rows, migrations);
+  const own = !isLower(release, await readRelease(client));
+  if (own) await applyBaseFunctions(client, objects);
   const applied: string[] = [];
   const present = new Set(rows.map((row) => row.id));
   for (const migration of migrations) {
@@ -92,8 +90,29 @@ async function apply(client: pg.Client, migrations: Migration[]): Promise<string
     ]);
     applied.push(migration.name);
   }
+  if (own) {
+    const changed = await applySources(client, objects);
+    // Triggers are created enabled; those of collections without rules are off.
+    if (changed.some((name) => name.endsWith('_capture')))
+      await client.query('select troupe.arm_captures(1000)');
+    if (changed.length > 0 || applied.length > 0)
+      await client.query(`comment on schema troupe is 'release:${release}'`);
+  }
   await client.query('commit');
   return applied;
+}
+
+async function readRelease(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query<{ release: string | null }>(
+    `select substring(obj_description('troupe'::regnamespace, 'pg_namespace') from '^release:(.*)$') as release`,
+  );
+  return rows[0]!.release;
+}
+
+/** Compares `major.minor.patch`. */
+function isLower(release: string, stored: string | null): boolean {
+  if (stored === null) return false;
+  return release.localeCompare(stored, 'en', { numeric: true }) < 0;
 }
 
 async function connect(url: string): Promise<pg.Client> {
@@ -147,6 +166,17 @@ function refuseNewer(present: { id: number; name: string; breaking: boolean }[],
     'schema_too_new',
     `The database was migrated by a newer Troupe (${newer.map((row) => row.name).join(', ')}) and this one cannot work on it.`,
     { hint: 'Start the newer version, or give this one a database of its own.' },
+  );
+}
+
+function refuseOlder(present: { id: number; name: string }[], known: Migration[]): void {
+  const oldest = known[0]!.id;
+  const newest = present.at(-1);
+  if (!newest || newest.id >= oldest) return;
+  throw new StartupError(
+    'schema_too_old',
+    `The database is at migration ${newest.name}; this release upgrades databases from ${known[0]!.name} on.`,
+    { hint: 'Start the previous release once to upgrade the database, then this one.' },
   );
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readMigrations, silentLogger, startEmbedded } from '@troupe/server';
+import { readSchemaSource, silentLogger, startEmbedded } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { readExposition } from '../metrics/exposition.ts';
@@ -26,7 +26,9 @@ test('ten processes migrate an empty database at once; each migration is applied
   expect(all.filter((each) => each.output.includes('is up to date'))).toHaveLength(9);
   const client = await connect(DATABASE_URL);
   const { rows } = await client.query('select name from troupe.migrations order by id');
-  expect(rows.map((row) => row.name)).toEqual(readMigrations().map((migration) => migration.name));
+  expect(rows.map((row) => row.name)).toEqual(
+    readSchemaSource().migrations.map((migration) => migration.name),
+  );
   await client.query(`select graphile_worker.add_job('x')`);
 });
 

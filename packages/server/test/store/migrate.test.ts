@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { migrate, readMigrations, StartupError } from '@troupe/server';
+import { migrate, readSchemaSource, type SchemaSource, StartupError } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
@@ -20,8 +20,14 @@ async function emptyDatabase(): Promise<{ url: string; client: pg.Client }> {
   return { url, client };
 }
 
-async function refusal(url: string, migrations = readMigrations()): Promise<StartupError> {
-  const error = await migrate(url, migrations).then(
+const onlyMigrations = (...migrations: SchemaSource['migrations']): SchemaSource => ({
+  migrations,
+  objects: [],
+  release: '0.0.1',
+});
+
+async function refusal(url: string): Promise<StartupError> {
+  const error = await migrate(url).then(
     () => new Error('it migrated'),
     (reason: unknown) => reason,
   );
@@ -30,8 +36,8 @@ async function refusal(url: string, migrations = readMigrations()): Promise<Star
 }
 
 test('migrations are numbered without a gap and say whether they break', () => {
-  const migrations = readMigrations();
-  expect(migrations.map((migration) => migration.id)).toEqual(migrations.map((_, index) => index + 1));
+  const { migrations } = readSchemaSource();
+  expect(migrations.map((migration) => migration.id)).toEqual(migrations.map((_, index) => 40 + index));
 });
 
 test('a Postgres that is too old is refused with its version', async () => {
@@ -53,10 +59,10 @@ test('a migration that fails leaves nothing behind', async () => {
     sql: 'create table troupe.half (); select 1/0',
   };
   const good = { id: 1, name: '0001_good', breaking: false, sql: 'create table troupe.good ()' };
-  await expect(migrate(url, [good, broken])).rejects.toThrow('division by zero');
+  await expect(migrate(url, onlyMigrations(good, broken))).rejects.toThrow('division by zero');
   expect((await client.query(`select from pg_namespace where nspname = 'troupe'`)).rowCount).toBe(0);
-  expect(await migrate(url, [good])).toEqual(['0001_good']);
-  expect(await migrate(url, [good])).toEqual([]);
+  expect(await migrate(url, onlyMigrations(good))).toEqual(['0001_good']);
+  expect(await migrate(url, onlyMigrations(good))).toEqual([]);
 });
 
 test('race: while workers commit, a circle of locks costs time and no start', async () => {
@@ -64,11 +70,11 @@ test('race: while workers commit, a circle of locks costs time and no start', as
   const migration = (id: number, sql: string) => ({ id, name: `000${id}_x`, breaking: false, sql });
   const first = migration(1, 'create table troupe.runs (a int); create table troupe.calls (a int)');
   const second = migration(2, 'alter table troupe.runs add b int; alter table troupe.calls add b int');
-  await migrate(url, [first]);
+  await migrate(url, onlyMigrations(first));
   // Whoever looks for the circle first is the one that breaks: here the migration, since a worker simply commits again.
   await client.query(`set deadlock_timeout = '60s'`);
   await client.query('begin; lock table troupe.calls in row exclusive mode');
-  const migrated = migrate(url, [first, second]);
+  const migrated = migrate(url, onlyMigrations(first, second));
   const other = new pg.Client({ connectionString: url });
   await other.connect();
   cleanups.push(() => other.end());
@@ -91,7 +97,7 @@ test('the owner of the tables needs no further right once they are there', async
   cleanups.push(() => client.query(`drop owned by owner_of_${name} cascade; drop role owner_of_${name}`));
   const address = new URL(url);
   Object.assign(address, { username: `owner_of_${name}`, password: 'x' });
-  expect(await migrate(address.href)).toHaveLength(readMigrations().length);
+  expect(await migrate(address.href)).toHaveLength(readSchemaSource().migrations.length);
   await client.query(`revoke create on database ${name} from owner_of_${name}`);
   expect(await migrate(address.href)).toEqual([]);
 });

@@ -1,0 +1,3 @@
+create or replace function troupe.shortened(p_text text, p_most int) returns text language sql immutable as $$
+  select case when length(p_text) > p_most then left(p_text, p_most) || '…' else p_text end
+$$;

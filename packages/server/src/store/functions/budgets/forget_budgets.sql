@@ -1,0 +1,13 @@
+-- What a session or a space was allowed is gone with it: nobody could raise or delete it any more but by its id, and it
+-- stood in the list.
+create or replace function troupe.forget_budgets() returns trigger language plpgsql as $$
+begin
+  delete from troupe.budgets b where b.scope = tg_argv[0] and b.scope_id = old.id;
+  return null;
+end $$;
+
+create trigger forget_budgets after delete on troupe.sessions for each row
+  execute function troupe.forget_budgets('session');
+
+create trigger forget_budgets after delete on troupe.spaces for each row
+  execute function troupe.forget_budgets('space');

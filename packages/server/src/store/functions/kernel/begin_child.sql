@@ -1,0 +1,59 @@
+-- A call that a worker executes becomes one that waits for a run, which begins here: message, thread, run and the call
+-- in one commit. Only whoever has the parent may say so; said twice, it is still so. `p_most`: how deep children may be
+-- nested, and how many one root may have begun.
+create or replace function troupe.begin_child(p_parent uuid, p_call text, p_epoch int, p_worker uuid,
+  p_deadline_ms bigint, p_most jsonb, p_item jsonb) returns jsonb
+language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
+declare
+  r troupe.runs; c troupe.tool_calls; child uuid := (p_item->'run'->>'id')::uuid; depth int; started jsonb;
+begin
+  -- As `start` does; before the first row, so that it waits for nobody with a row in its hands.
+  lock table troupe.runs in row exclusive mode;
+  select * into r from troupe.runs x where x.id = p_parent for no key update;
+  if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
+    return jsonb_build_object('ok', false, 'code', 'run_lost');
+  end if;
+  if r.door = 'space' then
+    perform troupe.lock_spaces(array[p_parent], null);
+  end if;
+  select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
+  if exists (select from troupe.runs x where x.id = child) then
+    return jsonb_build_object('ok', true, 'duplicate', true, 'run', child, 'thread', p_item->'thread', 'parentThread',
+      r.thread_id);
+  elsif c.status is distinct from 'running' then
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
+  end if;
+  with recursive line as (
+    select r.parent_run_id as above, r.parent_call_id as call, 1 as deep
+    union all
+    select x.parent_run_id, x.parent_call_id, l.deep + 1 from line l join troupe.runs x on x.id = l.above
+      where l.call is not null and l.deep < 1000)
+  select max(l.deep) into depth from line l;
+  if depth > (p_most->>'depth')::int then
+    return jsonb_build_object('ok', false, 'code', 'task_depth', 'limit', p_most->'depth');
+  end if;
+  -- Two that begin the last one at the same time count one after the other. After calls, before threads, as everywhere.
+  perform pg_advisory_xact_lock(27, hashtext(r.root_run_id::text));
+  if (select count(*) from troupe.runs x where x.root_run_id = r.root_run_id
+    and x.parent_call_id is not null) >= (p_most->>'runs')::int then
+    return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most->'runs');
+  end if;
+  started := troupe.start_networks(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
+    || jsonb_build_object('parent', p_parent, 'root', r.root_run_id, 'chainDepth', r.chain_depth + 1, 'triggerType',
+      'task')
+    || case when r.budget_ids is null then '{}' else jsonb_build_object('budgets', to_jsonb(r.budget_ids)) end)))->0;
+  if not (started->>'ok')::boolean then
+    raise exception 'a child was not started: %', started->>'code';
+  end if;
+  update troupe.runs x set parent_call_id = p_call where x.id = child;
+  update troupe.tool_calls x set status = 'requested', waits_for = 'task', deadline = now() + make_interval(secs
+    => p_deadline_ms::float8 / 1000)
+    where x.run_id = p_parent and x.call_id = p_call;
+  update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_parent;
+  perform troupe.append(r.thread_id, p_parent, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting',
+    'step', c.step,
+    'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms, 'runId',
+      child))));
+  return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread', 'parentThread',
+    r.thread_id);
+end $$;

@@ -1,0 +1,36 @@
+-- Ends a run from outside. The caller holds the run's lock; this takes the head's and the thread's.
+create or replace function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
+  returns void language plpgsql as $$
+declare
+  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
+begin
+  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
+  -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
+  update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
+  if v_door = 'space' then
+    perform troupe.lock_spaces(array[p_run], null);
+  end if;
+  perform 1 from troupe.threads t where t.id = thread for no key update;
+  perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
+    'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
+  update troupe.runs r set status = 'canceled', cancel_reason = p_reason::troupe.cancel_reason, epoch = r.epoch + 1,
+    worker_id = null,
+    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens),
+      output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber,
+      canceled_at = now(), updated_at = now()
+    from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
+  data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
+  told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
+  -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's
+  -- work.
+  if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
+      where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run
+        else t.kind = 'run' and r.door = 'session' end) then
+    told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
+  end if;
+  perform troupe.append(thread, p_run, null, told);
+  if is_serial then
+    perform troupe.promote(thread, p_run);
+  end if;
+end $$;

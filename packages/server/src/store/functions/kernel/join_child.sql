@@ -1,0 +1,42 @@
+-- Looks at both sides of a join. A child that has ended settles the call that waits for it; a child that nobody waits
+-- for any more is canceled, and so are its own children, by what that notes. Each side is read without a lock and
+-- looked at again under its own: a row is written by whichever ends, so whoever ends later is seen by the second look.
+-- Null: somebody else has the row, or did it. Nobody waits for long: the rows behind this one are of others.
+create or replace function troupe.join_child(p_join bigint, p_current jsonb default null) returns jsonb language plpgsql
+  set lock_timeout to '250ms' as $$
+declare
+  j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
+begin
+  if exists (select from troupe.joins x where x.id = p_join and x.what is not null) then
+    return troupe.join_task(p_join, p_current);
+  end if;
+  delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked)
+    returning * into j;
+  if not found then
+    return null;
+  end if;
+  select * into child from troupe.runs x where x.parent_run_id = j.run_id and x.parent_call_id = j.call_id;
+  if not found then
+    return '{}';
+  end if;
+  open := exists (select from troupe.tool_calls x where x.run_id = j.run_id and x.call_id = j.call_id
+    and x.waits_for = 'task');
+  if child.status in ('completed', 'failed', 'canceled') then
+    if not open then
+      return '{}';
+    end if;
+    if octet_length(child.outcome::text) > 1000 then
+      select coalesce((s.compiled->'limits'->>'toolOutputBytes')::bigint, most) into most
+        from troupe.runs p join troupe.compiled_snapshots s on s.id = p.snapshot_id where p.id = j.run_id;
+    end if;
+    outcome := troupe.task_outcome(child, most);
+    answer := troupe.settle(j.run_id, j.call_id, outcome, 'run:' || child.id, troupe.new_id());
+    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id, 'how',
+      outcome->'status') else '{}' end;
+  elsif not open then
+    answer := troupe.cancel(child.id, 'parent', null);
+    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread')
+      else '{}' end;
+  end if;
+  return '{}';
+end $$;

@@ -1,0 +1,8 @@
+create or replace function troupe.live_again() returns trigger language plpgsql as $$
+begin
+  new.lives := old.lives + 1;
+  return new;
+end $$;
+
+create trigger runs_live_again before update of status on troupe.runs for each row
+  when (old.status in ('failed', 'canceled') and new.status = 'queued') execute function troupe.live_again();

@@ -1,0 +1,33 @@
+-- A failed or canceled run goes on from where it stood.
+create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
+declare
+  r troupe.runs; active uuid; is_ready boolean := true;
+begin
+  select * into r from troupe.runs x where x.id = p_run for no key update;
+  if not found then
+    return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
+    perform troupe.pass(r);
+    return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
+  elsif r.task_id is not null and not exists (select from troupe.tasks t where t.id = r.task_id
+    and t.run_id = p_run) then
+    return jsonb_build_object('ok', false, 'code', 'task_went_on', 'status', r.status);
+  end if;
+  select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
+  is_ready := not r.serial or active is null;
+  update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0,
+    takeovers = 0, error = null, outcome = null,
+    cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now(),
+    snapshot_id = coalesce((p_with->>'snapshot')::uuid, x.snapshot_id), wall_ms = coalesce((p_with->>'wallMs')::bigint,
+      x.wall_ms),
+    history_limit = coalesce((p_with->>'historyLimit')::int, x.history_limit),
+    metadata = x.metadata || case when p_with ? 'modelId' then jsonb_build_object('modelId', p_with->'modelId')
+      else '{}' end
+  where x.id = p_run;
+  if r.serial and is_ready then
+    update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
+  end if;
+  perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
+    jsonb_build_object('retry', true))));
+  return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
+end $$;

@@ -1,0 +1,24 @@
+-- A call of send_message becomes one that is open until somebody has replied. The caller has the run's row and the
+-- space.
+create or replace function troupe.begin_wait(p_run uuid, p_call text, p_space uuid, p_message uuid, p_seq bigint,
+  p_wait jsonb) returns void language plpgsql as $$
+declare
+  v_timeout bigint := (p_wait->>'timeoutMs')::bigint;
+begin
+  update troupe.tool_calls c set status = 'requested', waits_for = 'reply', deadline = now() + make_interval(secs
+    => v_timeout::float8 / 1000)
+    where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
+  if not found then
+    raise exception 'troupe.begin_wait: call % of run % is not running', p_call, p_run;
+  end if;
+  insert into troupe.reply_waits (run_id, call_id, space_id, entity_id, message_id, message_seq, waiting_for,
+    any_reply, timeout_ms)
+    select p_run, p_call, p_space, r.entity_id, p_message, p_seq,
+      (select coalesce(jsonb_agg(jsonb_build_object('entityId', e.id, 'entityName',
+        coalesce(e.display_name, e.external_id), 'entityType', e.type, 'responded', false)), '[]')
+        from troupe.entities e where case when jsonb_typeof(p_wait->'for') = 'array' then p_wait->'for' ? e.id::text
+          else false end),
+      coalesce(jsonb_typeof(p_wait->'for'), 'null') <> 'array', v_timeout
+    from troupe.runs r where r.id = p_run;
+  update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
+end $$;

@@ -1,0 +1,6 @@
+create or replace function troupe.note_shown(p_run uuid, p_space uuid, p_from bigint, p_to bigint) returns void
+  language sql as $$
+  insert into troupe.run_shown as x (run_id, space_id, seqs)
+    values (p_run, p_space, int8multirange(int8range(p_from, p_to, '[]')))
+    on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs
+$$;

@@ -1,0 +1,10 @@
+-- The name of an entity stands in its memberships.
+create or replace function troupe.stamp_memberships() returns trigger language plpgsql as $$
+begin
+  update troupe.memberships m set xid = pg_current_xact_id()::text::bigint where m.entity_id = new.id;
+  return null;
+end $$;
+
+create trigger entities_stamp after update of display_name, external_id on troupe.entities for each row
+  when (old.display_name is distinct from new.display_name or old.external_id is distinct from new.external_id)
+    execute function troupe.stamp_memberships();

@@ -1,0 +1,2 @@
+create or replace function troupe.sub_agent_path(a troupe.sub_agents) returns text language sql stable as $$
+  select troupe.chat_path(a.user_id, a.chat_id, 'sub-agents') $$;

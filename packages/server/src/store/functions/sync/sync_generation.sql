@@ -1,0 +1,15 @@
+-- Which database it is Another after a restore: transactions are counted anew, or again, and what readers know of their
+-- order is worth nothing.
+create or replace function troupe.sync_generation() returns text language plpgsql stable as $$
+declare
+  cluster text := '';
+begin
+  begin
+    cluster := (select system_identifier from pg_control_system()) || ':'
+      || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+  exception when insufficient_privilege or object_not_in_prerequisite_state then
+    null;
+  end;
+  return left(md5(cluster || ':' || (select d.oid from pg_database d where d.datname = current_database()) || ':'
+    || 'troupe.tombstones'::regclass::oid), 12);
+end $$;

@@ -1,0 +1,2 @@
+create or replace function troupe.task_path(t troupe.tasks) returns text language sql stable as $$
+  select troupe.chat_path(t.user_id, t.chat_id, 'tasks') $$;

@@ -1,0 +1,64 @@
+-- The agent that talks in the chat is told, by a message that starts a run of it (a session), or by a run alone (a
+-- space). Once for each time that the task ended or asked: the ids say which. `p_current`: what a message to that agent
+-- would run with now. Null: nobody found out, and it is what the run had that gave the task.
+create or replace function troupe.tell_giver(j troupe.joins, p_current jsonb) returns jsonb language plpgsql as $$
+declare
+  t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int;
+  silent boolean; v_how jsonb;
+begin
+  select * into t from troupe.tasks x where x.id = j.task_id;
+  -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
+  if not found or t.depth > 1 or (j.what = 'question' and (t.status <> 'waiting' or t.told <> j.told)) then
+    return '{}';
+  end if;
+  select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id
+    where g.id = t.parent_run_id;
+  select x.chain_depth + 1 into chain from troupe.runs x where x.id = t.parent_run_id;
+  -- Whoever ended everything wants no answer, and an agent that is told of tasks, gives more and is told of those must
+  -- come to an end without a person.
+  silent := t.quiet or not exists (select from troupe.agents x where x.id = giver.agent_id and x.status = 'active')
+    or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s
+      where s.id = giver.snapshot_id);
+  v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
+  about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told',
+    j.told)) || (j.data - 'result');
+  v_how := jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id,
+    'chainDepth', chain,
+    'snapshot', coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)), 'wallMs',
+      coalesce(p_current->'wallMs', to_jsonb(giver.wall_ms)),
+    'historyLimit', case when giver.door = 'session' then coalesce(p_current->'historyLimit',
+      to_jsonb(giver.history_limit)) else to_jsonb(giver.history_limit) end);
+  if giver.door = 'space' then
+    if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
+      return '{}';
+    end if;
+    started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run
+      || ':thread', v_run), 'createThread', 'run',
+      'run', v_how || jsonb_build_object('triggerType', 'service', 'trigger', jsonb_build_object('serviceName', 'task',
+        'taskId', t.id,
+          'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
+    return jsonb_build_object('told', started->'thread', 'queued', true);
+  end if;
+  perform 1 from troupe.sessions s where s.thread_id = t.chat_thread_id;
+  if not found then
+    return '{}';
+  end if;
+  select x.failed_run_id into failed from troupe.threads x where x.id = t.chat_thread_id for update;
+  message := jsonb_build_object('id', troupe.id_from(v_run || ':message', v_run), 'role', 'system', 'content',
+    jsonb_build_object('text', troupe.task_news(t, j.data)),
+    'metadata', jsonb_build_object('task', about));
+  -- A session that failed waits for a person.
+  if silent or failed is not null then
+    if not exists (select from troupe.messages m where m.id = (message->>'id')::uuid) then
+      perform troupe.append(t.chat_thread_id, null, jsonb_build_array(message),
+        jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
+        'data', jsonb_build_object('id', message->'id', 'role', 'system'))));
+    end if;
+    return jsonb_build_object('told', t.chat_thread_id, 'queued', false);
+  end if;
+  started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message
+    || jsonb_build_object('run', v_run),
+    'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true, 'trigger',
+      jsonb_build_object('task', about))));
+  return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
+end $$;

@@ -1,0 +1,19 @@
+-- What is deleted leaves no images behind Those that have yet to be delivered keep theirs until then: whoever is to be
+-- told is told. An answer may hold what was sent.
+create or replace function troupe.erase_deliveries() returns trigger language plpgsql as $$
+begin
+  with erased as (
+    update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null
+      then d.before end, after = case when d.ended_at is null then d.after end
+      where tg_table_name = 'entities' and d.user_id = old.id or tg_table_name <> 'entities' and d.chat_id = old.id
+        returning d.id)
+  update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id
+    and a.response ? 'body';
+  return null;
+end $$;
+
+create trigger sessions_erase after delete on troupe.sessions for each row execute function troupe.erase_deliveries();
+
+create trigger spaces_erase after delete on troupe.spaces for each row execute function troupe.erase_deliveries();
+
+create trigger entities_erase after delete on troupe.entities for each row execute function troupe.erase_deliveries();

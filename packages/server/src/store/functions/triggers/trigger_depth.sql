@@ -1,0 +1,22 @@
+create or replace function troupe.trigger_depth(p_run uuid) returns int language plpgsql stable as $$
+declare
+  r troupe.runs; m troupe.messages; above uuid := p_run; depth int;
+begin
+  for i in 1..50 loop
+    exit when above is null;
+    select * into r from troupe.runs x where x.id = above;
+    if not found then
+      return 0;
+    end if;
+    m := null;
+    if r.trigger_message_id is not null then
+      select * into m from troupe.messages x where x.id = r.trigger_message_id;
+    end if;
+    depth := coalesce(troupe.noted_depth(r.metadata), troupe.noted_depth(m.metadata));
+    if depth is not null then
+      return depth;
+    end if;
+    above := coalesce(m.run_id, r.parent_run_id, nullif(r.root_run_id, r.id));
+  end loop;
+  return 0;
+end $$;
