@@ -57,7 +57,7 @@ describe('imports', () => {
     ).toEqual([
       `${src}/base/clock.ts:2  imports ../store/index.ts: base may import only protocol`,
       `${src}/http/routes/runs.ts:2  imports ../../models/index.ts: http may import only overview, sync, stream, triggers, ` +
-        'access, doors/sessions, doors/spaces, doors/networks, doors/tasks, agents, kernel, config, store, base, protocol',
+        'access, doors/sessions, doors/spaces, doors/networks, doors/tasks, memories, plans, definitions/capabilities, definitions/models, definitions/tools, definitions/mcp-servers, definitions/agents, definitions/networks, kernel, config, store, base, protocol',
       `${src}/store/open.ts:1  imports ../kernel/index.ts: store may import only base, protocol`,
     ]);
   });
@@ -73,7 +73,7 @@ describe('imports', () => {
           '  b,',
           "} from '../store/index.ts';",
           "import c, * as d from '../config/index.ts';",
-          "export * from '../agents/index.ts';",
+          "export * from '../plans/index.ts';",
           "export type { E } from '../access/index.ts';",
           "import '../stream/index.ts';",
           'export function f() {}',
@@ -87,7 +87,7 @@ describe('imports', () => {
       `${file}:1  imports ../kernel/ports.ts: ${only}`,
       `${file}:2  imports ../store/index.ts: ${only}`,
       `${file}:5  imports ../config/index.ts: ${only}`,
-      `${file}:6  imports ../agents/index.ts: ${only}`,
+      `${file}:6  imports ../plans/index.ts: ${only}`,
       `${file}:7  imports ../access/index.ts: ${only}`,
       `${file}:8  imports ../stream/index.ts: ${only}`,
       `${file}:10  imports ../sync/index.ts: ${only}`,
@@ -149,7 +149,9 @@ describe('imports', () => {
           "import { post } from '../spaces/index.ts';\nimport './context.ts';",
       }),
     ).toEqual([
-      `${src}/doors/sessions/settle.ts:1  imports ../spaces/index.ts: doors/sessions may import only doors/shared, kernel, agents, store, base, protocol`,
+      `${src}/doors/sessions/settle.ts:1  imports ../spaces/index.ts: doors/sessions may import only doors/shared, kernel, memories, plans, ` +
+        'definitions/capabilities, definitions/models, definitions/tools, definitions/mcp-servers, definitions/agents, ' +
+        'definitions/networks, store, base, protocol',
     ]);
   });
 

@@ -33,6 +33,17 @@ export interface Room {
 const server = (path: string) => [`packages/server/src/${path}`];
 const doors = ['doors/sessions', 'doors/spaces', 'doors/networks', 'doors/tasks'];
 const foundation = ['store', 'base', 'protocol'];
+/** What people edit, each below `definitions/`, and what it may import beside the foundation. */
+const definitions: Record<string, string[]> = {
+  capabilities: [],
+  models: [],
+  tools: [],
+  'mcp-servers': ['tools'],
+  agents: ['capabilities', 'models', 'tools'],
+  networks: ['agents', 'capabilities', 'models', 'tools'],
+};
+const defined = (names: string[]) => names.map((name) => `definitions/${name}`);
+const allDefinitions = defined(Object.keys(definitions));
 const behindHttp = [
   'overview',
   'sync',
@@ -40,7 +51,9 @@ const behindHttp = [
   'triggers',
   'access',
   ...doors,
-  'agents',
+  'memories',
+  'plans',
+  ...allDefinitions,
   'kernel',
   'config',
   ...foundation,
@@ -61,11 +74,21 @@ export const rooms: Record<string, Room> = {
   store: { paths: server('store/'), may: ['base', 'protocol'], sql: true },
   kernel: { paths: server('kernel/'), may: foundation, entries: ['index.ts', 'ports.ts'] },
   jobs: { paths: server('jobs/'), may: foundation },
-  agents: { paths: server('agents/'), may: foundation },
+  ...Object.fromEntries(
+    Object.entries(definitions).map(([name, others]) => [
+      `definitions/${name}`,
+      { paths: server(`definitions/${name}/`), may: [...defined(others), ...foundation] },
+    ]),
+  ),
+  memories: { paths: server('memories/'), may: ['definitions/capabilities', ...foundation] },
+  plans: { paths: server('plans/'), may: ['definitions/agents', ...foundation] },
   ...Object.fromEntries(
     doors.map((door) => [
       door,
-      { paths: server(`${door}/`), may: ['doors/shared', 'kernel', 'agents', ...foundation] },
+      {
+        paths: server(`${door}/`),
+        may: ['doors/shared', 'kernel', 'memories', 'plans', ...allDefinitions, ...foundation],
+      },
     ]),
   ),
   'doors/shared': { paths: server('doors/shared/'), may: ['kernel', ...foundation] },
@@ -120,7 +143,7 @@ export const reserved: Record<string, string[]> = {
   undici: ['outgoing'],
   '@modelcontextprotocol/*': ['tools'],
   'ipaddr.js': ['outgoing'],
-  croner: ['agents'],
+  croner: ['plans'],
   '@opentelemetry/*': ['telemetry'],
   '@bufbuild/cel': ['triggers'],
 };

@@ -3,8 +3,8 @@
  * Start reading: ARCHITECTURE.md, then kernel/index.ts.
  */
 export { Access, Encryption } from './access/index.ts';
-export { bringFirstAgents, bringMissingAgents, readDocument } from './agents/index.ts';
 export * from './base/index.ts';
+export { bringFirstAgents, bringMissingAgents, readDocument } from './definitions/agents/index.ts';
 export { createNetworksDoor } from './doors/networks/index.ts';
 export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
 export { createSpacesDoor, plansPart, planTools } from './doors/spaces/index.ts';

@@ -19,7 +19,9 @@ export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
 export { firstIdAt, type Id, idFrom, isId, newId } from './ids.ts';
 export { inTime, OutOfTime } from './in-time.ts';
+export { inUse } from './in-use.ts';
 export { inWords } from './in-words.ts';
+export { diffJson } from './json-diff.ts';
 export { argumentProblem, schemaProblem, writtenProblem } from './json-schema.ts';
 export { limited, limitedFetch } from './limited.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
@@ -32,5 +34,6 @@ export {
   METRICS_TYPE,
   metricsText,
 } from './metrics.ts';
+export { idCursor, type ListQuery, numberCursor, type Page, pageOf } from './paging.ts';
 export { checkStorable } from './storable.ts';
 export { mapTexts, type TemplatePart, templateOf, valueAt } from './template.ts';

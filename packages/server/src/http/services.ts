@@ -1,5 +1,6 @@
 import type { Access } from '../access/index.ts';
-import type { Keys, McpPort } from '../agents/index.ts';
+import type { McpPort } from '../definitions/mcp-servers/index.ts';
+import type { Keys } from '../definitions/models/index.ts';
 import type { Kernel, Past, Tools } from '../kernel/index.ts';
 import type { Database } from '../store/index.ts';
 import type { Stream } from '../stream/index.ts';

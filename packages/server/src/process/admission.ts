@@ -1,6 +1,6 @@
 import { Access, type Encryption } from '../access/index.ts';
-import { bringFirstAgents } from '../agents/index.ts';
 import { StartupError } from '../base/index.ts';
+import { bringFirstAgents } from '../definitions/agents/index.ts';
 import { anyKey, type Database, ensureProject } from '../store/index.ts';
 import type { Program } from './program.ts';
 

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { registerCodeTools } from '../agents/index.ts';
 import { messageOf, StartupError } from '../base/index.ts';
+import { registerCodeTools } from '../definitions/tools/index.ts';
 import { type Database, ensureProject } from '../store/index.ts';
 import { type CodeFunctions, codeFunctions } from '../tools/index.ts';
 import type { Program } from './program.ts';

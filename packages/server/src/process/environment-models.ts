@@ -1,4 +1,4 @@
-import { bringEnvironmentModels } from '../agents/index.ts';
+import { bringEnvironmentModels } from '../definitions/models/index.ts';
 import { type Database, ensureProject } from '../store/index.ts';
 import type { Program } from './program.ts';
 

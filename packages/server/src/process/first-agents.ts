@@ -1,4 +1,4 @@
-import { bringFirstAgents, bringMissingAgents } from '../agents/index.ts';
+import { bringFirstAgents, bringMissingAgents } from '../definitions/agents/index.ts';
 import { type Database, ensureProject } from '../store/index.ts';
 import type { Program } from './program.ts';
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Encryption } from '../access/index.ts';
-import type { McpPort } from '../agents/index.ts';
 import { type Logger, StartupError } from '../base/index.ts';
 import type { Config } from '../config/index.ts';
+import type { McpPort } from '../definitions/mcp-servers/index.ts';
 import { currentOf } from '../doors/tasks/index.ts';
 import {
   createApp,

@@ -1,4 +1,4 @@
-import { type LoadedProvider, loadProvider, type Sealer } from '../agents/index.ts';
+import { type LoadedProvider, loadProvider, type Sealer } from '../definitions/models/index.ts';
 import type { Database } from '../store/index.ts';
 
 /** Where the models find their providers: in the database, once there is one. */

@@ -1,6 +1,5 @@
 import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
-import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../agents/index.ts';
 import { fileType, TroupeError } from '../base/index.ts';
 import { delegateTask, networkCheck, networkTask, sealedName } from '../doors/networks/index.ts';
 import { agentCheck, agentTask } from '../doors/sessions/index.ts';
@@ -8,6 +7,7 @@ import { spaceActs } from '../doors/spaces/index.ts';
 import { delegationActs } from '../doors/tasks/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
+import { deletePlansOfRun, plansOfRun, setPlansOfRun } from '../plans/index.ts';
 import * as store from '../store/index.ts';
 import type {
   Files,

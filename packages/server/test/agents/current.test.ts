@@ -8,8 +8,10 @@ import {
 import { createTools, loadSnapshots, newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { allOf, checkCarried, checkTools } from '../../src/agents/carried.ts';
-import { type CapabilityEntry, compileAgent, findCapability, snapshotFor } from '../../src/agents/index.ts';
+import { allOf, checkCarried, checkTools } from '../../src/definitions/agents/agent-capabilities.ts';
+import { compileAgent } from '../../src/definitions/agents/compile.ts';
+import { snapshotFor } from '../../src/definitions/agents/index.ts';
+import { type CapabilityEntry, findCapability } from '../../src/definitions/capabilities/index.ts';
 import { AgentsStage } from './stage.ts';
 
 let stage: AgentsStage;

@@ -1,8 +1,8 @@
 import { type Agent, type AgentDefinition, agentDefinition } from '@troupe/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { readFile } from '../../src/agents/files/read.ts';
-import { writeFile } from '../../src/agents/files/write.ts';
+import { readFile } from '../../src/definitions/agents/files/read.ts';
+import { writeFile } from '../../src/definitions/agents/files/write.ts';
 import { AgentsStage } from './stage.ts';
 
 const formats = ['markdown', 'yaml', 'json'] as const;

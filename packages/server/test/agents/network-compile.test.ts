@@ -1,7 +1,8 @@
 import { networkDefinition, networkSnapshot } from '@troupe/protocol';
 import { describe, expect, test } from 'vitest';
-import { compileNetwork } from '../../src/agents/networks/compile.ts';
-import { canonicalJson, type ToolRow } from '../../src/store/index.ts';
+import { canonicalJson } from '../../src/base/index.ts';
+import { compileNetwork } from '../../src/definitions/networks/compile.ts';
+import type { ToolRow } from '../../src/store/index.ts';
 
 const model = { provider: 'demo', model: 'demo', maxOutputTokens: 4096, inputPrice: 0, outputPrice: 0 };
 const agentId = '0190a000-0000-7000-8000-000000000001';

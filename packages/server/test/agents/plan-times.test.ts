@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { cronTimes, type GivenTime, planTime, timeAfter } from '../../src/agents/plan-times.ts';
 import type { Refusal } from '../../src/base/index.ts';
+import { cronTimes, type GivenTime, planTime, timeAfter } from '../../src/plans/plan-times.ts';
 
 // When plans run: what can be written, and what a clock that is put forward or back makes of it.
 

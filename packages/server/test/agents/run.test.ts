@@ -2,7 +2,7 @@ import { agentDefinition } from '@troupe/protocol';
 import { createDemo, createModels, createTools } from '@troupe/server';
 import { plainDoor, Stage } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { createAgent, snapshotFor } from '../../src/agents/index.ts';
+import { createAgent, snapshotFor } from '../../src/definitions/agents/index.ts';
 
 test('an agent that carries the clock tells the time, with nothing set up', async () => {
   const demo = createDemo();

@@ -3,7 +3,7 @@ import type { Agent, Model, Problem, Provider } from '@troupe/protocol';
 import { Database, Kernel, newId, silentLogger } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import { expect } from 'vitest';
-import type { Sealer } from '../../src/agents/index.ts';
+import type { Sealer } from '../../src/definitions/models/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
 
 export interface Answer<Body> {

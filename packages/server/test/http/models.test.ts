@@ -1,7 +1,7 @@
 import type { Agent, Model, Provider } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { loadProvider } from '../../src/agents/index.ts';
+import { loadProvider } from '../../src/definitions/models/index.ts';
 import { AgentsStage, createSealer } from '../agents/stage.ts';
 
 let stage: AgentsStage;

@@ -2,7 +2,7 @@ import type { Agent, Model, Run, RunStep, Session } from '@troupe/protocol';
 import { createProviders } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
-import { loadProvider } from '../../src/agents/index.ts';
+import { loadProvider } from '../../src/definitions/models/index.ts';
 import { chat } from '../models/wire/formats.ts';
 import { refuse, stream, WireServer } from '../models/wire/server.ts';
 

@@ -6,7 +6,7 @@ import {
 } from '@troupe/protocol';
 import { type Database, newId, saveSnapshot } from '@troupe/server';
 import type { z } from 'zod';
-import { compileNetwork } from '../../src/agents/networks/compile.ts';
+import { compileNetwork } from '../../src/definitions/networks/compile.ts';
 import type { ToolRow } from '../../src/store/index.ts';
 
 // A published network without the editing that led to it.

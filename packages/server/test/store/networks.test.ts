@@ -11,7 +11,7 @@ import {
 } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { definitionOf } from '../../src/agents/networks/definition.ts';
+import { definitionOf } from '../../src/definitions/networks/definition.ts';
 
 // The rows of a network and the document that they are edited as, one made from the other and back.
 

@@ -1,6 +1,6 @@
 import type { AgentSnapshot, Instruction, Json, JsonObject, Verdict } from '@troupe/protocol';
-import { compileDraft } from '../../agents/index.ts';
 import { newId } from '../../base/index.ts';
+import { compileDraft } from '../../definitions/networks/index.ts';
 import type { Context } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { contextOf } from './context.ts';

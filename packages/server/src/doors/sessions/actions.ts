@@ -1,6 +1,6 @@
 import { type BusyPolicy, type JsonObject, NOBODY_NAMED, type SessionStatus } from '@troupe/protocol';
-import { agentArchived } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
+import { agentArchived } from '../../definitions/agents/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { takeUpAgain } from './retry.ts';

@@ -1,6 +1,6 @@
 import { NOBODY_NAMED } from '@troupe/protocol';
-import { agentArchived } from '../../agents/index.ts';
 import { newId, Refusal } from '../../base/index.ts';
+import { agentArchived } from '../../definitions/agents/index.ts';
 import * as store from '../../store/index.ts';
 import { getSession, type Parts, type Who } from './actions.ts';
 import { getRun, getRunToCopy } from './runs.ts';

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, type ReasoningEffort, reasoningEffort } from '@troupe/protocol';
-import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type Meaning, type RunView, toModelMessages } from '../../kernel/index.ts';
+import { rememberedPart } from '../../memories/index.ts';
 import type { Database } from '../../store/index.ts';
 import {
   asAsked,

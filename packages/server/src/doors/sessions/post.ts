@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BusyPolicy, JsonObject, PostedMessage, ReasoningEffort, TextContent } from '@troupe/protocol';
-import { agentArchived, snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
+import { agentArchived, snapshotFor } from '../../definitions/agents/index.ts';
 import * as store from '../../store/index.ts';
 import { noteDepth } from '../shared/index.ts';
 import type { Parts, SessionAddress, Who } from './actions.ts';

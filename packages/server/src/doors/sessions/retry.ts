@@ -1,5 +1,5 @@
-import { type Current, snapshotFor } from '../../agents/index.ts';
 import { notFound, Refusal } from '../../base/index.ts';
+import { type Current, snapshotFor } from '../../definitions/agents/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts, Who } from './actions.ts';
 

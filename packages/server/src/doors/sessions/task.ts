@@ -1,6 +1,6 @@
 import { type JsonObject, type SnapshotTool, toolAgent } from '@troupe/protocol';
-import { snapshotFor } from '../../agents/index.ts';
 import { TroupeError } from '../../base/index.ts';
+import { snapshotFor } from '../../definitions/agents/index.ts';
 import type { Kernel, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import { apart, beginChild, inputOf } from '../shared/index.ts';

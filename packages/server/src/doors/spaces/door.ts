@@ -1,6 +1,6 @@
 import type { AgentSnapshot, ContentPart, JsonObject } from '@troupe/protocol';
-import { rememberedPart } from '../../agents/index.ts';
 import { type Door, type RunView, toModelMessages } from '../../kernel/index.ts';
+import { rememberedPart } from '../../memories/index.ts';
 import {
   contextOfRun,
   type Database,

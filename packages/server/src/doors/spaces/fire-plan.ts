@@ -1,5 +1,6 @@
-import { agentArchived, snapshotAnyway, timeAfter } from '../../agents/index.ts';
 import { idFrom, type Logger, newId } from '../../base/index.ts';
+import { agentArchived, snapshotAnyway } from '../../definitions/agents/index.ts';
+import { timeAfter } from '../../plans/index.ts';
 import * as store from '../../store/index.ts';
 import { DOOR, HISTORY } from './door-name.ts';
 

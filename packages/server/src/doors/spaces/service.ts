@@ -1,6 +1,6 @@
 import { type Json, MOST_PAYLOAD_BYTES } from '@troupe/protocol';
-import { agentArchived, snapshotFor } from '../../agents/index.ts';
 import { newId, notFound, Refusal } from '../../base/index.ts';
+import { agentArchived, snapshotFor } from '../../definitions/agents/index.ts';
 import type { Kernel } from '../../kernel/index.ts';
 import type { Database } from '../../store/index.ts';
 import { DEPTH_KEY } from '../shared/index.ts';

@@ -1,4 +1,4 @@
-import { snapshotAnyway } from '../../agents/index.ts';
+import { snapshotAnyway } from '../../definitions/agents/index.ts';
 import * as store from '../../store/index.ts';
 
 /**

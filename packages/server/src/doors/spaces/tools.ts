@@ -1,5 +1,5 @@
 import { type AgentSnapshot, type JsonObject, type SnapshotTool, snapshotTool } from '@troupe/protocol';
-import { findCapability } from '../../agents/index.ts';
+import { findCapability } from '../../definitions/capabilities/index.ts';
 import { planTools } from './plan-tools.ts';
 
 // What every agent can do in a space, whatever else it carries. What executes them is in acts.ts.

@@ -1,5 +1,5 @@
-import { type Current, snapshotAnyway, snapshotFor } from '../../agents/index.ts';
 import { Refusal } from '../../base/index.ts';
+import { type Current, snapshotAnyway, snapshotFor } from '../../definitions/agents/index.ts';
 import type { Database, RetryWith, ToldAgent } from '../../store/index.ts';
 
 /**

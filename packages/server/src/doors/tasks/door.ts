@@ -1,4 +1,3 @@
-import { rememberedPart } from '../../agents/index.ts';
 import {
   type Door,
   type Meaning,
@@ -6,6 +5,7 @@ import {
   type ModelCall,
   toModelMessages,
 } from '../../kernel/index.ts';
+import { rememberedPart } from '../../memories/index.ts';
 import type { Database, StoredMessage } from '../../store/index.ts';
 import {
   asAsked,

@@ -1,6 +1,7 @@
 import type { Json, SnapshotTool } from '@troupe/protocol';
-import { type Current, delegationConfig, snapshotFor } from '../../agents/index.ts';
 import { idFrom, isId, TroupeError } from '../../base/index.ts';
+import { type Current, snapshotFor } from '../../definitions/agents/index.ts';
+import { delegationConfig } from '../../definitions/capabilities/index.ts';
 import { HANDED_OVER, persistently, type ToolAnswer, type ToolContext } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts } from './acts.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
-import { delegationConfig } from '../../agents/index.ts';
+import { delegationConfig } from '../../definitions/capabilities/index.ts';
 
 /** On what terms a sub-agent works; kept in the trigger of its runs, so that they stay the same whatever becomes of the giver. */
 export interface Terms {

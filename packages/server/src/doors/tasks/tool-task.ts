@@ -1,6 +1,6 @@
 import { agentSnapshot, type JsonObject, type SnapshotTool } from '@troupe/protocol';
-import { findCapability } from '../../agents/index.ts';
 import { argumentProblem, idFrom, TroupeError } from '../../base/index.ts';
+import { findCapability } from '../../definitions/capabilities/index.ts';
 import { persistently, type ToolAnswer, type ToolContext } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
 import type { Parts } from './acts.ts';

@@ -13,7 +13,7 @@ import {
   previewAgent,
   rollBack,
   updateAgent,
-} from '../../agents/index.ts';
+} from '../../definitions/agents/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

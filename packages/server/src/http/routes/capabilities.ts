@@ -1,5 +1,5 @@
 import { capabilityEndpoints } from '@troupe/protocol';
-import { getCapability, listCapabilities } from '../../agents/index.ts';
+import { getCapability, listCapabilities } from '../../definitions/capabilities/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 
 export function capabilityRoutes(endpoints: Endpoints): void {

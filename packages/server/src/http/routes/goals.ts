@@ -1,5 +1,5 @@
 import { goalEndpoints } from '@troupe/protocol';
-import { createGoal, deleteGoal, listGoals, updateGoal } from '../../agents/index.ts';
+import { createGoal, deleteGoal, listGoals, updateGoal } from '../../memories/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { keptAsked } from './memories.ts';
 

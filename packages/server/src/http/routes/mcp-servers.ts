@@ -7,7 +7,7 @@ import {
   listMcpServers,
   testMcpServer,
   updateMcpServer,
-} from '../../agents/index.ts';
+} from '../../definitions/mcp-servers/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

@@ -1,6 +1,6 @@
 import { memoryEndpoints } from '@troupe/protocol';
 import type { Caller } from '../../access/index.ts';
-import { deleteMemory, getMemory, listMemories, setMemories, setMemory } from '../../agents/index.ts';
+import { deleteMemory, getMemory, listMemories, setMemories, setMemory } from '../../memories/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

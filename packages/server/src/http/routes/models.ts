@@ -1,5 +1,11 @@
 import { modelEndpoints } from '@troupe/protocol';
-import { createModel, deleteModel, getModel, listModels, updateModel } from '../../agents/index.ts';
+import {
+  createModel,
+  deleteModel,
+  getModel,
+  listModels,
+  updateModel,
+} from '../../definitions/models/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

@@ -9,7 +9,7 @@ import {
   publishNetwork,
   rollBackNetwork,
   validateNetwork,
-} from '../../agents/index.ts';
+} from '../../definitions/networks/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

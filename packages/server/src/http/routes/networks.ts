@@ -15,7 +15,7 @@ import {
   setNetworkTools,
   updateNetwork,
   updateNetworkAgent,
-} from '../../agents/index.ts';
+} from '../../definitions/networks/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

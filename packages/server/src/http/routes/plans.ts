@@ -1,6 +1,6 @@
 import { planEndpoints, serviceEndpoints } from '@troupe/protocol';
-import { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from '../../agents/index.ts';
 import { triggerAgent } from '../../doors/spaces/index.ts';
+import { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from '../../plans/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

@@ -5,7 +5,7 @@ import {
   getProvider,
   listProviders,
   updateProvider,
-} from '../../agents/index.ts';
+} from '../../definitions/models/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 

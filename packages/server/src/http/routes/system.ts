@@ -1,6 +1,6 @@
 import { type ChangedCollection, changedCollection, systemEndpoints } from '@troupe/protocol';
 import { authorize } from '../../access/index.ts';
-import { isAnsweredByDemo } from '../../agents/index.ts';
+import { isAnsweredByDemo } from '../../definitions/models/index.ts';
 import { listWorkers, readClock, readDeadJobs, readOverview, readQueue } from '../../store/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { onlyLive, streamAnswer, wantsStream } from '../event-stream.ts';

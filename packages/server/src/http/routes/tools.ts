@@ -7,7 +7,7 @@ import {
   toolToTest,
   toolToTry,
   updateTool,
-} from '../../agents/index.ts';
+} from '../../definitions/tools/index.ts';
 import { testTool, tryTool } from '../../kernel/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';

@@ -222,7 +222,7 @@ export async function deleteNetwork(transaction: Transaction, id: string): Promi
 
 /**
  * Makes the rows what the definition says, writing only what differs. The network must be locked, `rows` be read under that lock,
- * and the definition be checked (agents/networks/check.ts). Answers the rows as they are then. The same rows: nothing differed.
+ * and the definition be checked (definitions/networks/check.ts). Answers the rows as they are then. The same rows: nothing differed.
  */
 export async function writeDefinition(
   transaction: Transaction,

@@ -1,0 +1,135 @@
+import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
+import {
+  idCursor,
+  type ListQuery,
+  notFound,
+  type Page,
+  pageOf,
+  Refusal,
+  versionConflict,
+} from '../../base/index.ts';
+import {
+  type AgentRow,
+  type Author,
+  type Database,
+  listAgents as listRows,
+  lockAgent,
+  noteChange,
+  readAgent,
+  setAgentStatus,
+  type Transaction,
+  toolsThatName,
+  usesOfAgent,
+} from '../../store/index.ts';
+import { addAgent, changeAgent, changing, reread } from './change.ts';
+import { definitionOf, presentAgent, presentToPerson } from './present.ts';
+
+/** Who reads: a person sees less, and active agents only. */
+export interface Reader {
+  project: string;
+  person: boolean;
+}
+
+export async function createAgent(db: Database, author: Author, definition: AgentDefinition): Promise<Agent> {
+  const noted = { action: 'agent.created', notes: null };
+  return presentAgent(await changing(db, (transaction) => addAgent(transaction, author, definition, noted)));
+}
+
+export async function getAgent(db: Database, { project, person }: Reader, id: string): Promise<Agent> {
+  const row = await readAgent(db.rows, project, id);
+  if (!row || (person && row.status !== 'active')) throw notFound('agent');
+  return person ? presentToPerson(row) : presentAgent(row);
+}
+
+export async function listAgents(
+  db: Database,
+  { project, person }: Reader,
+  query: ListQuery & { status: 'active' | 'archived'; tag?: string | undefined; search?: string | undefined },
+): Promise<Page<Agent>> {
+  const { status, tag, search, limit, cursor } = query;
+  if (person && status !== 'active') return { data: [], nextCursor: null };
+  const filter = { status, tag, search, before: idCursor(cursor), limit: limit + 1 };
+  const rows = await listRows(db, project, filter);
+  const present = person ? presentToPerson : presentAgent;
+  return pageOf(rows, limit, { present, cursor: ({ id }) => id });
+}
+
+export async function updateAgent(
+  db: Database,
+  author: Author,
+  id: string,
+  { status, notes, baseVersion, ...patch }: AgentPatch,
+): Promise<Agent> {
+  const row = await changing(db, async (transaction) => {
+    const found = await locked(transaction, author, id);
+    if (baseVersion !== undefined && baseVersion !== found.version)
+      throw versionConflict('agent', found.version);
+    const definition = { ...definitionOf(found), ...given(patch) };
+    const noted = { action: 'agent.changed', notes: notes ?? null };
+    const changed = await changeAgent(transaction, author, { row: found, definition, noted });
+    return setStatus(transaction, author, changed, status ?? changed.status, notes);
+  });
+  return presentAgent(row);
+}
+
+export async function archiveAgent(db: Database, author: Author, id: string): Promise<void> {
+  await changing(db, async (transaction) =>
+    setStatus(transaction, author, await locked(transaction, author, id), 'archived'),
+  );
+}
+
+export async function locked(transaction: Transaction, { project }: Author, id: string): Promise<AgentRow> {
+  const row = await lockAgent(transaction, project, id);
+  if (!row) throw notFound('agent');
+  return row;
+}
+
+/** No new version: what the agent is stays the same. So why it was done stands in the audit log. */
+export async function setStatus(
+  transaction: Transaction,
+  author: Author,
+  row: AgentRow,
+  status: AgentRow['status'],
+  notes?: string,
+): Promise<AgentRow> {
+  if (row.status === status) return row;
+  if (status === 'archived') {
+    const uses = [
+      ...(await usesOfAgent(transaction, row.id)),
+      ...(await toolsThatName(transaction, author.project, 'agent', row)),
+    ];
+    if (uses.length > 0) throw agentInUse(uses);
+  }
+  await setAgentStatus(transaction, row.id, status);
+  const data = { name: row.name, ...(notes === undefined ? {} : { notes }) };
+  const action = status === 'archived' ? 'agent.archived' : 'agent.restored';
+  await noteChange(transaction, author, { action, target: row.id, data });
+  return reread(transaction, author.project, row.id);
+}
+
+function agentInUse(uses: string[]): Refusal {
+  return new Refusal('conflict', 'agent_in_use', `The agent is in use by ${uses.join(', ')}.`, {
+    hint: 'Change these first.',
+  });
+}
+
+/** What null makes of a field that cannot be null itself. */
+const CLEARED: Partial<Record<string, unknown>> = {
+  systemPrompt: '',
+  fallbackModelIds: [],
+  tags: [],
+  capabilities: [],
+  tools: [],
+  approvals: [],
+  limits: {},
+  metadata: {},
+};
+
+/** Fields that were left out are not there, rather than undefined. */
+function given(patch: Omit<AgentPatch, 'status' | 'notes' | 'baseVersion'>): Partial<AgentDefinition> {
+  return Object.fromEntries(
+    Object.entries(patch)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [field, value ?? CLEARED[field] ?? null]),
+  ) as Partial<AgentDefinition>;
+}

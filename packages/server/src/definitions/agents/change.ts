@@ -1,0 +1,157 @@
+import type { AgentDefinition, AgentSnapshot, Json, JsonObject } from '@troupe/protocol';
+import { canonicalJson, notFound, Refusal, schemaProblem } from '../../base/index.ts';
+import {
+  type AgentRow,
+  type Author,
+  type Database,
+  insertAgent,
+  inTransaction,
+  isTaken,
+  keepModels,
+  noteChange,
+  readAgent,
+  type Transaction,
+  updateAgent,
+  usableModels,
+} from '../../store/index.ts';
+import { findCapability } from '../capabilities/index.ts';
+import { byId, modelNotFound, modelsOfVersion } from '../models/index.ts';
+import { toolsOf } from '../tools/index.ts';
+import { allOf, checkApprovals, checkCarried, checkTools } from './agent-capabilities.ts';
+import { compileAgent } from './compile.ts';
+import { definitionOf } from './present.ts';
+
+export interface Noted {
+  /** For the audit log: `agent.created`. */
+  action: string;
+  /** For the list of versions. */
+  notes: string | null;
+}
+
+/** One transaction, and a name that is taken told as such. */
+export async function changing(
+  db: Database,
+  work: (transaction: Transaction) => Promise<AgentRow>,
+): Promise<AgentRow> {
+  try {
+    return await inTransaction(db, work);
+  } catch (error) {
+    if (!isTaken(error, 'agents_name')) throw error;
+    throw new Refusal('conflict', 'name_taken', 'Another agent of the project has this name.', {
+      hint: 'Names are compared without regard to case, and archived agents keep theirs.',
+      issues: [{ path: 'name', message: 'is taken' }],
+      cause: error,
+    });
+  }
+}
+
+export async function addAgent(
+  transaction: Transaction,
+  author: Author,
+  given: AgentDefinition,
+  { action, notes }: Noted,
+): Promise<AgentRow> {
+  const definition = normal(given);
+  const compiled = await checked(transaction, author.project, definition, null);
+  const write = { project: author.project, definition, version: 1, ...compiled, notes };
+  const id = await insertAgent(transaction, write);
+  await noteChange(transaction, author, { action, target: id, data: { name: definition.name, version: 1 } });
+  return reread(transaction, author.project, id);
+}
+
+/** A new version, where anything differs. The row must be locked: versions have no gaps and no ties. */
+export async function changeAgent(
+  transaction: Transaction,
+  author: Author,
+  { row, definition: given, noted }: { row: AgentRow; definition: AgentDefinition; noted: Noted },
+): Promise<AgentRow> {
+  const definition = normal(given);
+  const before = definitionOf(row);
+  const changed = changedFields(before, definition);
+  if (changed.length === 0) return row;
+  const compiled = await checked(transaction, author.project, definition, before);
+  const version = row.version + 1;
+  await updateAgent(transaction, row.id, {
+    project: author.project,
+    definition,
+    version,
+    ...compiled,
+    notes: noted.notes,
+  });
+  const data: JsonObject = { name: definition.name, version, changed };
+  await noteChange(transaction, author, { action: noted.action, target: row.id, data });
+  return reread(transaction, author.project, row.id);
+}
+
+export async function reread(transaction: Transaction, project: string, id: string): Promise<AgentRow> {
+  const row = await readAgent(transaction, project, id);
+  if (!row) throw notFound('agent');
+  return row;
+}
+
+/** Everything that can be wrong with a definition beyond its shape is refused here, whichever way it came. */
+async function checked(
+  transaction: Transaction,
+  project: string,
+  definition: AgentDefinition,
+  before: AgentDefinition | null,
+): Promise<{ snapshot: AgentSnapshot; toolIds: string[] }> {
+  checkCarried(definition.capabilities, before?.capabilities ?? [], findCapability);
+  checkAnswer(definition);
+  const named = namedModels(definition);
+  const ids = named.map(({ id }) => id);
+  await keepModels(transaction, project, ids);
+  const known = await usableModels(transaction, project, ids);
+  const had = new Set(before ? namedModels(before).map(({ id }) => id) : []);
+  for (const { id, path } of named) {
+    const model = byId(known.models, id);
+    if (!model) throw modelNotFound(id, 'There is no model', path);
+    if (!model.active && !had.has(id)) {
+      throw modelNotFound(id, 'It or its provider is disabled: the model', path);
+    }
+  }
+  const capabilities = allOf(definition.capabilities, findCapability);
+  const tools = await toolsOf(transaction, project, definition.tools, { keep: true });
+  checkTools(capabilities, tools);
+  checkApprovals(definition.approvals, capabilities, tools);
+  const models = modelsOfVersion(definition, known);
+  const snapshot = compileAgent(definition, { capabilities, tools, models });
+  return { snapshot, toolIds: tools.map(({ id }) => id) };
+}
+
+function checkAnswer({ answer }: AgentDefinition): void {
+  const problem = answer && schemaProblem(answer.schema);
+  if (!problem) return;
+  throw new Refusal(
+    'invalid',
+    'answer_schema_invalid',
+    `The schema of the answer cannot be used: ${problem}.`,
+    {
+      hint: 'It must be a JSON Schema, draft 2020-12.',
+      issues: [{ path: 'answer.schema', message: problem }],
+    },
+  );
+}
+
+function namedModels({ defaultModelId, fallbackModelIds }: AgentDefinition) {
+  const first = defaultModelId === null ? [] : [{ id: defaultModelId, path: 'defaultModelId' }];
+  return [...first, ...fallbackModelIds.map((id, index) => ({ id, path: `fallbackModelIds.${index}` }))];
+}
+
+/** Ids are compared as text within JSON, so they have one way to be written. */
+function normal(definition: AgentDefinition): AgentDefinition {
+  return {
+    ...definition,
+    defaultModelId: definition.defaultModelId?.toLowerCase() ?? null,
+    fallbackModelIds: definition.fallbackModelIds.map((id) => id.toLowerCase()),
+  };
+}
+
+function changedFields(before: AgentDefinition, after: AgentDefinition): string[] {
+  const fields = Object.keys(after) as (keyof AgentDefinition)[];
+  return fields.filter((field) => textOf(before[field]) !== textOf(after[field]));
+}
+
+function textOf(value: unknown): string {
+  return canonicalJson(value as Json);
+}

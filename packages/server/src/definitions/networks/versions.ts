@@ -1,0 +1,94 @@
+import type { Change, JsonObject, NetworkVersion } from '@troupe/protocol';
+import { type ListQuery, notFound, numberCursor, type Page, pageOf } from '../../base/index.ts';
+import {
+  type Author,
+  type Database,
+  findNetwork,
+  inTransaction,
+  listNetworkVersions,
+  type NetworkRow,
+  noteChange,
+  readNetworkVersion,
+  readWholeNetworkVersion,
+  setCurrentNetworkVersion,
+  type WholeNetworkVersionRow,
+} from '../../store/index.ts';
+import { lockedNetwork } from './change.ts';
+import { noVersion } from './no-version.ts';
+import { presentNetworkVersion } from './present-version.ts';
+import { refuseArchived } from './publish.ts';
+import { versionChanges } from './version-changes.ts';
+
+export async function listVersionsOfNetwork(
+  db: Database,
+  project: string,
+  network: string,
+  { limit, cursor }: ListQuery,
+): Promise<Page<NetworkVersion>> {
+  const { id } = await found(db, project, network);
+  const range = { before: numberCursor(cursor), limit: limit + 1 };
+  const rows = await listNetworkVersions(db.rows, project, id, range);
+  return pageOf(rows, limit, { present: presentNetworkVersion, cursor: ({ version }) => String(version) });
+}
+
+export async function getVersionOfNetwork(
+  db: Database,
+  project: string,
+  network: string,
+  version: number,
+): Promise<NetworkVersion & { snapshot: JsonObject }> {
+  const row = await wholeVersion(db, project, network, version);
+  return { ...presentNetworkVersion(row), snapshot: row.snapshot as unknown as JsonObject };
+}
+
+export async function diffVersionsOfNetwork(
+  db: Database,
+  project: string,
+  network: string,
+  { from, to }: { from: number; to: number },
+): Promise<{ from: number; to: number; changes: Change[] }> {
+  const old = await wholeVersion(db, project, network, from);
+  const other = await wholeVersion(db, project, network, to);
+  return { from, to, changes: versionChanges(old, other) };
+}
+
+/** Moves the pointer and nothing else: what is being edited stays, and runs stay pinned to theirs. */
+export async function rollBackNetwork(
+  db: Database,
+  author: Author,
+  network: string,
+  version: number,
+): Promise<NetworkVersion> {
+  const { project } = author;
+  return inTransaction(db, async (transaction) => {
+    const rows = await lockedNetwork(transaction, project, network);
+    refuseArchived(rows);
+    const { id, name, current_version: from } = rows.network;
+    const row = await readNetworkVersion(transaction, project, id, version);
+    if (!row) throw noVersion(version);
+    if (from !== version) {
+      await setCurrentNetworkVersion(transaction, id, version);
+      const data = { name, version, from };
+      await noteChange(transaction, author, { action: 'network.rolled_back', target: id, data });
+    }
+    return { ...presentNetworkVersion(row), isCurrent: true };
+  });
+}
+
+export async function wholeVersion(
+  db: Database,
+  project: string,
+  network: string,
+  version: number,
+): Promise<WholeNetworkVersionRow> {
+  const { id } = await found(db, project, network);
+  const row = await readWholeNetworkVersion(db.rows, project, id, version);
+  if (!row) throw noVersion(version);
+  return row;
+}
+
+async function found(db: Database, project: string, network: string): Promise<NetworkRow> {
+  const row = await findNetwork(db.rows, project, network);
+  if (!row) throw notFound('network');
+  return row;
+}

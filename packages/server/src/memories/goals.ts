@@ -1,0 +1,85 @@
+import { type Goal, type GoalStatus, MOST_GOALS } from '@troupe/protocol';
+import { z } from 'zod';
+import type { ListQuery, Page } from '../base/index.ts';
+import { fromCursor, newId, notFound, Refusal, toPage } from '../base/index.ts';
+import {
+  type Database,
+  deleteGoals,
+  type GoalRow,
+  type GoalWrite,
+  inTransaction,
+  type Kept,
+  listGoals as listRows,
+  noteChange,
+  readGoal,
+  setGoals,
+  type Transaction,
+} from '../store/index.ts';
+import { type KeptAsked, keptFor, keptOf, noteOf } from './owner.ts';
+
+type Given = Omit<GoalWrite, 'id' | 'known'>;
+
+const place = z.tuple([z.string().regex(/^[1-5]$/), z.uuid()]);
+
+export async function listGoals(
+  db: Database,
+  asked: KeptAsked,
+  { limit, cursor, status }: ListQuery & { status?: GoalStatus | undefined },
+): Promise<Page<Goal>> {
+  const after = fromCursor(place, cursor);
+  const kept = await keptOf(db, asked);
+  const rows = kept ? await listRows(db.rows, kept, { status, after, limit: limit + 1 }) : [];
+  return toPage(rows, limit, ({ priority, id }) => [String(priority), id], present);
+}
+
+export async function createGoal(db: Database, asked: KeptAsked, given: Given): Promise<Goal> {
+  const kept = await keptFor(db, asked);
+  const write = { ...given, id: newId(), known: false };
+  return change(db, asked, { kept, write, action: 'goal.created' });
+}
+
+export async function updateGoal(db: Database, asked: KeptAsked, id: string, given: Given): Promise<Goal> {
+  const kept = await keptOf(db, asked);
+  if (!kept) throw notFound('goal');
+  return change(db, asked, { kept, write: { ...given, id, known: true }, action: 'goal.changed' });
+}
+
+export async function deleteGoal(db: Database, asked: KeptAsked, id: string): Promise<void> {
+  const kept = await keptOf(db, asked);
+  if (!kept) throw notFound('goal');
+  await inTransaction(db, async (transaction) => {
+    const gone = await deleteGoals(transaction, kept, [id]);
+    if (!gone.ok || gone.deleted === 0) throw notFound('goal');
+    await note(transaction, asked, { kept, id, action: 'goal.deleted' });
+  });
+}
+
+async function change(
+  db: Database,
+  asked: KeptAsked,
+  { kept, write, action }: { kept: Kept; write: GoalWrite; action: string },
+): Promise<Goal> {
+  return inTransaction(db, async (transaction) => {
+    const written = await setGoals(transaction, kept, [write], MOST_GOALS);
+    if (!written.ok && written.code === 'not_found') throw notFound('goal');
+    if (!written.ok) {
+      throw new Refusal('conflict', 'too_many_goals', `An agent keeps ${MOST_GOALS} goals, no more.`, {
+        hint: 'Delete those that are completed or abandoned.',
+      });
+    }
+    await note(transaction, asked, { kept, id: write.id, action });
+    return present((await readGoal(transaction, kept, write.id))!);
+  });
+}
+
+function note(
+  transaction: Transaction,
+  { author, agentId }: KeptAsked,
+  { kept, id, action }: { kept: Kept; id: string; action: string },
+): Promise<void> {
+  return noteChange(transaction, author, { action, target: id, data: { agentId, ...noteOf(kept) } });
+}
+
+function present({ createdAt, updatedAt, ...goal }: GoalRow): Goal {
+  return { ...goal, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
