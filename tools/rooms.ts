@@ -51,6 +51,7 @@ const behindHttp = [
   'triggers',
   'access',
   ...doors,
+  'runs',
   'memories',
   'plans',
   ...allDefinitions,
@@ -81,13 +82,14 @@ export const rooms: Record<string, Room> = {
     ]),
   ),
   memories: { paths: server('memories/'), may: ['definitions/capabilities', ...foundation] },
+  runs: { paths: server('runs/'), may: ['kernel', 'definitions/agents', ...foundation] },
   plans: { paths: server('plans/'), may: ['definitions/agents', ...foundation] },
   ...Object.fromEntries(
     doors.map((door) => [
       door,
       {
         paths: server(`${door}/`),
-        may: ['doors/shared', 'kernel', 'memories', 'plans', ...allDefinitions, ...foundation],
+        may: ['doors/shared', 'runs', 'kernel', 'memories', 'plans', ...allDefinitions, ...foundation],
       },
     ]),
   ),

@@ -1,7 +1,7 @@
 import type { Event, Run, Session, ToolCall, WaitingCall } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { argumentsHash } from '../../src/doors/sessions/inbox.ts';
+import { argumentsHash } from '../../src/runs/inbox.ts';
 import { disown } from '../../src/store/index.ts';
 import { SessionStage } from './session-stage.ts';
 

@@ -1,18 +1,9 @@
 import { type BusyPolicy, type JsonObject, NOBODY_NAMED, type SessionStatus } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import { agentArchived } from '../../definitions/agents/index.ts';
-import type { Kernel } from '../../kernel/index.ts';
+import { messagesOf, type Parts, type Retry, takeUpAgain, type Who } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
-import { takeUpAgain } from './retry.ts';
 import { titleFrom } from './title.ts';
-
-/** Whoever acts: a project, and the person where it is one. */
-export type Who = store.SessionScope;
-
-export interface Parts {
-  db: store.Database;
-  kernel: Kernel;
-}
 
 /** The agent and the session of an address; the session is looked for below the agent only. */
 export interface SessionAddress {
@@ -171,10 +162,6 @@ async function stopRuns({ db, kernel }: Parts, thread: string, by: string | null
   for (const run of await store.openRuns(db, thread)) await kernel.cancel(run, 'user', by);
 }
 
-export interface Retry {
-  modelId?: string | undefined;
-}
-
 export async function retrySession(
   parts: Parts,
   who: Who,
@@ -220,12 +207,6 @@ export async function listMessages(
 ): Promise<{ messages: store.MessageRow[]; lastSequence: number }> {
   const { threadId } = await getSession(parts, who, address);
   return messagesOf(parts.db, threadId, range);
-}
-
-export async function messagesOf(db: store.Database, thread: string, range: store.MessageRange) {
-  // The counter first: a message that comes in between is then listed and not yet counted, never the other way round.
-  const lastSequence = await store.lastMessageSequence(db, thread);
-  return { messages: await store.listMessages(db, thread, range), lastSequence };
 }
 
 async function requireAgent(

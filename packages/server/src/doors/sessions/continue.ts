@@ -1,9 +1,9 @@
 import { NOBODY_NAMED } from '@troupe/protocol';
 import { newId, Refusal } from '../../base/index.ts';
 import { agentArchived } from '../../definitions/agents/index.ts';
+import { getRun, getRunToCopy, type Parts, type Who } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
-import { getSession, type Parts, type Who } from './actions.ts';
-import { getRun, getRunToCopy } from './runs.ts';
+import { getSession } from './actions.ts';
 import { RUN_KEY } from './turns.ts';
 
 const ENDED: readonly string[] = ['completed', 'failed', 'canceled'];

@@ -1,6 +1,7 @@
 import { directoryPath, filePath, fileType } from '../../base/index.ts';
+import type { Parts, Who } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
-import { getSession, type Parts, type SessionAddress, type Who } from './actions.ts';
+import { getSession, type SessionAddress } from './actions.ts';
 
 // What people do with the files of a session; agents use the tools of the capability file_system. The session is looked for
 // first: whoever may not see it is told nothing about paths.

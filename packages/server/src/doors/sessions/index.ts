@@ -1,7 +1,7 @@
 /**
  * doors/sessions: a person talks with one agent. What the model sees of the conversation, what its answer means, and what can
- * be done to sessions, their messages and their runs.
- * Imports: kernel, agents, store, base, protocol.
+ * be done to sessions and their messages.
+ * Imports: doors/shared, runs, kernel, definitions, memories, store, base, protocol.
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
 export { DEPTH_KEY } from '../shared/index.ts';
@@ -10,10 +10,7 @@ export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { createSessionsDoor, sessionsDoor } from './door.ts';
 export { deleteFiles, getFindings, getTodos, listFiles, readFile, writeFile } from './files.ts';
-export { type Edit, forkRun } from './fork.ts';
-export { argumentsHash, decideCall, listWaiting, takeResults } from './inbox.ts';
 export { type Posting, postMessage } from './post.ts';
-export * from './runs.ts';
 export { agentCheck, agentTask } from './task.ts';
 export { titleFrom } from './title.ts';
 export { answeredBy, RUN_KEY } from './turns.ts';

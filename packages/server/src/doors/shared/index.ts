@@ -1,6 +1,6 @@
 /**
- * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that, answers that fit a schema,
- * and what people see of the runs in their spaces.
+ * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that, and answers that fit a
+ * schema.
  * Imports: kernel, store, base, protocol.
  * Start reading: room.ts.
  */
@@ -9,6 +9,5 @@ export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { roomFor, sizeOf } from './room.ts';
-export { runSeenIn } from './run-seen.ts';
 export { shortened } from './shorten.ts';
 export { REPLY, tasksPart } from './tasks-part.ts';

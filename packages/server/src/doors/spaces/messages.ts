@@ -1,7 +1,7 @@
 import type { RunStatus } from '@troupe/protocol';
 import { notFound } from '../../base/index.ts';
+import { runSeenIn } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
-import { runSeenIn } from '../shared/index.ts';
 import { type Parts, reach, type Who } from './parts.ts';
 import { toldToOthers } from './why.ts';
 

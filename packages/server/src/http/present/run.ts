@@ -1,5 +1,5 @@
 import type { ListedRun, Run, RunStep, ToolCall } from '@troupe/protocol';
-import { argumentsHash } from '../../doors/sessions/index.ts';
+import { argumentsHash } from '../../runs/index.ts';
 import type { ListedRunRecord, RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
 
 const MILLIONTHS = 1_000_000;

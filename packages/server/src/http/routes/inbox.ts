@@ -1,7 +1,7 @@
 import { inboxEndpoints, type WaitingCall } from '@troupe/protocol';
 import { z } from 'zod';
 import { fromCursor, toPage } from '../../base/index.ts';
-import { argumentsHash, decideCall, listWaiting, takeResults } from '../../doors/sessions/index.ts';
+import { argumentsHash, decideCall, listWaiting, takeResults } from '../../runs/index.ts';
 import type { WaitingRow } from '../../store/index.ts';
 import { authorOf } from '../author.ts';
 import type { Call, Endpoints } from '../endpoint.ts';

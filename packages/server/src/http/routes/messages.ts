@@ -1,5 +1,6 @@
 import { type PostedMessage, runEndpoints, sessionEndpoints } from '@troupe/protocol';
-import { listMessages, listRunMessages, postMessage } from '../../doors/sessions/index.ts';
+import { listMessages, postMessage } from '../../doors/sessions/index.ts';
+import { listRunMessages } from '../../runs/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentMessage } from '../present/session.ts';
 import { traceparentIn } from '../traceparent.ts';

@@ -1,15 +1,8 @@
 import { runEndpoints } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
-import {
-  cancelRun,
-  continueRun,
-  forkRun,
-  getRunDetails,
-  getRunSeen,
-  listRuns,
-  retryRun,
-} from '../../doors/sessions/index.ts';
+import { continueRun } from '../../doors/sessions/index.ts';
 import { readTimeline } from '../../overview/index.ts';
+import { cancelRun, forkRun, getRunDetails, getRunSeen, listRuns, retryRun } from '../../runs/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { fromCursor, toCursor } from '../present/cursor.ts';

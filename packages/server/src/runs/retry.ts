@@ -1,7 +1,11 @@
-import { notFound, Refusal } from '../../base/index.ts';
-import { type Current, snapshotFor } from '../../definitions/agents/index.ts';
-import * as store from '../../store/index.ts';
-import type { Parts, Who } from './actions.ts';
+import { notFound, Refusal } from '../base/index.ts';
+import { type Current, snapshotFor } from '../definitions/agents/index.ts';
+import * as store from '../store/index.ts';
+import type { Parts, Who } from './parts.ts';
+
+export interface Retry {
+  modelId?: string | undefined;
+}
 
 /**
  * Takes a run up again after its last step, with what a new message would run with now: whoever changed the model that failed it

@@ -1,7 +1,7 @@
 import { contentOfRole, type EditedContent, type Json } from '@troupe/protocol';
-import { inWords, notFound, Refusal } from '../../base/index.ts';
-import * as store from '../../store/index.ts';
-import type { Parts, Who } from './actions.ts';
+import { inWords, notFound, Refusal } from '../base/index.ts';
+import * as store from '../store/index.ts';
+import type { Parts, Who } from './parts.ts';
 import { getRun, getRunToCopy } from './runs.ts';
 
 /** A message that the fork has otherwise than the run it is made of. */

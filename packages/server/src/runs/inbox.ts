@@ -8,10 +8,10 @@ import type {
   ToolResult,
   WaitsFor,
 } from '@troupe/protocol';
-import { argumentProblem, messageOf, newId, notFound, Refusal } from '../../base/index.ts';
-import { asJson, DEEPEST } from '../../kernel/index.ts';
-import * as store from '../../store/index.ts';
-import type { Parts, Who } from './actions.ts';
+import { argumentProblem, messageOf, newId, notFound, Refusal } from '../base/index.ts';
+import { asJson, DEEPEST } from '../kernel/index.ts';
+import * as store from '../store/index.ts';
+import type { Parts, Who } from './parts.ts';
 import { getRunSeen } from './runs.ts';
 
 // What waits for somebody outside, and how it is settled. A person reaches the calls of their own sessions, and those that are

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
-import type { RunRecord } from '../../store/index.ts';
+import type { RunRecord } from '../store/index.ts';
 
 /**
  * A run as a person sees it who shares these spaces with it: that it works, and what began it where they were there. What it thinks

@@ -1,9 +1,10 @@
 import type { RunStatus } from '@troupe/protocol';
-import { notFound, Refusal } from '../../base/index.ts';
-import * as store from '../../store/index.ts';
-import { runSeenIn } from '../shared/index.ts';
-import { messagesOf, type Parts, type Retry, type Who } from './actions.ts';
-import { takeUpAgain } from './retry.ts';
+import { notFound, Refusal } from '../base/index.ts';
+import * as store from '../store/index.ts';
+import { messagesOf } from './messages.ts';
+import type { Parts, Who } from './parts.ts';
+import { type Retry, takeUpAgain } from './retry.ts';
+import { runSeenIn } from './run-seen.ts';
 
 // What can be done to a run by its id. A person reaches the runs of their own sessions, and sees and stops those that work in
 // their spaces: what these think, and what of their tools is hidden, is the agent's.
