@@ -1,69 +1,50 @@
+import { createParser } from 'eventsource-parser';
+
 /** One frame of an event stream. */
 export interface Frame {
   id: string | null;
   event: string;
   data: string;
+  /** From the `retry` line before or in this frame. */
   retryMs: number | null;
 }
 
-const LONGEST_FRAME = 16_777_216;
+const MAX_FRAME_LENGTH = 16_777_216;
 
-/** Frames as they arrive, whatever the pieces they arrive in. Comments are passed over; `onBytes` hears of everything. */
+/** Yields frames as they arrive. `onBytes` is called for every chunk, including chunks that only hold comments. */
 export async function* framesOf(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void = () => {},
 ): AsyncGenerator<Frame> {
+  let frames: Frame[] = [];
+  let retryMs: number | null = null;
+  let tooLong = false;
+  const parser = createParser({
+    maxBufferSize: MAX_FRAME_LENGTH,
+    onEvent({ id = null, event = 'message', data }) {
+      frames.push({ id, event, data, retryMs });
+      retryMs = null;
+    },
+    onRetry(value) {
+      retryMs = value;
+    },
+    onError({ type }) {
+      if (type === 'max-buffer-size-exceeded') tooLong = true;
+    },
+  });
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let rest = '';
-  let endedByReturn = false;
-  let frame: Frame | null = null;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return; // A frame that was not finished was never sent.
+      if (done) return; // The server did not finish the last frame, so it is not delivered.
       onBytes();
-      let text = decoder.decode(value, { stream: true });
-      if (text === '') continue;
-      // A carriage return ends a line at once; a line feed that comes in the next piece belongs to it.
-      if (endedByReturn && text.startsWith('\n')) text = text.slice(1);
-      endedByReturn = text.endsWith('\r');
-      const lines = (rest + text).split(/\r\n|\n|\r/);
-      rest = lines.pop()!;
-      for (const line of lines) {
-        if (line === '') {
-          if (frame && (frame.data !== '' || frame.retryMs !== null)) yield finished(frame);
-          frame = null;
-        } else if (!line.startsWith(':')) {
-          frame = withField(frame ?? { id: null, event: 'message', data: '', retryMs: null }, line);
-        }
-      }
-      if (rest.length + (frame?.data.length ?? 0) > LONGEST_FRAME)
-        throw new Error('a frame of the stream is too long');
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* frames;
+      frames = [];
+      if (tooLong) throw new Error(`Event stream frame too long: more than ${MAX_FRAME_LENGTH} characters`);
     }
   } finally {
     await reader.cancel().catch(() => {});
   }
-}
-
-function withField(frame: Frame, line: string): Frame {
-  const colon = line.indexOf(':');
-  const name = colon < 0 ? line : line.slice(0, colon);
-  const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-  switch (name) {
-    case 'data':
-      return { ...frame, data: `${frame.data}${value}\n` };
-    case 'event':
-      return { ...frame, event: value };
-    case 'id':
-      return { ...frame, id: value };
-    case 'retry':
-      return /^\d+$/.test(value) ? { ...frame, retryMs: Number(value) } : frame;
-    default:
-      return frame;
-  }
-}
-
-function finished(frame: Frame): Frame {
-  return { ...frame, data: frame.data.replace(/\n$/, '') };
 }

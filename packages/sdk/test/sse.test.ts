@@ -89,3 +89,19 @@ it('gives up a frame without end', async () => {
   const piece = bytes(`data: ${'x'.repeat(1_000_000)}\n`);
   await expect(read(Array.from({ length: 20 }, () => piece))).rejects.toThrow('too long');
 });
+
+it('rejects a line without end', async () => {
+  const piece = bytes('x'.repeat(1_000_000));
+  const chunks = [bytes('data: '), ...Array.from({ length: 20 }, () => piece)];
+  await expect(read(chunks)).rejects.toThrow('too long');
+});
+
+it('delivers the frames before one that is too long', async () => {
+  const seen: Frame[] = [];
+  const chunks = [bytes(`data: a\n\ndata: ${'x'.repeat(17_000_000)}\n`)];
+  const reading = (async () => {
+    for await (const frame of framesOf(bodyOf(chunks))) seen.push(frame);
+  })();
+  await expect(reading).rejects.toThrow('too long');
+  expect(seen.map(({ data }) => data)).toEqual(['a']);
+});
