@@ -1,6 +1,7 @@
--- The same id in every process that makes it: as `idFrom` in base/ids.ts, with the time of another id.
-create or replace function troupe.id_from(p_key text, p_near uuid) returns uuid language sql immutable as $$
-  select (left(p_near::text, 13) || '-8' || substr(d, 14, 3) || '-a' || substr(d, 18, 3) || '-'
-    || substr(d, 21, 12))::uuid
-  from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as d) x
+-- Derives an id from a key, like `idFrom` in base/ids.ts. A message that a run sends has the id of the run and the call.
+-- Locks: none.
+-- Called by:
+create or replace function troupe.id_from(p_key text) returns uuid language sql immutable strict as $$
+  select (overlay(overlay(substr(x.hex, 1, 32) placing '8' from 13) placing 'a' from 17))::uuid
+  from (select encode(sha256(convert_to(p_key, 'UTF8')), 'hex') as hex) x
 $$;

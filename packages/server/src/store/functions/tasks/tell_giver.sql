@@ -19,7 +19,7 @@ begin
   silent := t.quiet or not exists (select from troupe.agents x where x.id = giver.agent_id and x.status = 'active')
     or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s
       where s.id = giver.snapshot_id);
-  v_run := troupe.id_from(t.id || ':told:' || j.told, t.id);
+  v_run := troupe.id_near(t.id || ':told:' || j.told, t.id);
   about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told',
     j.told)) || (j.data - 'result');
   v_how := jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id,
@@ -32,7 +32,7 @@ begin
     if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
       return '{}';
     end if;
-    started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_from(v_run
+    started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_near(v_run
       || ':thread', v_run), 'createThread', 'run',
       'run', v_how || jsonb_build_object('triggerType', 'service', 'trigger', jsonb_build_object('serviceName', 'task',
         'taskId', t.id,
@@ -44,7 +44,7 @@ begin
     return '{}';
   end if;
   select x.failed_run_id into failed from troupe.threads x where x.id = t.chat_thread_id for update;
-  message := jsonb_build_object('id', troupe.id_from(v_run || ':message', v_run), 'role', 'system', 'content',
+  message := jsonb_build_object('id', troupe.id_near(v_run || ':message', v_run), 'role', 'system', 'content',
     jsonb_build_object('text', troupe.task_news(t, j.data)),
     'metadata', jsonb_build_object('task', about));
   -- A session that failed waits for a person.

@@ -13,8 +13,8 @@ begin
     return null;
   end if;
   if place.collection = 'messages' then
-    before := case when tg_op <> 'INSERT' then troupe.message_document(old, place) end;
-    after := case when tg_op <> 'DELETE' then troupe.message_document(new, place) end;
+    before := case when tg_op <> 'INSERT' then troupe.chat_message_document(old, place) end;
+    after := case when tg_op <> 'DELETE' then troupe.chat_message_document(new, place) end;
     whose := coalesce(place.user_id, nullif(coalesce(after, before)->>'userId', '')::uuid); at := 'messages';
   else
     before := case when tg_op <> 'INSERT' then troupe.sub_agent_message_document(old, place) end;
