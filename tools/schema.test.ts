@@ -24,7 +24,8 @@ const dump = async (client: pg.Client) => renderSql(await readStatements(client)
 test('the dump loads into an empty database and gives the same dump there: nothing is missing', async () => {
   const made = await withDatabase('template', dump);
   const loaded = await withDatabase(null, async (client) => {
-    await client.query(made);
+    // Functions are dumped by name, whichever calls which.
+    await client.query(`set check_function_bodies = off; ${made}`);
     return dump(client);
   });
   expect(loaded).toBe(made);
@@ -78,7 +79,7 @@ test('every kind of object is dumped, and loads', async () => {
     'one or two',
     'troupe.rev',
   ]) {
-    expect(made.toLowerCase()).toContain(word);
+    expect(made.toLowerCase().replace(/\s+/g, ' ')).toContain(word);
   }
 });
 

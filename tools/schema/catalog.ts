@@ -88,6 +88,14 @@ const QUERIES: [Statement['kind'], string][] = [
       from pg_class c where ${IN_SCHEMA('c.relnamespace')} and c.relkind = 'r' ${BY_NAME('c.relname')}`,
   ],
   [
+    'table',
+    `select format('alter table %s alter column %I set storage %s', c.oid::regclass, a.attname,
+        case a.attstorage when 'p' then 'plain' when 'e' then 'external' when 'm' then 'main' else 'extended' end) as text
+      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+      where ${IN_SCHEMA('c.relnamespace')} and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and a.attstorage <> t.typstorage
+      order by c.relname collate "C", a.attnum`,
+  ],
+  [
     'foreign key',
     `select format('alter table %s add constraint %I %s', n.conrelid::regclass, n.conname, pg_get_constraintdef(n.oid)) as text
       from pg_constraint n join pg_class c on c.oid = n.conrelid where ${IN_SCHEMA('c.relnamespace')} and n.contype = 'f'

@@ -1,19 +1,52 @@
 import type { Column, Statement } from './catalog.ts';
 
+/** Leaves room for the semicolon within 120 characters. */
+const MAX_WIDTH = 119;
+const TOGETHER = ['type', 'sequence', 'foreign key', 'index', 'comment'];
+
 /** schema.sql: types, tables, constraints and indexes, to read and to compare. */
 export function renderSql(statements: Statement[]): string {
   const parts = [
     '-- The tables of the schema `troupe` after all migrations. Written by `npm run schema`; do not edit.',
     '-- Functions and triggers are in functions/.',
+    'create schema troupe;',
   ];
   let kind = '';
   for (const statement of statements) {
-    const together =
-      statement.kind === kind && ['type', 'sequence', 'foreign key', 'index', 'comment'].includes(kind);
+    const together = statement.kind === kind && TOGETHER.includes(kind);
     kind = statement.kind;
-    parts.push(`${together ? '' : '\n'}${statement.text};`);
+    const text = ['function', 'view'].includes(kind) ? statement.text : compact(statement.text);
+    parts.push(`${together ? '' : '\n'}${text};`);
   }
   return `${parts.join('\n')}\n`;
+}
+
+/** Puts the columns of a table on as few lines as fit; a constraint begins a line of its own. */
+function compact(statement: string): string {
+  const lines: string[] = [];
+  for (const line of statement.split('\n')) {
+    const last = lines.at(-1);
+    const isColumn = /^ {2}(?!constraint )/.test(line);
+    if (isColumn && last?.startsWith('  ') && last.length + line.length < MAX_WIDTH)
+      lines[lines.length - 1] = `${last} ${line.trim()}`;
+    else lines.push(line);
+  }
+  return lines.flatMap(wrap).join('\n');
+}
+
+/** Breaks a long line between words, never within quotes. */
+function wrap(line: string): string[] {
+  if (line.length <= MAX_WIDTH) return [line];
+  const indent = line.startsWith('  ') ? '    ' : '  ';
+  const lines: string[] = [];
+  for (const word of line.match(/^ +|(?:'(?:[^']|'')*'|[^\s'])+/g)!) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(word);
+    else if (last.trim() === '') lines[lines.length - 1] = last + word;
+    else if (last.length + word.length < MAX_WIDTH) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(indent + word);
+  }
+  return lines;
 }
 
 const scalars: Record<string, string> = {
