@@ -6,7 +6,7 @@ import { type Difference, differences, wordsOf } from './differences.ts';
 const AROUND = 3;
 
 interface Line {
-  kind: Difference<string>['kind'];
+  kind: Difference['kind'];
   text: string;
   /** The other side of a line that was changed rather than added or removed. */
   pair?: string;
