@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Refusal, TroupeError } from '../base/index.ts';
+import { PromiseCache, Refusal, TroupeError } from '../base/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
 import {
   type Database,
@@ -17,7 +17,6 @@ import { hashOf, Keys } from './keys.ts';
 import { isFromThisMachine } from './local.ts';
 import { Projects } from './projects.ts';
 import { Secrets } from './secrets.ts';
-import { ShortCache } from './short-cache.ts';
 import { cannotBeChecked, Tokens } from './tokens.ts';
 
 export interface AccessOptions {
@@ -49,9 +48,9 @@ export class Access {
   readonly #furnish: Furnish | undefined;
   readonly #metricsToken: Buffer | null;
   readonly #tokens: Tokens;
-  readonly #known = new ShortCache<FoundKey | null>({ most: 5_000, lifeMs: REMEMBERED_MS });
-  readonly #people = new ShortCache<{ id: string; type: string }>({ most: 20_000, lifeMs: REMEMBERED_MS });
-  readonly #touched = new ShortCache<void>({ most: 5_000, lifeMs: TOUCH_MS });
+  readonly #known = new PromiseCache<FoundKey | null>({ max: 5_000, ttlMs: REMEMBERED_MS });
+  readonly #people = new PromiseCache<{ id: string; type: string }>({ max: 20_000, ttlMs: REMEMBERED_MS });
+  readonly #touched = new PromiseCache<void>({ max: 5_000, ttlMs: TOUCH_MS });
   #defaultProject: string | null = null;
 
   constructor({ db, mode, encryption, outgoing, metricsToken = null, furnish }: AccessOptions) {

@@ -1,13 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { isFree, type TokenRules } from '@troupe/protocol';
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { limitedFetch, messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
 
 /** Shorter ones can be guessed from a single token. */
 const SECRET_BYTES = 32;
 const CLOCK_TOLERANCE_SECONDS = 5;
 const FETCH_MS = 5_000;
-const KEY_SETS = 100;
+const MAX_KEY_SETS = 100;
 const KEY_SET_BYTES = 1024 * 1024;
 
 /** For addresses that the project chose. */
@@ -18,7 +19,7 @@ export type FetchFor = (project: string) => typeof globalThis.fetch;
  * a shared secret for HS, a published key for everything else. So no published key can ever serve as a secret.
  */
 export class Tokens {
-  readonly #keySets = new Map<string, JWTVerifyGetKey>();
+  readonly #keySets = new LRUCache<string, JWTVerifyGetKey>({ max: MAX_KEY_SETS });
   readonly #fetchFor: FetchFor;
 
   constructor(fetchFor: FetchFor = () => unreachable) {
@@ -55,8 +56,6 @@ export class Tokens {
     const name = JSON.stringify([guardedFor, jwksUrl]);
     const known = this.#keySets.get(name);
     if (known) return known;
-    const [oldest] = this.#keySets.keys();
-    if (this.#keySets.size >= KEY_SETS) this.#keySets.delete(oldest!);
     const keySet = createRemoteJWKSet(new URL(jwksUrl), {
       timeoutDuration: FETCH_MS,
       [customFetch]: limitedFetch(guardedFor === null ? globalThis.fetch : this.#fetchFor(guardedFor), {

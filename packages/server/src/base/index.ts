@@ -35,5 +35,6 @@ export {
   metricsText,
 } from './metrics.ts';
 export { idCursor, type ListQuery, numberCursor, type Page, pageOf } from './paging.ts';
+export { PromiseCache } from './promise-cache.ts';
 export { checkStorable } from './storable.ts';
 export { mapTexts, type TemplatePart, templateOf, valueAt } from './template.ts';

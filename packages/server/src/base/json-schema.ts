@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { RE2JS } from '@bufbuild/re2';
 import type { JsonObject } from '@troupe/protocol';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
 import { messageOf } from './errors.ts';
 import { inTime, OutOfTime } from './in-time.ts';
 
@@ -45,8 +46,7 @@ interface Validator {
 }
 
 const byObject = new WeakMap<JsonObject, Validator>();
-const byHash = new Map<string, Validator>();
-const MOST_CACHED = 500;
+const byHash = new LRUCache<string, Validator>({ max: 500 });
 let meta: Ajv2020 | null = null;
 let spentMs = 0;
 
@@ -127,7 +127,6 @@ function validator(schema: JsonObject): Validator {
   if (!known) {
     const size = MULTIPLIES.test(text) ? null : text.length;
     known = { validate: compile(schema, text), hash, size };
-    if (byHash.size >= MOST_CACHED) byHash.delete(byHash.keys().next().value!);
     byHash.set(hash, known);
   }
   byObject.set(schema, known);

@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { limited, messageOf, TroupeError } from '../base/index.ts';
 import { AllowList, hostOf, isAddress, isPublic, portOf, webAddress } from './addresses.ts';
@@ -30,7 +31,7 @@ const MOST_BYTES = 10 * 1024 * 1024;
 /** Who reads a stream knows better what is too much; this is for those who do not look. */
 const MOST_STREAM_BYTES = 128 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
-const MOST_AGENTS = 200;
+const MAX_AGENTS = 200;
 
 /** Names are resolved, judged and connected to in one go: what was judged is what is connected to. */
 export function createOutgoing({
@@ -39,7 +40,10 @@ export function createOutgoing({
   lookup = systemLookup as Lookup,
   connect = buildConnector,
 }: OutgoingOptions): Outgoing {
-  const agents = new Map<string, { agent: Agent; list: AllowList }>();
+  const agents = new LRUCache<string, { agent: Agent; list: AllowList }>({
+    max: MAX_AGENTS,
+    dispose: ({ agent }) => void agent.close(),
+  });
   const direct = new Agent({ connect: { timeout: CONNECT_MS } });
 
   /** One for each project and list: a connection that one may use must not serve another. */
@@ -47,20 +51,10 @@ export function createOutgoing({
     const entries = await allowed(project);
     const key = JSON.stringify([project, entries]);
     const known = agents.get(key);
-    if (known) {
-      // The ones that go first are those that nobody used for longest.
-      agents.delete(key);
-      agents.set(key, known);
-      return known;
-    }
+    if (known) return known;
     const list = new AllowList(entries);
     const fresh = { list, agent: new Agent({ connect: connector(list, { lookup, connect }) }) };
     agents.set(key, fresh);
-    for (const [oldest, { agent }] of agents) {
-      if (agents.size <= MOST_AGENTS) break;
-      agents.delete(oldest);
-      void agent.close();
-    }
     return fresh;
   }
 

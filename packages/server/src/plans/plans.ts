@@ -1,4 +1,5 @@
 import { MOST_PLANS, type Plan, type PlanStatus } from '@troupe/protocol';
+import { LRUCache } from 'lru-cache';
 import { idCursor, type ListQuery, newId, notFound, type Page, pageOf, Refusal } from '../base/index.ts';
 import { agentArchived } from '../definitions/agents/index.ts';
 import * as store from '../store/index.ts';
@@ -153,8 +154,7 @@ function present(row: store.PlanRow): Plan {
 }
 
 /** A rare time takes ten milliseconds to find, and a list has 200 of them. What follows from the key stays right. */
-const known = new Map<string, Date[]>();
-const MOST_KNOWN = 5_000;
+const known = new LRUCache<string, Date[]>({ max: 5_000 });
 
 function timesOf({ nextRunAt, cron, timeZone }: store.PlanRow): Date[] {
   if (nextRunAt === null) return [];
@@ -163,7 +163,6 @@ function timesOf({ nextRunAt, cron, timeZone }: store.PlanRow): Date[] {
   const found = known.get(key);
   if (found) return found;
   const times = [nextRunAt, ...cronTimes(cron, timeZone!, nextRunAt, SHOWN_TIMES - 1)];
-  if (known.size >= MOST_KNOWN) known.delete(known.keys().next().value!);
   known.set(key, times);
   return times;
 }

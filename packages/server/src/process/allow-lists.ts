@@ -1,3 +1,4 @@
+import { PromiseCache } from '../base/index.ts';
 import { createOutgoing, type Outgoing } from '../outgoing/index.ts';
 import { allowedOutgoing, type Database } from '../store/index.ts';
 
@@ -20,28 +21,19 @@ export function programsOf(database: () => Database, commands: readonly string[]
 }
 
 const CACHE_MS = 5_000;
-const MOST_CACHED = 5_000;
+const MAX_CACHED = 5_000;
 
 /** The guarded client of a process, with the lists of the projects as the database has them: what was changed holds within seconds. */
 export function openOutgoing(
   database: () => Database,
   { allow = [], own, cacheMs = CACHE_MS }: OutgoingSettings = {},
 ): Outgoing {
-  const known = new Map<string, { until: number; list: Promise<readonly string[]> }>();
-  const allowed = (project: string) => {
-    const found = known.get(project);
-    if (found && found.until > performance.now()) return found.list;
-    const list = allowedOutgoing(database(), project).then(({ entries, first }) =>
-      first ? [...entries, ...allow] : entries,
-    );
-    known.delete(project);
-    known.set(project, { until: performance.now() + cacheMs, list });
-    // What could not be read is nothing to remember.
-    list.catch(() => known.delete(project));
-    const [oldest] = known.keys();
-    if (known.size > MOST_CACHED) known.delete(oldest!);
-    return list;
-  };
+  const lists = new PromiseCache<readonly string[]>({ max: MAX_CACHED, ttlMs: cacheMs });
+  const allowed = (project: string) =>
+    lists.get(project, async () => {
+      const { entries, first } = await allowedOutgoing(database(), project);
+      return first ? [...entries, ...allow] : entries;
+    });
   const client = createOutgoing({ allowed, ...(own ? { own } : {}) });
-  return { ...client, forget: (project) => known.delete(project) };
+  return { ...client, forget: (project) => lists.delete(project) };
 }

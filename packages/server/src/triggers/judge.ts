@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TriggerAction } from '@troupe/protocol';
+import { LRUCache } from 'lru-cache';
 import { idFrom } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { type Condition, conditionOf, fires } from './condition.ts';
@@ -8,7 +9,7 @@ import { globOf } from './glob.ts';
 /** As many triggers may lead to one another; what would be one more is not done, and says so. */
 export const MOST_DEPTH = 5;
 const MOST_CHANGES = 100;
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 const LONGEST_TURN_MS = 10;
 
 /** A version of a rule, which never changes. */
@@ -21,7 +22,7 @@ export interface Rule {
 /** Rules as they were, by version. Null: it was deleted. */
 export class Rules {
   readonly #db: store.Database;
-  readonly #known = new Map<string, Rule>();
+  readonly #known = new LRUCache<string, Rule>({ max: MAX_KNOWN });
 
   constructor(db: store.Database) {
     this.#db = db;
@@ -41,7 +42,6 @@ export class Rules {
       const rule = { name, definition, condition: compiled(definition) };
       rules.set(keyOf(one), rule);
       this.#known.set(keyOf(one), rule);
-      if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
     }
     return rules;
   }

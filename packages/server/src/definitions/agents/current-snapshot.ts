@@ -1,4 +1,5 @@
 import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protocol';
+import { LRUCache } from 'lru-cache';
 import { isId, notFound, Refusal } from '../../base/index.ts';
 import {
   type AgentRow,
@@ -41,9 +42,9 @@ export interface Asked {
 
 type Stored = Pick<Current, 'snapshotId' | 'historyMessages' | 'wallMs' | 'inDoubt'>;
 
-const MOST_STORED = 5_000;
+const MAX_STORED = 5_000;
 /** Snapshots never change, so what is here stays right; a new version or another price makes another key. */
-const stored = new WeakMap<Database, Map<string, Stored>>();
+const stored = new WeakMap<Database, LRUCache<string, Stored>>();
 
 /** One small statement where the same was asked before. */
 export async function snapshotFor(db: Database, asked: Asked): Promise<Current> {
@@ -59,7 +60,6 @@ export async function snapshotFor(db: Database, asked: Asked): Promise<Current> 
   const { historyMessages, wallMs } = snapshot.limits;
   const snapshotId = await saveSnapshot(db, asked.project, snapshot);
   const fresh = { snapshotId, historyMessages, wallMs, inDoubt: snapshot.inDoubt };
-  if (known.size >= MOST_STORED) known.delete(known.keys().next().value!);
   known.set(key, fresh);
   return { ...fresh, entityId, name, version, status };
 }
@@ -177,10 +177,10 @@ export async function pinAgent(
   return { snapshotId, entityId: row.entity_id, name: row.name, historyMessages, wallMs };
 }
 
-function storedOf(db: Database): Map<string, Stored> {
+function storedOf(db: Database): LRUCache<string, Stored> {
   let known = stored.get(db);
   if (!known) {
-    known = new Map();
+    known = new LRUCache({ max: MAX_STORED });
     stored.set(db, known);
   }
   return known;

@@ -1,5 +1,5 @@
 import type { ProviderKind } from '@troupe/protocol';
-import { RetryableError, TroupeError } from '../../base/index.ts';
+import { PromiseCache, RetryableError, TroupeError } from '../../base/index.ts';
 import type { Model, ModelAnswer, ModelIo, ModelRequest, Models } from '../../kernel/ports.ts';
 import { createModels, type ModelProvider } from '../registry.ts';
 import { until } from '../waits.ts';
@@ -41,7 +41,7 @@ export interface ProvidersOptions {
   cacheMs?: number;
 }
 
-const MOST_CACHED = 1_000;
+const MAX_CACHED = 1_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const NO_KEYS: ProviderKeys = { openai: null, anthropic: null };
 
@@ -142,26 +142,15 @@ function usable(row: ProviderRecord | null, id: string, model: string): Provider
 
 /** Rows are read at most once in a while, by all calls together; a failed read is not kept. */
 function cached(source: ProviderSource, cacheMs: number): ProviderSource['load'] {
-  const rows = new Map<string, { at: number; row: Promise<ProviderRecord | null> }>();
-  return (id) => {
-    const now = performance.now();
-    const known = rows.get(id);
-    if (known && now - known.at < cacheMs) return known.row;
-    const row = source.load(id).catch((error: unknown) => {
-      if (rows.get(id)?.row === row) rows.delete(id);
+  const rows = new PromiseCache<ProviderRecord | null>({ max: MAX_CACHED, ttlMs: cacheMs });
+  const load = (id: string) =>
+    source.load(id).catch((error: unknown) => {
       if (error instanceof TroupeError) throw error;
       throw new RetryableError('provider_unavailable', 'The provider of this model could not be read.', {
         cause: error,
       });
     });
-    rows.delete(id);
-    rows.set(id, { at: now, row });
-    for (const oldest of rows.keys()) {
-      if (rows.size <= MOST_CACHED) break;
-      rows.delete(oldest);
-    }
-    return row;
-  };
+  return (id) => rows.get(id, () => load(id));
 }
 
 /** The packages of the providers take 0.3 s and 30 MB to load: only who calls one pays for them. */

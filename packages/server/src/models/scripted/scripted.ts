@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Model, ModelIo, ModelRequest } from '../../kernel/ports.ts';
 import type { ModelProvider } from '../registry.ts';
 import { inputTokens } from '../tokens.ts';
@@ -71,13 +72,11 @@ export function createScripted(
 }
 
 /** Bounded, so that a benchmark can make millions of calls: the oldest keys are forgotten. */
-function attemptCounter(most = 10_000): (requestKey: string) => number {
-  const attempts = new Map<string, number>();
+function attemptCounter(max = 10_000): (requestKey: string) => number {
+  const attempts = new LRUCache<string, number>({ max });
   return (requestKey) => {
     const attempt = (attempts.get(requestKey) ?? 0) + 1;
-    attempts.delete(requestKey);
     attempts.set(requestKey, attempt);
-    if (attempts.size > most) attempts.delete(attempts.keys().next().value!);
     return attempt;
   };
 }
