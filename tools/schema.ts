@@ -1,6 +1,7 @@
 /**
- * Keeps `store/schema.sql` and `store/schema.gen.ts` equal to what the migrations make.
- * `node tools/schema.ts` compares and exits 1 where they differ; with `--write` it writes them.
+ * Keeps generated text of the store current: `store/schema.sql` and `store/schema.gen.ts` from the migrations, and the
+ * `Called by:` lines in `store/functions` from the sources.
+ * `node tools/schema.ts` compares and exits 1 if they differ; with `--write` it writes them.
  * It starts a Postgres of its own, or uses the one that TROUPE_TEST_POSTGRES_URL names (its user must be able to create databases).
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { migrate, silentLogger, startEmbedded } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import pg from 'pg';
+import { FUNCTIONS, withCallers } from './schema/callers.ts';
 import { readColumns, readStatements } from './schema/catalog.ts';
 import { renderSql, renderTypes } from './schema/render.ts';
 
@@ -30,7 +32,7 @@ async function withPostgres<T>(action: (url: string) => Promise<T>): Promise<T> 
   }
 }
 
-/** What the two files should hold, by their path. */
+/** The wanted content of the generated files, by path. */
 async function generate(postgresUrl: string): Promise<Record<string, string>> {
   const database = await createDatabase(postgresUrl, null);
   try {
@@ -41,7 +43,11 @@ async function generate(postgresUrl: string): Promise<Record<string, string>> {
       const statements = (await readStatements(client)).filter(
         ({ kind }) => kind !== 'function' && kind !== 'trigger',
       );
-      return { [SQL]: renderSql(statements), [TYPES]: renderTypes(await readColumns(client)) };
+      return {
+        [SQL]: renderSql(statements),
+        [TYPES]: renderTypes(await readColumns(client)),
+        ...withCallers(),
+      };
     } finally {
       await client.end();
     }
@@ -72,13 +78,14 @@ const write = process.argv.includes('--write');
 for (const [file, wanted] of Object.entries(await withPostgres(generate))) {
   const path = join(root, file);
   const found = readIfThere(path);
-  if (found === wanted) console.log(`${file} is up to date`);
-  else if (write) {
+  if (found === wanted) {
+    if (!file.startsWith(FUNCTIONS)) console.log(`${file} is up to date`);
+  } else if (write) {
     writeFileSync(path, wanted);
     console.log(`${file} written`);
   } else {
     const lines = difference(found, wanted);
-    console.log(`${file} is not what the migrations make; run npm run schema and commit the result:`);
+    console.log(`${file} is not current; run npm run schema and commit the result:`);
     console.log(lines.slice(0, MOST_LINES).join('\n'));
     if (lines.length > MOST_LINES) console.log(`… and ${lines.length - MOST_LINES} lines more`);
     process.exitCode = 1;

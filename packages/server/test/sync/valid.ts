@@ -5,10 +5,10 @@ import type { Pool } from 'pg';
 const MADE: Record<Collection, string> = {
   tasks: 'select troupe.task_document(x) as made from troupe.tasks x',
   sub_agents: 'select troupe.sub_agent_document(x) as made from troupe.sub_agents x',
-  sub_agent_messages: `select troupe.message_document(x) as made from troupe.messages x where troupe.message_collection(x) = 'sub_agent_messages'`,
+  sub_agent_messages: `select troupe.message_document(x) as made from troupe.messages x where (troupe.place_of_thread(x.thread_id)).collection = 'sub_agent_messages'`,
   sub_agent_tool_calls: 'select troupe.tool_call_document(x) as made from troupe.tool_calls x',
   sessions: 'select troupe.session_document(x) as made from troupe.sessions x',
-  messages: `select troupe.message_document(x) as made from troupe.messages x where troupe.message_collection(x) = 'messages'`,
+  messages: `select troupe.message_document(x) as made from troupe.messages x where (troupe.place_of_thread(x.thread_id)).collection = 'messages'`,
   spaces: 'select troupe.space_document(x) as made from troupe.spaces x',
   memberships: 'select troupe.membership_document(x) as made from troupe.memberships x',
   runs: 'select troupe.run_document(x) as made from troupe.runs x',

@@ -165,8 +165,8 @@ export async function newestDocuments(
   return rows;
 }
 
-const ofProject = (table: string, noun: string) =>
-  `select troupe.${noun}_path(x) as path, troupe.${noun}_document(x) as document
+const ofProject = (table: string, path: string, document: string) =>
+  `select ${path}(x) as path, ${document}(x) as document
     from (select * from troupe.${table} where project_id = $1 order by id desc limit $2) x`;
 /** Of the threads of a project, the newest few: their newest messages are among the newest of all, near enough for a look. */
 const ofThreads = (threads: string, collection: string) =>
@@ -175,10 +175,10 @@ const ofThreads = (threads: string, collection: string) =>
       where ${collection === 'messages' ? 'true' : 'troupe.begins_document(m)'} order by m.created_at desc, m.id desc limit $2) x`;
 
 const NEWEST: Record<string, string> = {
-  tasks: ofProject('tasks', 'task'),
-  sub_agents: ofProject('sub_agents', 'sub_agent'),
-  spaces: ofProject('spaces', 'space'),
-  runs: ofProject('runs', 'run'),
+  tasks: ofProject('tasks', 'troupe.task_path', 'troupe.task_document'),
+  sub_agents: ofProject('sub_agents', 'troupe.sub_agent_path', 'troupe.sub_agent_document'),
+  spaces: ofProject('spaces', 'troupe.space_path', 'troupe.space_document'),
+  runs: ofProject('runs', 'troupe.run_path', 'troupe.run_document'),
   sessions: `select troupe.session_path(x) as path, troupe.session_document(x) as document
     from (select s.* from troupe.agents a cross join lateral (select * from troupe.sessions s where s.agent_id = a.id order by s.id desc limit $2) s
       where a.project_id = $1 order by s.id desc limit $2) x`,

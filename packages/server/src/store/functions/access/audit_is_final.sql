@@ -1,3 +1,6 @@
+-- Rejects every change to the audit log except inserts.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.audit_is_final() returns trigger language plpgsql as $$
 begin
   raise exception 'the audit log is only added to' using errcode = 'insufficient_privilege';

@@ -1,8 +1,8 @@
--- The hot path: what a worker writes about the runs it holds. One call carries the commits of many runs. Lock order,
--- here and everywhere: runs by id, their heads by id, then tool calls, then threads by id. Only then read, then write.
--- The functions are volatile, so every statement sees what was committed before it began, locks included; a single
--- statement would decide from the snapshot it opened with, before it waited for the lock. UUID v7 for rows that a
--- function makes; rows made by the program bring their id along.
+-- Returns a UUID v7 for a row that a function creates. Rows that the program creates bring their id. PostgreSQL 15 has
+-- no uuidv7().
+-- Locks: none.
+-- Called by: troupe.append, troupe.fork, troupe.hand_up, troupe.join_child, troupe.member_entity, troupe.post_to_space,
+--   troupe.reply_to_task, store/queries/sessions.ts.
 create or replace function troupe.new_id() returns uuid language sql volatile as $$
   select encode(
     substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)

@@ -1,5 +1,6 @@
--- What a session or a space was allowed is gone with it: nobody could raise or delete it any more but by its id, and it
--- stood in the list.
+-- Deletes the budgets of a deleted session or space. The first trigger argument is their scope.
+-- Locks: the deleted budgets.
+-- Called by: trigger.
 create or replace function troupe.forget_budgets() returns trigger language plpgsql as $$
 begin
   delete from troupe.budgets b where b.scope = tg_argv[0] and b.scope_id = old.id;

@@ -1,5 +1,7 @@
--- Budgets. A worker leases a share, spends it in memory and reports; nobody else can spend what is leased. p_known: all
--- that this worker knows to have been granted. More on record = the answer to a grant was lost; it is given again.
+-- Grants a worker a share of a budget, which the worker spends in memory and reports later. p_known is the total grant
+-- that the worker knows of. If more is on record, the reply to a grant was lost, and the same grant is returned again.
+-- Locks: the budget.
+-- Called by: store/queries/budgets.ts.
 create or replace function troupe.lease_budget(p_budget uuid, p_worker uuid, p_known bigint, p_want bigint)
   returns jsonb language plpgsql as $$
 declare

@@ -1,5 +1,7 @@
--- Sets a budget's amount and queues the runs that wait for it. Two statements: the second sees the runs that lay down
--- to wait while the first waited for the lock; one that lies down later sees the new amount (troupe.leave).
+-- Sets the amount of a budget and queues the runs that wait for it. Returns their ids. Runs that begin to wait after
+-- the locks are taken see the new amount in troupe.leave, or need another call.
+-- Locks: the waiting runs by id, their threads by id, the budget.
+-- Called by: store/queries/budgets.ts.
 create or replace function troupe.raise_budget(p_budget uuid, p_amount bigint) returns setof uuid language plpgsql as $$
 declare
   raised uuid[]; r record;

@@ -1,4 +1,6 @@
--- Several changes as one: all of them or none. Where the content is null, the file is deleted, which comes first.
+-- Applies several file changes atomically. A null content deletes the file; deletions come first.
+-- Locks: as troupe.open_files.
+-- Called by: store/queries/files.ts.
 create or replace function troupe.change_files(p_thread uuid, p_run uuid, p_epoch int, p_worker uuid, p_paths text[],
   p_contents bytea[], p_types text[],
   p_most_files int, p_most_bytes bigint) returns jsonb language plpgsql as $$
@@ -10,7 +12,7 @@ begin
   end if;
   for i in 1 .. coalesce(cardinality(p_paths), 0) loop
     if p_contents[i] is null then
-      -- One that is gone already is as it should be.
+      -- Deleting a missing file is not an error.
       answer := troupe.remove_files(p_thread, p_paths[i], false);
     end if;
   end loop;

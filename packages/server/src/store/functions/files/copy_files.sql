@@ -1,5 +1,6 @@
--- What a thread begins with that is copied from another: the files, the list and the findings as they are at this
--- moment.
+-- Copies the files, the to-do list and the findings of a thread to a new thread.
+-- Locks: the file totals of the source, shared. The row is created first, so that a first write waits as well.
+-- Called by: troupe.fork.
 create or replace function troupe.copy_files(p_from uuid, p_to uuid) returns void language plpgsql as $$
 begin
   insert into troupe.file_totals (thread_id) values (p_from) on conflict do nothing;

@@ -1,3 +1,6 @@
+-- Deletes a file, or a directory if p_recursive is set.
+-- Locks: as troupe.open_files.
+-- Called by: store/queries/files.ts.
 create or replace function troupe.delete_files(p_thread uuid, p_run uuid, p_epoch int, p_worker uuid, p_path text,
   p_recursive boolean) returns jsonb language plpgsql as $$
 declare

@@ -1,6 +1,8 @@
--- Writing files of a thread: within its limits, exactly, however many write at once. Locks what a write needs: the head
--- of the run that writes, where a tool does, then the thread, then the totals. Null, or why not. A worker that lost the
--- run finds another epoch and writes nothing; one that is about to lose it keeps it until this is committed.
+-- Takes the locks of a file write and checks the fence. Returns null, or the code of the refusal. The lock on the head
+-- keeps the run with its worker until the transaction ends. The lock on the thread orders the write before or after its
+-- deletion.
+-- Locks: the head of the writing run (if a tool writes), the thread, the file totals of the thread.
+-- Called by: troupe.change_files, troupe.delete_files, troupe.write_file.
 create or replace function troupe.open_files(p_thread uuid, p_run uuid, p_epoch int, p_worker uuid) returns text
   language plpgsql as $$
 begin
@@ -10,7 +12,7 @@ begin
       return 'run_lost';
     end if;
   end if;
-  -- So that who deletes the thread comes before or after, and never leaves a file behind.
+  -- Orders this write before or after a deletion of the thread.
   perform 1 from troupe.threads t where t.id = p_thread for key share;
   if not found then
     return 'thread_not_found';

@@ -1,4 +1,7 @@
--- A directory is a beginning that paths share; it exists while a file is in it. After open_files only.
+-- Writes one file within the limits of the thread. A directory is a common prefix of paths and exists while it has a
+-- file.
+-- Locks: the caller holds those of troupe.open_files.
+-- Called by: troupe.change_files, troupe.write_file.
 create or replace function troupe.put_file(p_thread uuid, p_path text, p_content bytea, p_type text, p_most_files int,
   p_most_bytes bigint) returns jsonb language plpgsql as $$
 declare

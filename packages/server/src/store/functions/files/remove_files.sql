@@ -1,3 +1,6 @@
+-- Deletes one file, or all files below a path if p_recursive is set, and updates the totals.
+-- Locks: the caller holds those of troupe.open_files.
+-- Called by: troupe.change_files, troupe.delete_files.
 create or replace function troupe.remove_files(p_thread uuid, p_path text, p_recursive boolean) returns jsonb
   language plpgsql as $$
 declare

@@ -1,3 +1,6 @@
+-- Creates or replaces a file.
+-- Locks: as troupe.open_files.
+-- Called by: store/queries/files.ts.
 create or replace function troupe.write_file(p_thread uuid, p_run uuid, p_epoch int, p_worker uuid, p_path text,
   p_content bytea, p_type text,
   p_most_files int, p_most_bytes bigint) returns jsonb language plpgsql as $$

@@ -1,13 +1,16 @@
--- A call that a worker executes becomes one that waits for a run, which begins here: message, thread, run and the call
--- in one commit. Only whoever has the parent may say so; said twice, it is still so. `p_most`: how deep children may be
--- nested, and how many one root may have begun.
+-- Starts a child run for a call that a worker executes: message, thread, run and the waiting call are one commit. Only
+-- the worker that holds the parent may do this; a repetition returns the existing child. p_most limits the nesting
+-- depth and the number of runs per root.
+-- Locks: table runs (row exclusive), the parent run, its head, its spaces by id, the call, the advisory lock of the
+-- root, the threads of parent and child.
+-- Called by: store/queries/children.ts.
 create or replace function troupe.begin_child(p_parent uuid, p_call text, p_epoch int, p_worker uuid,
   p_deadline_ms bigint, p_most jsonb, p_item jsonb) returns jsonb
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   r troupe.runs; c troupe.tool_calls; child uuid := (p_item->'run'->>'id')::uuid; depth int; started jsonb;
 begin
-  -- As `start` does; before the first row, so that it waits for nobody with a row in its hands.
+  -- Taken before the first row lock, like every start, so that keep_used cannot deadlock with it.
   lock table troupe.runs in row exclusive mode;
   select * into r from troupe.runs x where x.id = p_parent for no key update;
   if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
@@ -32,7 +35,7 @@ begin
   if depth > (p_most->>'depth')::int then
     return jsonb_build_object('ok', false, 'code', 'task_depth', 'limit', p_most->'depth');
   end if;
-  -- Two that begin the last one at the same time count one after the other. After calls, before threads, as everywhere.
+  -- Serialises the count, so that concurrent starts cannot exceed the limit. Taken after calls and before threads.
   perform pg_advisory_xact_lock(27, hashtext(r.root_run_id::text));
   if (select count(*) from troupe.runs x where x.root_run_id = r.root_run_id
     and x.parent_call_id is not null) >= (p_most->>'runs')::int then

@@ -1,3 +1,6 @@
+-- Cancels a run that has not ended.
+-- Locks: the run, then as troupe.end_run.
+-- Called by: troupe.delete_task, troupe.join_child, troupe.join_task, store/queries/outside.ts.
 create or replace function troupe.cancel(p_run uuid, p_reason text, p_by text) returns jsonb language plpgsql as $$
 declare
   r troupe.runs;

@@ -1,4 +1,6 @@
--- Says that a worker has these, and ends runs that waited for a worker with theirs until their time was over.
+-- Records the code tools of a worker, and cancels queued runs whose code tools no worker has had for their wall time.
+-- Locks: the expired runs by id (skipping locked ones), their spaces by id, their threads by id.
+-- Called by: store/queries/code-tools.ts.
 create or replace function troupe.expire_unclaimed(p_code text[], p_limit int) returns uuid[] language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
@@ -15,7 +17,7 @@ begin
     select x.id, x.code_tools, x.run_at, x.deadline_at, x.wall_ms from troupe.runs x
       where x.lane is not null and x.status in ('queued', 'running') and x.status = 'queued' and x.ready
         and x.code_tools is not null and x.run_at <= now()),
-  -- Few sets, however many runs.
+  -- Checked per set of code tools: there are few sets, however many runs.
   lost as (
     select x.code_tools, (select max(c.seen_at) from troupe.code_tools c where c.names @> x.code_tools) as seen_at
       from (select distinct code_tools from waiting) x

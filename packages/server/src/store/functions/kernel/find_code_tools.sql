@@ -1,3 +1,6 @@
+-- Stores the code tools that a new snapshot needs.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.find_code_tools() returns trigger language plpgsql as $$
 begin
   new.code_tools := troupe.code_tools_of(new.compiled);

@@ -1,7 +1,9 @@
--- Looks at both sides of a join. A child that has ended settles the call that waits for it; a child that nobody waits
--- for any more is canceled, and so are its own children, by what that notes. Each side is read without a lock and
--- looked at again under its own: a row is written by whichever ends, so whoever ends later is seen by the second look.
--- Null: somebody else has the row, or did it. Nobody waits for long: the rows behind this one are of others.
+-- Processes a row of joins. An ended child settles the call that waits for it; a child that no call waits for is
+-- canceled, which in turn writes joins for its own children. Both sides write a join when they end, so the later one is
+-- always seen: each side is read without a lock and checked again under its own. Returns null if another process has
+-- the row. The lock timeout keeps one blocked join from delaying the others.
+-- Locks: the join, then as troupe.settle or troupe.cancel. Never both conversations.
+-- Called by: store/queries/children.ts.
 create or replace function troupe.join_child(p_join bigint, p_current jsonb default null) returns jsonb language plpgsql
   set lock_timeout to '250ms' as $$
 declare

@@ -1,4 +1,6 @@
--- With the same statement that notes what it shows.
+-- Stores the prompt of a step and, in the same statement, which messages of the space it shows.
+-- Locks: the head of the run, shared.
+-- Called by: store/queries/in-spaces.ts.
 create or replace function troupe.keep_prompt(p_run uuid, p_epoch int, p_worker uuid, p_step int, p_system text,
   p_space uuid, p_from bigint, p_upto bigint)
 returns boolean language plpgsql as $$

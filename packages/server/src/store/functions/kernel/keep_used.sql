@@ -1,5 +1,7 @@
--- What runs name stays. The lock lets starts under way come to their end first and makes later ones see what is gone;
--- deleting such a row is rare (agents are archived), starting a run is not.
+-- Refuses to delete a row that runs name. The table lock waits for starts in progress, and later starts find the row
+-- gone. Deleting such a row is rare (agents are archived); starting a run is not.
+-- Locks: table runs (share row exclusive).
+-- Called by: trigger.
 create or replace function troupe.keep_used() returns trigger language plpgsql as $$
 declare
   used boolean;

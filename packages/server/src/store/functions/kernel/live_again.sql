@@ -1,3 +1,6 @@
+-- Counts the lives of a run: a retry is another activation, with a span of its own.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.live_again() returns trigger language plpgsql as $$
 begin
   new.lives := old.lives + 1;

@@ -1,4 +1,6 @@
--- What a run names, as far as it is not there; null where everything is.
+-- Returns the first thing that a new run names and that does not exist in the project, or null.
+-- Locks: none.
+-- Called by: troupe.fork, troupe.start.
 create or replace function troupe.missing_for(p_project uuid, p_agent uuid, p_entity uuid, p_snapshot uuid,
   p_parent uuid) returns text language sql stable as $$
   select case

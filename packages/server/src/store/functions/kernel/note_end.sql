@@ -1,3 +1,6 @@
+-- Records a failed or canceled run for the export of its span. Completed runs are exported by their worker.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.note_end() returns trigger language plpgsql as $$
 begin
   insert into troupe.ended_runs (run_id, lives) values (new.id, new.lives) on conflict do nothing;

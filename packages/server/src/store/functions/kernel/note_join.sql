@@ -1,3 +1,6 @@
+-- Records that a child run ended, or that a call no longer waits for one, for troupe.join_child.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.note_join() returns trigger language plpgsql as $$
 begin
   if tg_table_name = 'runs' then
@@ -15,8 +18,7 @@ create trigger runs_join after update of status on troupe.runs for each row
     and new.status in ('completed', 'failed', 'canceled'))
   execute function troupe.note_join();
 
--- What the child itself settled needs no second look. Another run may have closed the call too, by stopping the one
--- that it is of.
+-- A call that its own child settled needs no join. Another run may also have closed it, by canceling its run.
 create trigger tool_calls_join after update of waits_for on troupe.tool_calls for each row
   when (old.waits_for = 'task' and new.waits_for is null
     and not (new.status in ('completed', 'failed') and coalesce(new.settled_by like 'run:%', false)))

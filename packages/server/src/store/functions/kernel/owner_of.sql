@@ -1,5 +1,8 @@
--- Whose memories a run writes: those of the person whose session it, or the run that it comes from, belongs to; else
--- the agent's own.
+-- The owner of the memories that a run writes: the person of the session that the run, or the run it was forked from or
+-- started by, belongs to; else the agent's own entity. Null if the chain of runs is broken, so that private facts are
+-- never stored for everyone by mistake.
+-- Locks: none.
+-- Called by: troupe.fork, store/queries/memories.ts.
 create or replace function troupe.owner_of(p_run uuid, p_entity uuid) returns uuid language sql stable as $$
   with recursive line as (
     select r.id, r.thread_id, r.owner_id, coalesce((r.trigger->>'forkedFrom')::uuid, r.parent_run_id) as origin,

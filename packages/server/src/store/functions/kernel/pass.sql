@@ -1,7 +1,7 @@
--- What others do to a run: settle a call, let time run out, cancel, absorb, steer, retry, fork. None of it needs the
--- worker: the row decides, and the worker's fence tells it afterwards. Whoever locked a run that waits its turn in a
--- serial thread, and leaves it as it is, ends with this: promote passes over locked rows, so its turn may have come
--- meanwhile.
+-- Ends an action that locked a run which waits for its turn, and left it unchanged. troupe.promote skips locked rows,
+-- so the turn of the run may have come while it was locked.
+-- Locks: the thread. The caller holds the run.
+-- Called by: troupe.absorb, troupe.advance, troupe.retry, troupe.settle, troupe.settle_all.
 create or replace function troupe.pass(r troupe.runs) returns void language plpgsql as $$
 begin
   if r.status = 'queued' and not r.ready then

@@ -1,5 +1,7 @@
--- Puts the runs of a worker that is gone (lock free) or hung (lock held, heart still) back into the queue. Answers null
--- where the worker turns out to live: it holds its lock, or its heart has beaten since it was observed.
+-- Queues the runs of a worker that is gone (lock free) or hung (lock held, heartbeat stopped), and settles its budget
+-- leases. Returns null if the worker lives: it holds its lock, or its heartbeat advanced since the observation.
+-- Locks: the advisory lock of the worker, its row, its runs by id, their heads by id, the budgets by id.
+-- Called by: store/queries/purge.ts, store/queries/workers.ts.
 create or replace function troupe.reap(p_worker uuid, p_beat bigint, p_hung boolean) returns int language plpgsql as $$
 declare
   found_beat bigint; n int; lease record; used bigint; ids uuid[];
@@ -17,7 +19,7 @@ begin
   perform 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.worker_id = p_worker
     and r.status = 'running')
     order by h.run_id for no key update;
-  -- The heads as well: from here on nothing that the worker still sends passes the fence.
+  -- Clearing the heads fences off everything that the worker still sends.
   with back as (
     update troupe.runs r set status = 'queued', worker_id = null, run_at = now(), updated_at = now(),
       takeovers = case when h.step > r.step then 1 else r.takeovers + 1 end, takeovers_in_all = r.takeovers_in_all + 1
@@ -25,7 +27,7 @@ begin
   update troupe.run_heads h set worker_id = null from back where h.run_id = back.id;
   get diagnostics n = row_count;
 
-  -- Its share of budgets: what its committed steps spent and it had not yet reported is spent, the rest is free again.
+  -- Budget leases: unreported spending of committed steps is booked, the rest is released.
   for lease in select l.* from troupe.budget_leases l where l.worker_id = p_worker order by l.budget_id loop
     perform 1 from troupe.budgets b where b.id = lease.budget_id for no key update;
     select coalesce(sum(case b.unit when 'tokens' then s.input_tokens + s.output_tokens else s.cost end), 0) into used

@@ -1,5 +1,7 @@
--- By a trigger, since runs begin and change their snapshot in many places, and each of them must not be able to forget
--- it.
+-- Copies the code tools of the snapshot to the run. A trigger, because runs start and change their snapshot in several
+-- places.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.set_code_tools() returns trigger language plpgsql as $$
 begin
   select s.code_tools into new.code_tools from troupe.compiled_snapshots s where s.id = new.snapshot_id;

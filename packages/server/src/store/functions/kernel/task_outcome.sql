@@ -1,4 +1,6 @@
--- What a call gets of the run that it waited for.
+-- The result that a call receives from the run that it waited for. Output above p_most bytes is an error.
+-- Locks: none.
+-- Called by: troupe.join_child.
 create or replace function troupe.task_outcome(child troupe.runs, p_most bigint) returns jsonb language plpgsql stable
   as $$
 declare

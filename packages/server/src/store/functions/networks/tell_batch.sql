@@ -1,5 +1,6 @@
--- What becomes of a run is told to its item by the statement that changes the run, whichever that is: nothing can be
--- lost between them. Items are locked after runs and by nobody who then locks a run.
+-- Updates the batch item of a run in the statement that changes the status of the run, so that neither can be lost.
+-- Locks: the item. Items are locked after runs; a transaction that holds an item locks no run.
+-- Called by: trigger.
 create or replace function troupe.tell_batch() returns trigger language plpgsql as $$
 begin
   update troupe.network_batch_items i set

@@ -1,3 +1,6 @@
+-- Schedules the job of a plan, or removes it if p_at is null.
+-- Locks: none of its own.
+-- Called by: troupe.plan_armed, troupe.rearm_plans.
 create or replace function troupe.arm_plan(p_plan uuid, p_at timestamptz) returns void language plpgsql as $$
 begin
   if p_at is null then

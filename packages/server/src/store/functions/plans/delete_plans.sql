@@ -1,3 +1,6 @@
+-- Deletes plans of an agent on behalf of a run.
+-- Locks: the advisory lock of the agent's plans, the head of the run.
+-- Called by: store/queries/plans.ts.
 create or replace function troupe.delete_plans(p_project uuid, p_entity uuid, p_ids uuid[], p_run uuid, p_epoch int,
   p_worker uuid) returns jsonb language plpgsql as $$
 declare

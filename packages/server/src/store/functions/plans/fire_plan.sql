@@ -1,6 +1,8 @@
--- The run of a plan that is due, and the time of the next one, as one. Nothing where the plan is no longer what the
--- caller has read. The id of the run follows from the plan and the time that it was due at; p_item without a run: the
--- agent takes no work, and the time passes.
+-- Starts the run of a due plan and sets the time of the next one, atomically. Does nothing if the plan changed since
+-- the caller read it. The id of the run follows from the plan and its due time. p_item is null if the agent takes no
+-- work: the time passes and the audit log records p_why.
+-- Locks: the plan, then as the start of a run.
+-- Called by: store/queries/plans.ts.
 create or replace function troupe.fire_plan(p_plan uuid, p_version int, p_next timestamptz, p_item jsonb, p_why text)
   returns jsonb language plpgsql as $$
 declare

@@ -1,4 +1,6 @@
--- Whoever writes a plan, the job is part of it.
+-- Schedules or removes the job of a plan in the statement that writes the plan.
+-- Locks: none of its own.
+-- Called by: trigger.
 create or replace function troupe.plan_armed() returns trigger language plpgsql as $$
 begin
   if tg_op = 'DELETE' then

@@ -1,5 +1,7 @@
--- For plans that are late and that no job will look at any more: it failed too often. And the other way round, jobs
--- that were replaced while they were carried out by somebody who then died: nobody would take them, or take them away.
+-- Schedules jobs for overdue plans whose job failed too often, and removes jobs that were replaced while a process that
+-- died executed them. Returns the number of scheduled jobs.
+-- Locks: none of its own.
+-- Called by: store/queries/plans.ts.
 create or replace function troupe.rearm_plans(p_late interval) returns int language plpgsql as $$
 declare
   late uuid; armed int := 0;

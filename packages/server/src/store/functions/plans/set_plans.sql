@@ -1,5 +1,7 @@
--- All of them or none. A plan of the same name is set anew; one that an earlier try of the same call wrote stays as it
--- is, whatever became of it since.
+-- Creates or replaces plans of an agent by name, atomically. A repetition of the same call leaves the plans as they
+-- are.
+-- Locks: the advisory lock of the agent's plans, the head of the run.
+-- Called by: store/queries/plans.ts.
 create or replace function troupe.set_plans(p_project uuid, p_agent uuid, p_entity uuid, p_items jsonb, p_most int,
   p_run uuid, p_epoch int, p_worker uuid, p_call text)
 returns jsonb language plpgsql as $$
@@ -31,7 +33,7 @@ begin
         scheduled_at = excluded.scheduled_at,
         cron = excluded.cron, time_zone = excluded.time_zone, next_run_at = excluded.next_run_at, status = 'pending',
           set_by = by_call,
-        -- What is not said of it stays.
+        -- An absent instruction leaves the stored one.
         instruction = coalesce((select i->>'instruction' from jsonb_array_elements(p_items) i
           where i->>'id' = excluded.id::text), p.instruction),
         version = p.version + 1, updated_at = now();

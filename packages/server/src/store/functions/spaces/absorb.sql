@@ -1,5 +1,7 @@
--- One run takes over another of the same entity: its trigger and all it did. The first absorber wins; asking again is
--- safe.
+-- Lets one run take over another run of the same entity, with its trigger and its actions. The first absorber wins; a
+-- repetition returns the same answer.
+-- Locks: both runs by id, then as troupe.end_run.
+-- Called by: store/queries/outside.ts.
 create or replace function troupe.absorb(p_target uuid, p_by uuid, p_worker uuid, p_epoch int) returns jsonb
   language plpgsql as $$
 declare
@@ -27,7 +29,7 @@ begin
     perform troupe.pass(r) from troupe.runs r where r.id in (p_target, p_by) order by r.thread_id;
     return answer;
   end if;
-  -- What it did, as it stood when it was stopped: a call closed by this very absorption shows as canceled.
+  -- The actions of the target after it was stopped: calls that the absorption closed are canceled.
   if target.absorbed_by is null then
     perform troupe.end_run(p_target, 'absorbed', null, p_by, 'run.absorbed');
   end if;

@@ -1,4 +1,6 @@
--- A new member, or another role and ordering for one.
+-- Adds a member to a space, or changes the role and ordering of one.
+-- Locks: the thread of the space, the entity.
+-- Called by: store/queries/memberships.ts.
 create or replace function troupe.add_member(p_project uuid, p_space uuid, p_by uuid, p_member jsonb) returns jsonb
   language plpgsql as $$
 declare

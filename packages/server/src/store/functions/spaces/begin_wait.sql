@@ -1,5 +1,6 @@
--- A call of send_message becomes one that is open until somebody has replied. The caller has the run's row and the
--- space.
+-- Makes a send_message call wait for replies.
+-- Locks: the call. The caller holds the run and the thread of the space.
+-- Called by: troupe.post_to_space.
 create or replace function troupe.begin_wait(p_run uuid, p_call text, p_space uuid, p_message uuid, p_seq bigint,
   p_wait jsonb) returns void language plpgsql as $$
 declare

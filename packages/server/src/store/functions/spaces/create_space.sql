@@ -1,12 +1,14 @@
--- The space, its thread and its members, as one. item: { project, id, name, description, policy, chainDepth, agentRuns,
--- metadata, members: [{ entityId | agentId | user, role, ordering }] }. Who is named twice is a member as named last.
+-- Creates a space with its thread and members. item is { project, id, name, description, policy, chainDepth, agentRuns,
+-- metadata, members: [{ entityId | agentId | user, role, ordering }] }. The last of two entries for one entity counts.
+-- Locks: the entities of the members.
+-- Called by: store/queries/spaces.ts.
 create or replace function troupe.create_space(item jsonb) returns jsonb language plpgsql as $$
 declare
   v_space uuid := (item->>'id')::uuid;
   v_project uuid := (item->>'project')::uuid;
   m jsonb; k bigint; e uuid; joined uuid[] := '{}';
 begin
-  -- Before anybody is registered: where one is missing, nothing is written.
+  -- Checked before the first write: if a member is missing, nothing is written.
   for m, k in select x.m, x.k from jsonb_array_elements(item->'members') with ordinality x(m, k) loop
     if not m ? 'user' and troupe.member_entity(v_project, m) is null then
       return jsonb_build_object('ok', false, 'code', case when m ? 'agentId' then 'agent_not_found'
@@ -19,7 +21,7 @@ begin
       (item->>'agentRuns')::int, item->'metadata');
   for m in select x.m from jsonb_array_elements(item->'members') with ordinality x(m, k) order by x.k loop
     e := troupe.member_entity(v_project, m);
-    -- By the clock, so that members come in the order in which they were named.
+    -- The clock, not now(), so that members are listed in the given order.
     insert into troupe.memberships (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
       values (v_space, e, m->>'role', m->>'ordering', 0, 0, clock_timestamp())
       on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering;

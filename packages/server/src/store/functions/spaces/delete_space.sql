@@ -1,6 +1,7 @@
--- The space with all that was said in it. Runs come first, as everywhere: what becomes of one is told in its spaces,
--- and must not find the space between being there and being gone. One that has not ended is named, and nothing is
--- deleted: the caller stops it and comes again.
+-- Deletes a space with its messages and events. If a run has not ended, its id is returned and nothing is deleted: the
+-- caller cancels it and repeats. Runs are locked first, because a run that ends writes to its spaces.
+-- Locks: the runs of the space by id, the thread of the space.
+-- Called by: store/queries/spaces.ts.
 create or replace function troupe.delete_space(p_project uuid, p_space uuid, p_actor_kind text, p_actor text)
   returns jsonb language plpgsql as $$
 declare

@@ -1,5 +1,7 @@
--- The wait is over: `resolved`, or by time, with what came. The caller has the run's row. False where it was over
--- before.
+-- Ends the wait of a send_message call with the replies so far, and queues the run if nothing else is open. Returns
+-- false if the wait was over.
+-- Locks: the wait, the call, the thread of the run. The caller holds the run.
+-- Called by: troupe.expire, troupe.post_to_space, troupe.remove_member.
 create or replace function troupe.end_wait(p_run uuid, p_call text, p_how text) returns boolean language plpgsql as $$
 declare
   w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;

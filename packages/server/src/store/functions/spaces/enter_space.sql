@@ -1,4 +1,6 @@
--- A run turns to another space of its agent.
+-- Makes another space of its agent the active space of a run, and returns its recent messages.
+-- Locks: the run, its head, the threads of both spaces by id.
+-- Called by: store/queries/in-spaces.ts.
 create or replace function troupe.enter_space(p_run uuid, p_epoch int, p_worker uuid, p_space uuid, p_limit int)
   returns jsonb language plpgsql as $$
 declare

@@ -1,5 +1,7 @@
--- Takes the lock of a space for whoever changes it. `p_by`: the person who asks, where it is one; null: a key. Null
--- where they may.
+-- Locks a space for a change and checks the right to it. p_by is the asking person; null: a key. Returns null, or the
+-- code of the refusal.
+-- Locks: the thread of the space.
+-- Called by: troupe.add_member, troupe.remove_member, troupe.update_space.
 create or replace function troupe.lock_space(p_project uuid, p_space uuid, p_by uuid) returns text language plpgsql
   as $$
 declare

@@ -1,4 +1,6 @@
--- How far a person has read. Never back.
+-- Advances the read marker of a person. It never moves back.
+-- Locks: the thread of the space, the membership.
+-- Called by: store/queries/memberships.ts.
 create or replace function troupe.mark_read(p_project uuid, p_space uuid, p_entity uuid, p_message uuid) returns jsonb
   language plpgsql as $$
 declare

@@ -1,5 +1,6 @@
--- Whom a new member names: { entityId } or { agentId } or { user }. A person who is not known yet is registered; null
--- for anybody else.
+-- Finds the entity of { entityId }, { agentId } or { user }; an unknown user is registered. Null if there is none.
+-- Locks: the entity (key share).
+-- Called by: troupe.add_member, troupe.create_space.
 create or replace function troupe.member_entity(p_project uuid, p_member jsonb) returns uuid language plpgsql as $$
 declare
   found_id uuid;

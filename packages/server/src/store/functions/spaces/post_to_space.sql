@@ -1,8 +1,10 @@
--- A message in a space, and the runs that it starts, as one. All that is written hangs on the lock of the space's
--- thread. item: { project, space, message: { id, role, content, sender, metadata }, by?: { run, epoch, worker, call,
--- step }, mentions: [entity], starts: boolean, agents: [{ entity, agent, snapshot, wallMs }], wait?: { for: [entity] |
--- null, timeoutMs } } `agents` is what its caller found; where somebody is missing there, nothing is written and the
--- caller looks again.
+-- Posts a message to a space and starts the runs that it triggers, atomically. item is { project, space, message: { id,
+-- role, content, sender, metadata }, by?: { run, epoch, worker, call, step }, mentions: [entity], starts: boolean,
+-- agents: [{ entity, agent, snapshot, wallMs }], wait?: { for: [entity] | null, timeoutMs } }. If a target is missing
+-- in `agents`, the function raises TR002, and the caller reads the members again.
+-- Locks: table runs (row exclusive), the waiting runs and the sending run by id, its head, the thread of the space, the
+-- advisory lock of the chain.
+-- Called by: store/queries/in-spaces.ts.
 create or replace function troupe.post_to_space(item jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
@@ -21,9 +23,9 @@ declare
   started jsonb := '[]'; events jsonb; about jsonb; e uuid; existing uuid; awaited jsonb; is_last boolean;
   recipients jsonb; written int;
 begin
-  -- Whoever deletes what a run names waits for this, or this waits and finds it gone (keep_used).
+  -- Orders this start before or after a deletion of what the runs name (keep_used).
   lock table troupe.runs in row exclusive mode;
-  -- 1. Runs that may be answered by this, and the one that speaks, in the order of their ids.
+  -- 1. Lock the runs whose wait this message may end, and the sending run, by id.
   locked := array(select x.run_id from troupe.reply_waits x where x.space_id = v_space and x.entity_id <> v_sender);
   if wait is not null then
     locked := locked || by_run;
@@ -40,7 +42,7 @@ begin
     origin := coalesce(speaker.origin_id, by_run);
   end if;
 
-  -- 2. The space, and its lock.
+  -- 2. Lock the space.
   select t.last_message_seq, t.last_event_seq into base, events_base from troupe.threads t where t.id = v_space
     and t.project_id = v_project for update;
   if not found then
@@ -51,7 +53,7 @@ begin
     'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
     into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id
       where m.space_id = v_space and m.entity_id <> v_sender;
-  -- Said before: answered as it was, also to one who is no member any more.
+  -- A repeated message returns the first answer, even if the sender has left the space.
   select m.seq, m.thread_id, m.sender_id, m.content, m.metadata, m.created_at into known from troupe.messages m
     where m.id = v_message;
   if found then
@@ -71,7 +73,7 @@ begin
     return jsonb_build_object('ok', false, 'code', 'not_a_member');
   end if;
   v_seq := base + 1;
-  -- Only members can answer.
+  -- Only members can reply.
   if jsonb_typeof(wait->'for') = 'array' then
     strangers := array(select x::uuid from jsonb_array_elements_text(wait->'for') x
       where x::uuid = v_sender or not exists (select from troupe.memberships m where m.space_id = v_space
@@ -81,7 +83,7 @@ begin
     end if;
   end if;
 
-  -- 3. Whom it is for.
+  -- 3. Choose the agents that the policy starts.
   select coalesce(array_agg(x.id order by m.joined_at, x.id), '{}') into targets
     from troupe.memberships m join troupe.entities x on x.id = m.entity_id join troupe.agents a on a.id = x.agent_id
     where m.space_id = v_space and x.id <> v_sender and a.status = 'active'
@@ -89,8 +91,7 @@ begin
       and case place.policy when 'all' then true when 'humans' then sender.type = 'human'
         else two or item->'mentions' ? x.id::text or troupe.mentions(text_said, x.display_name) end;
 
-  -- 4. Who waits for a reply goes on with it and is not started. What somebody waits for is decided here and nowhere
-  -- else.
+  -- 4. A run that waits for this reply continues with it and is not started again.
   for w in select x.*, r.status, r.entity_id as waiter from troupe.reply_waits x join troupe.runs r on r.id = x.run_id
       where x.space_id = v_space and x.entity_id <> v_sender and x.message_seq < v_seq
         and (x.any_reply or x.waiting_for @> jsonb_build_array(jsonb_build_object('entityId', v_sender, 'responded',
@@ -113,7 +114,7 @@ begin
       where x.run_id = w.run_id and x.call_id = w.call_id;
     perform troupe.note_shown(w.run_id, v_space, v_seq, v_seq);
     is_last := w.any_reply or not awaited @> '[{"responded": false}]';
-    -- One that goes on waiting for others is not started for this either.
+    -- A run that still waits for other replies is not started again.
     waiters := waiters || w.waiter;
     if is_last then
       resumed := resumed || w.run_id;
@@ -124,12 +125,12 @@ begin
   select coalesce(array_agg(t order by k), '{}') into targets from unnest(targets) with ordinality x(t, k)
     where not t = any(waiters);
 
-  -- 5. Agents are limited; a person never is.
+  -- 5. Apply the limits on messages of agents. Humans are not limited.
   if sender.type = 'agent' and cardinality(targets) > 0 then
     if depth > place.chain_depth then
       refused := targets; targets := '{}'; refusal := 'chain_depth';
     else
-      -- One chain can go on in several spaces at once.
+      -- A chain can continue in several spaces at once.
       perform pg_advisory_xact_lock(hashtextextended('troupe.chain:' || origin, 0));
       room := greatest(0, place.agent_runs - (select count(*)::int from troupe.runs r where r.origin_id = origin
         and r.chain_depth > 0));
@@ -139,7 +140,7 @@ begin
     end if;
   end if;
 
-  -- 6. One at a time: what is said to an agent whose next run has yet to begin is for that run.
+  -- 6. Fold the message into the queued run of a serial agent.
   for e in select t from unnest(targets) t join troupe.memberships m on m.space_id = v_space and m.entity_id = t
     where m.ordering = 'serial' loop
     existing := null;
@@ -154,14 +155,14 @@ begin
     end if;
   end loop;
 
-  -- 7. What each of them runs with.
+  -- 7. Check that the caller brought a snapshot for every target.
   offered := array(select (a->>'entity')::uuid from jsonb_array_elements(item->'agents') a);
   if not targets <@ offered then
-    -- Nothing may stay of what was written above.
+    -- An exception, because the writes above must be rolled back.
     raise exception 'troupe.post_to_space: the members have changed' using errcode = 'TR002';
   end if;
 
-  -- 8. The runs.
+  -- 8. Start the runs.
   about := jsonb_build_object('spaceId', v_space, 'spaceName', place.name, 'messageId', v_message, 'sequence', v_seq,
     'text', left(text_said, 20000),
     'senderId', v_sender, 'senderName', coalesce(sender.display_name, sender.external_id), 'senderType', sender.type,
@@ -191,7 +192,7 @@ begin
       from chosen c;
   end if;
 
-  -- 9. What is said and told.
+  -- 9. Write the message and the events.
   insert into troupe.messages (thread_id, seq, id, role, content, sender_id, run_id, step, metadata)
     values (v_space, v_seq, v_message, (message->>'role')::troupe.message_role, message->'content', v_sender, by_run,
       (item->'by'->>'step')::int, message->'metadata');
@@ -221,7 +222,7 @@ begin
       and m.entity_id = v_sender;
   end if;
 
-  -- 10. Who goes on, and who begins to wait.
+  -- 10. Resume runs with all replies, and begin the wait of the sender.
   for w in select x->>'run' as run, x->>'call' as call from jsonb_array_elements(replied) x
     where (x->>'done')::boolean loop
     perform troupe.end_wait(w.run::uuid, w.call, 'resolved');

@@ -1,4 +1,6 @@
--- The same without turning to it: `offset` messages before the end, or those that contain a text.
+-- Returns messages of a space without entering it: p_offset messages before the end, or those that contain p_search.
+-- Locks: the head of the run, the row of run_shown.
+-- Called by: store/queries/in-spaces.ts.
 create or replace function troupe.read_space(p_run uuid, p_epoch int, p_worker uuid, p_space uuid, p_limit int,
   p_offset bigint, p_search text) returns jsonb language plpgsql as $$
 declare

@@ -1,10 +1,12 @@
--- Everybody may leave; others are removed by an admin.
+-- Removes a member. Everybody may leave; others are removed by an admin. Waits for a reply of the member end.
+-- Locks: the waiting runs of the space by id, the thread of the space, then as troupe.end_wait.
+-- Called by: store/queries/memberships.ts.
 create or replace function troupe.remove_member(p_project uuid, p_space uuid, p_by uuid, p_entity uuid) returns jsonb
   language plpgsql as $$
 declare
   locked uuid[]; refused text; v_role text; w troupe.reply_waits; awaited jsonb; ended int := 0;
 begin
-  -- Runs before spaces, in the order of their ids, as everywhere.
+  -- Runs before spaces.
   locked := array(select distinct x.run_id from troupe.reply_waits x join troupe.runs r on r.id = x.run_id
     where x.space_id = p_space and r.project_id = p_project);
   perform 1 from troupe.runs r where r.id = any(locked) order by r.id for no key update;

@@ -1,5 +1,7 @@
--- An agent has seen these. What it said itself needs no seeing: the place up to where it has seen everything passes
--- over that.
+-- Adds messages to what an agent has seen, and advances the point up to which it has seen everything. Its own messages
+-- count as seen.
+-- Locks: the membership.
+-- Called by: troupe.tell_spaces.
 create or replace function troupe.see(p_space uuid, p_entity uuid, p_seqs int8multirange) returns void language plpgsql
   as $$
 declare

@@ -1,6 +1,7 @@
--- The last messages up to a place, as an agent finds them: what it said itself it has seen. Pictures are only counted:
--- they are large, and the one who is to look at them gets them otherwise. `p_units`: about how many characters, since
--- what is left out for its length was not shown; the newest is always there.
+-- The last messages up to a sequence number, as an agent reads them. Images are only counted. p_units limits the length
+-- in characters, because a message that was cut off was not shown; the newest message is always included.
+-- Locks: none.
+-- Called by: troupe.enter_space, troupe.read_space, store/queries/in-spaces.ts.
 create or replace function troupe.space_history(p_space uuid, p_entity uuid, p_upto bigint, p_limit int, p_units int)
   returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content - 'parts',

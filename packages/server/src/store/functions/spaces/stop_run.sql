@@ -1,4 +1,6 @@
--- Stops another run of the same agent. The one who asks must still have its own.
+-- Cancels another run of the same agent. The asking run must still be held by its worker.
+-- Locks: both runs by id, the head of the asking run, then as troupe.end_run.
+-- Called by: store/queries/in-spaces.ts.
 create or replace function troupe.stop_run(p_target uuid, p_by uuid, p_epoch int, p_worker uuid) returns jsonb
   language plpgsql as $$
 declare

@@ -1,4 +1,6 @@
--- What is not among the changes stays. What is as it was is not told.
+-- Changes fields of a space. Unchanged values write no event.
+-- Locks: the thread of the space.
+-- Called by: store/queries/spaces.ts.
 create or replace function troupe.update_space(p_project uuid, p_space uuid, p_by uuid, p_changes jsonb) returns jsonb
   language plpgsql as $$
 declare

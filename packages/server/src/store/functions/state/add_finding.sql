@@ -1,5 +1,6 @@
--- Those who note something in one thread come one after the other, so that the limit is exact. A call that is carried
--- out again finds what it noted.
+-- Adds a finding of a run to a thread, within the limit. A repetition of the same call adds nothing.
+-- Locks: the advisory lock of the thread's findings, the head of the run.
+-- Called by: store/queries/findings.ts.
 create or replace function troupe.add_finding(p_project uuid, p_thread uuid, p_run uuid, p_call text, p_finding jsonb,
   p_most int, p_epoch int, p_worker uuid)
 returns jsonb language plpgsql as $$

@@ -1,3 +1,6 @@
+-- Deletes goals of an owner, on behalf of a run or of a caller outside (p_run is null).
+-- Locks: the advisory lock of the owner's goals, the head of the run.
+-- Called by: store/queries/goals.ts.
 create or replace function troupe.delete_goals(p_project uuid, p_entity uuid, p_owner uuid, p_ids uuid[], p_run uuid,
   p_epoch int, p_worker uuid)
 returns jsonb language plpgsql as $$

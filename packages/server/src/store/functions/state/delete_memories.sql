@@ -1,4 +1,6 @@
--- Whoever deletes comes before or after those who write to the same owner.
+-- Deletes memories of an owner, on behalf of a run or of a caller outside (p_run is null).
+-- Locks: the advisory lock of the owner's memories, the head of the run.
+-- Called by: store/queries/memories.ts.
 create or replace function troupe.delete_memories(p_project uuid, p_entity uuid, p_owner uuid, p_keys text[],
   p_run uuid, p_epoch int, p_worker uuid)
 returns jsonb language plpgsql as $$

@@ -1,5 +1,7 @@
--- All of them or none. An item with `known` changes what is there, any other is new; an id that is there already was
--- written by an earlier try of the same call.
+-- Writes goals of an owner atomically, on behalf of a run or of a caller outside (p_run is null). An item with `known`
+-- changes an existing goal; another item is new, unless an earlier attempt of the same call stored its id.
+-- Locks: the advisory lock of the owner's goals, the head of the run.
+-- Called by: store/queries/goals.ts.
 create or replace function troupe.set_goals(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most int,
   p_run uuid, p_epoch int, p_worker uuid)
 returns jsonb language plpgsql as $$

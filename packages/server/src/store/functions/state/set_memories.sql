@@ -1,6 +1,7 @@
--- All of them or none. Those who write to one owner come one after the other, so that the limit is exact: each
--- statement after the lock sees what the one before has written. Without a run: by somebody outside, whom no worker can
--- replace.
+-- Writes memories of an owner atomically, on behalf of a run or of a caller outside (p_run is null). Writers of one
+-- owner are serialised, so that the limit is exact.
+-- Locks: the advisory lock of the owner's memories, the head of the run.
+-- Called by: store/queries/memories.ts.
 create or replace function troupe.set_memories(p_project uuid, p_entity uuid, p_owner uuid, p_items jsonb, p_most int,
   p_run uuid, p_epoch int, p_worker uuid)
 returns jsonb language plpgsql as $$

@@ -1,4 +1,6 @@
--- Tombstones are written by whoever deletes
+-- Writes the tombstone of a deleted row.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.bury() returns trigger language plpgsql as $$
 begin
   case tg_table_name
@@ -10,7 +12,7 @@ begin
       insert into troupe.tombstones (collection, id, project_id, place_id, chat_id, was)
         values ('spaces', old.id, old.project_id, old.id, old.id, old.xid) on conflict do nothing;
     when 'memberships' then
-      -- The space may go with it.
+      -- The space may be deleted by the same statement, so the project comes from the thread.
       insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
         select 'memberships', old.space_id || ':' || old.entity_id, t.project_id, old.entity_id, old.space_id,
           old.space_id, old.xid, old.joined_at

@@ -1,3 +1,6 @@
+-- Writes the tombstones of deleted messages.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.bury_messages() returns trigger language plpgsql as $$
 begin
   insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)

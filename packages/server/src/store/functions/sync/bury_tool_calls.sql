@@ -1,4 +1,6 @@
--- Calls are deleted before their runs.
+-- Writes the tombstones of deleted tool calls of sub-agents. Calls are deleted before their runs.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.bury_tool_calls() returns trigger language plpgsql as $$
 begin
   insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)

@@ -1,6 +1,6 @@
 -- The document of a message of a session or a space.
 -- Locks: none.
--- Called by:
+-- Called by: troupe.capture_messages, troupe.message_document.
 create or replace function troupe.chat_message_document(m troupe.messages, p troupe.place) returns jsonb
   language sql stable as $$
   select jsonb_strip_nulls(jsonb_build_object(

@@ -1,3 +1,7 @@
+-- The document of a membership.
+-- Locks: none.
+-- Called by: troupe.capture_memberships, store/queries/sync-sources.ts, store/queries/sync.ts,
+--   store/queries/triggers.ts.
 create or replace function troupe.membership_document(m troupe.memberships) returns jsonb language sql stable as $$
   select jsonb_strip_nulls(jsonb_build_object('id', m.space_id || ':' || m.entity_id, 'spaceId', m.space_id,
     'entityId', m.entity_id, 'type', e.type,

@@ -1,3 +1,6 @@
+-- The collection path of a message, or null if it is not synchronised.
+-- Locks: none.
+-- Called by: store/queries/triggers.ts.
 create or replace function troupe.message_path(m troupe.messages) returns text language sql stable as $$
   select case (p).collection when 'messages' then troupe.chat_path(coalesce((p).user_id, troupe.user_of_message(m)),
     (p).chat_id, 'messages')

@@ -1,5 +1,7 @@
--- Where a run belongs: the chat in which its person talks, that person, the message that it came from, and the task
--- within which it works. `direct`: it talks there itself, so that it can be told of something later.
+-- The place of a run: the chat, the person, the triggering message and the enclosing task. `direct` is true if the run
+-- talks in the chat itself, so that it can receive notices later.
+-- Locks: none.
+-- Called by: troupe.begin_task, troupe.reactivate_task, troupe.task_for, store/queries/tasks.ts.
 create or replace function troupe.place_of(p_run uuid) returns jsonb language plpgsql stable as $$
 declare
   r troupe.runs; t troupe.tasks; s troupe.sessions; space uuid; person uuid; direct boolean := true;
@@ -19,7 +21,7 @@ begin
       return jsonb_build_object('chat', s.id, 'thread', s.thread_id, 'user', s.entity_id, 'message',
         r.trigger_message_id, 'depth', 0, 'direct', direct);
     elsif r.door = 'space' then
-      -- One that was started to be told of a task answers for where that was given, as long as that is there.
+      -- A run that was started by a notice of a task belongs to the chat of the task, while that exists.
       select x.* into t from troupe.tasks x join troupe.threads h on h.id = x.chat_thread_id
         where x.id = (r.trigger->>'taskId')::uuid;
       if found then

@@ -1,4 +1,6 @@
--- While a worker has it, how far it came is in its head and not here.
+-- The document of a run. While a worker holds the run, its progress is in run_heads and not here.
+-- Locks: none.
+-- Called by: troupe.capture_runs, store/queries/sync-sources.ts, store/queries/triggers.ts.
 create or replace function troupe.run_document(r troupe.runs) returns jsonb language sql stable as $$
   select jsonb_strip_nulls(jsonb_build_object('id', r.id, 'door', r.door, 'agentId', r.agent_id, 'entityId',
     r.entity_id,

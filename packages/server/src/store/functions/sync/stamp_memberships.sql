@@ -1,4 +1,6 @@
--- The name of an entity stands in its memberships.
+-- Stamps the memberships of an entity whose name changed, because their documents contain the name.
+-- Locks: the memberships.
+-- Called by: trigger.
 create or replace function troupe.stamp_memberships() returns trigger language plpgsql as $$
 begin
   update troupe.memberships m set xid = pg_current_xact_id()::text::bigint where m.entity_id = new.id;

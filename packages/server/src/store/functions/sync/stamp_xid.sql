@@ -1,5 +1,7 @@
--- In which order rows became what they are, for those who copy them: `xid` is of the transaction that wrote them last.
--- A row whose transaction is older than all that run is followed by no earlier one.
+-- Stamps a row with the current transaction, so that sync reads it again. Inserts are stamped by a column default,
+-- except in tasks and sub_agents.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.stamp_xid() returns trigger language plpgsql as $$
 begin
   new.xid := pg_current_xact_id()::text::bigint;
@@ -13,7 +15,7 @@ create trigger sub_agents_stamp before insert or update on troupe.sub_agents for
 
 create trigger messages_stamp before update on troupe.messages for each row execute function troupe.stamp_xid();
 
--- Only for what stands in the document.
+-- Only columns that are part of the document.
 create trigger runs_stamp before update on troupe.runs for each row
   when (old.status is distinct from new.status or old.step is distinct from new.step or old.active_space_id is distinct
     from new.active_space_id

@@ -1,6 +1,6 @@
 -- The document of a tool call of a sub-agent.
 -- Locks: none.
--- Called by:
+-- Called by: troupe.capture_tool_calls, troupe.tool_call_document.
 create or replace function troupe.sub_agent_call_document(c troupe.tool_calls, p troupe.place) returns jsonb
   language sql stable as $$
   select jsonb_strip_nulls(jsonb_build_object(

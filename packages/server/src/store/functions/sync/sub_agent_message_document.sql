@@ -1,6 +1,8 @@
--- As models are given it. The rows of a step are written by one transaction, but not always by one statement: whoever
--- asks from a trigger asks at the end of the transaction (a constraint trigger, deferred). Null for a row that belongs
--- to the document of another.
+-- The document of a message of a sub-agent, in the form that models receive; null for a row that belongs to the
+-- document of another. The rows of a step are written by one transaction but not always by one statement, so a trigger
+-- must call this at the end of the transaction.
+-- Locks: none.
+-- Called by: troupe.capture_messages, troupe.message_document.
 create or replace function troupe.sub_agent_message_document(m troupe.messages, p troupe.place) returns jsonb
   language sql stable as $$
   select case when troupe.begins_document(m) then

@@ -1,5 +1,7 @@
--- Which database it is Another after a restore: transactions are counted anew, or again, and what readers know of their
--- order is worth nothing.
+-- Identifies the database. It changes after a restore, because transaction ids restart and checkpoints of clients
+-- become invalid.
+-- Locks: none.
+-- Called by: store/queries/sync.ts, store/queries/watch.ts.
 create or replace function troupe.sync_generation() returns text language plpgsql stable as $$
 declare
   cluster text := '';

@@ -1,4 +1,7 @@
--- A call of a sub-agent asks something: whoever gave the task answers. The time until then is not the sub-agent's.
+-- Turns a call of a sub-agent into a question to the agent that gave the task. The time until the answer does not count
+-- towards the deadline of the run.
+-- Locks: the run, its head, the call, the thread.
+-- Called by: store/queries/tasks.ts.
 create or replace function troupe.ask(p_run uuid, p_call text, p_epoch int, p_worker uuid, p_deadline_ms bigint)
   returns boolean language plpgsql as $$
 declare
@@ -10,7 +13,7 @@ begin
   end if;
   update troupe.tool_calls x set status = 'requested', waits_for = 'answer', deadline = now() + most
     where x.run_id = p_run and x.call_id = p_call and x.status = 'running' returning * into c;
-  -- Not found: it was asked before, and may be answered by now.
+  -- Not found: an earlier attempt asked, and the answer may be there.
   if found then
     update troupe.runs x set open_calls = x.open_calls + 1, deadline_at = x.deadline_at + most, updated_at = now()
       where x.id = p_run;

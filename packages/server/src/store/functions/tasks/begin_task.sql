@@ -1,5 +1,8 @@
--- A call gives a task: task, sub-agent, its thread with what it is asked, and its run, as one; in the foreground the
--- call waits from here on. Only whoever has the parent may say so; said twice, it is still so.
+-- Creates a task for a call of a run: task, sub-agent, thread, instruction and run are one commit. In the foreground
+-- the call waits for it. Only the worker that holds the parent may do this; a repetition returns the existing task.
+-- Locks: table runs (row exclusive), the parent run, its head, its spaces by id, the call, the advisory lock of the
+-- root, the threads.
+-- Called by: store/queries/tasks.ts.
 create or replace function troupe.begin_task(p_parent uuid, p_call text, p_epoch int, p_worker uuid, p_task jsonb,
   p_item jsonb) returns jsonb
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
@@ -8,7 +11,7 @@ declare
   v_task uuid := (p_task->>'id')::uuid;
   v_sub uuid := (p_task->>'subAgent')::uuid; in_background boolean := (p_task->>'background')::boolean; done jsonb;
 begin
-  -- As `start` does; before the first row, so that it waits for nobody with a row in its hands.
+  -- Taken before the first row lock, like every start, so that keep_used cannot deadlock with it.
   lock table troupe.runs in row exclusive mode;
   select * into r from troupe.runs x where x.id = p_parent for no key update;
   if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then

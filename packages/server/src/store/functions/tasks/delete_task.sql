@@ -1,5 +1,7 @@
--- A task whose chat is gone, with its runs and their threads. Whoever waits for it is told first, and what was given
--- within it goes as well. Null: not yet.
+-- Deletes a task whose chat is gone, with its runs and their threads. A waiting call is settled first, and nested tasks
+-- are deleted by joins of their own. Returns null if it must be repeated later.
+-- Locks: the runs of the task by id, the task, its threads by id.
+-- Called by: troupe.join_task.
 create or replace function troupe.delete_task(p_task uuid) returns jsonb language plpgsql as $$
 declare
   t troupe.tasks; v_runs uuid[]; v_threads uuid[]; answer jsonb;

@@ -1,4 +1,6 @@
--- Where a network ends, or a copy of a run, nobody talks any more who could be told.
+-- Cancels the tasks of a network run or fork that ended: nobody is left to receive their results.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.end_tasks() returns trigger language plpgsql as $$
 begin
   insert into troupe.joins (what, task_id) select 'cancel', t.id from troupe.tasks t where t.chat_id = new.id

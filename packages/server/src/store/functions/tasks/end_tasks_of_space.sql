@@ -1,4 +1,6 @@
--- What was given in a space goes with it, each with its own thread.
+-- Deletes the tasks of a deleted space.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.end_tasks_of_space() returns trigger language plpgsql as $$
 begin
   insert into troupe.joins (what, task_id) select 'delete', t.id from troupe.tasks t where t.chat_id = old.id;

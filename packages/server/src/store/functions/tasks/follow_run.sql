@@ -1,4 +1,6 @@
--- how rows follow the run Run before task, as everywhere.
+-- Updates a task and its sub-agent when the status of its run changes, and queues the notices for the giver.
+-- Locks: the task, the sub-agent. The caller holds the run.
+-- Called by: trigger.
 create or replace function troupe.follow_run() returns trigger language plpgsql as $$
 declare
   t troupe.tasks; ended boolean := new.status in ('completed', 'failed', 'canceled'); asked text; now_is text;
@@ -36,7 +38,7 @@ begin
         200) else x.summary end
       where x.id = t.sub_agent_id;
   end if;
-  -- Taken up again by hand, after whoever waited for it was told of its end: from here on nobody's call does.
+  -- A person retried the run after its end was delivered: no call waits for it any more.
   if old.status in ('failed', 'canceled') and not ended and not exists (
       select from troupe.tool_calls c where c.run_id = new.parent_run_id and c.call_id = new.parent_call_id
         and c.waits_for = 'task') then
@@ -50,7 +52,7 @@ begin
   elsif ended and new.parent_call_id is null then
     insert into troupe.joins (what, task_id, told, data) values ('end', t.id, t.told, told);
   end if;
-  -- Nobody is left who could answer them, or want what they find.
+  -- Nobody is left to answer nested tasks or to use their results.
   if ended then
     insert into troupe.joins (what, task_id) select 'cancel', x.id from troupe.tasks x where x.parent_task_id = t.id
       and x.status in ('pending', 'running', 'waiting');

@@ -1,5 +1,6 @@
--- A question goes to the call that waits for the sub-agent: it is settled with it, and nobody waits for the sub-agent
--- any more. Null: nobody did.
+-- Settles the call that waits for a sub-agent with the question of the sub-agent. Returns null if no call waits.
+-- Locks: the runs of child and parent by id, then as troupe.settle.
+-- Called by: troupe.join_task.
 create or replace function troupe.hand_up(j troupe.joins) returns jsonb language plpgsql as $$
 declare
   t troupe.tasks; child troupe.runs; answer jsonb;
@@ -18,7 +19,7 @@ begin
   answer := troupe.settle(child.parent_run_id, child.parent_call_id, jsonb_build_object('status', 'completed',
     'output', jsonb_build_object('status', 'waiting',
     'taskId', t.id, 'subAgentId', t.sub_agent_id, 'question', t.question)), 'run:' || child.id, troupe.new_id());
-  -- A call that is over has noted so itself, and its child is canceled.
+  -- The call has ended, and its own join cancels the child.
   if not (answer->>'ok')::boolean then
     return '{}';
   end if;

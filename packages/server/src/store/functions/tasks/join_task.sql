@@ -1,3 +1,6 @@
+-- Processes a row of joins that a task wrote. Returns null if another process has the row.
+-- Locks: table runs (row exclusive) if a run may start, the join, then as the function that it calls.
+-- Called by: troupe.join_child.
 create or replace function troupe.join_task(p_join bigint, p_current jsonb) returns jsonb language plpgsql as $$
 declare
   j troupe.joins; answer jsonb; v_run uuid;
@@ -6,7 +9,7 @@ begin
   if j.what = 'event' then
     return troupe.tell_chat(j.thread_id);
   elsif j.what in ('question', 'end') then
-    -- As `start` does, before the first row.
+    -- Taken before the first row lock, like every start, so that keep_used cannot deadlock with it.
     lock table troupe.runs in row exclusive mode;
   end if;
   delete from troupe.joins x where x.id = (select y.id from troupe.joins y where y.id = p_join for update skip locked)

@@ -1,5 +1,7 @@
--- An answer came, or none did in time, and the run may still wait for something else. What was left of the time for it
--- is taken back.
+-- Continues a task whose question was answered or expired, and takes the unused waiting time off the deadline of its
+-- run.
+-- Locks: the task, the sub-agent. The caller holds the run and the call.
+-- Called by: trigger.
 create or replace function troupe.note_answer() returns trigger language plpgsql as $$
 begin
   update troupe.runs r set deadline_at = r.deadline_at - greatest(old.deadline - now(), '0') where r.id = new.run_id;

@@ -1,4 +1,6 @@
--- The chat is told of what becomes of its tasks.
+-- Queues the event of a new or changed task for the thread of its chat.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.note_task() returns trigger language plpgsql as $$
 begin
   insert into troupe.joins (what, task_id, thread_id, data)

@@ -1,4 +1,7 @@
--- And of calls of sub-agents for which somebody outside has to act: they stand in threads that nobody follows.
+-- Queues an event for the chat when a call of a sub-agent waits for someone outside, because nobody follows the thread
+-- of a sub-agent.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.note_waiting() returns trigger language plpgsql as $$
 begin
   insert into troupe.joins (what, task_id, thread_id, data) select 'event', t.id, t.chat_thread_id,

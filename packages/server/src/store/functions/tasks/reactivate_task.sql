@@ -1,5 +1,8 @@
--- A sub-agent that has ended is given more to do, in its own thread: its task runs again, and its last result stays
--- until there is another.
+-- Gives more work to a sub-agent that ended, in its own thread. The task runs again; its last result stays until there
+-- is another.
+-- Locks: table runs (row exclusive), the runs of parent and task by id, the head, the spaces by id, the call, the
+-- threads by id.
+-- Called by: store/queries/tasks.ts.
 create or replace function troupe.reactivate_task(p_parent uuid, p_call text, p_epoch int, p_worker uuid, p_task jsonb,
   p_item jsonb) returns jsonb
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$

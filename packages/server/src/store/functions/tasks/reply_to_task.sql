@@ -1,5 +1,6 @@
--- What a sub-agent asked is answered by a call of another run, which from then on waits for it as the call did that
--- gave the task.
+-- Answers the question of a sub-agent with a call of another run. In the foreground that call then waits for the task.
+-- Locks: the runs of parent and task by id, the head, the spaces by id, both calls, both threads by id.
+-- Called by: store/queries/tasks.ts.
 create or replace function troupe.reply_to_task(p_parent uuid, p_call text, p_epoch int, p_worker uuid,
   p_sub_agent uuid, p_content text, p_deadline_ms bigint) returns jsonb
 language plpgsql as $$
@@ -34,7 +35,7 @@ begin
   end if;
   select x.call_id into asked from troupe.tool_calls x where x.run_id = working and x.waits_for::text = 'answer'
     order by x.step, x.position limit 1;
-  -- A call that still waits for it is told of the question first: it would wait for ever.
+  -- A call that still waits for the task must receive the question first, or it would wait for ever.
   if t.status <> 'waiting' or asked is null or child.parent_call_id is not null then
     return jsonb_build_object('ok', false, 'code', 'not_asked', 'status', t.status);
   end if;

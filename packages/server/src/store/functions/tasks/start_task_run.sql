@@ -1,11 +1,13 @@
--- The run that works on a task, begun by another one. In the caller's transaction, which has the parent.
+-- Starts the run that works on a task, within the limit of runs per root.
+-- Locks: the advisory lock of the root, then as the start of a run. The caller holds the parent run and the call.
+-- Called by: troupe.begin_task, troupe.reactivate_task.
 create or replace function troupe.start_task_run(p_parent troupe.runs, p_call text, p_item jsonb, p_task uuid,
   p_background boolean, p_most int) returns jsonb
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
   started jsonb; child uuid := (p_item->'run'->>'id')::uuid;
 begin
-  -- Two that begin the last one at the same time count one after the other. After calls, before threads, as everywhere.
+  -- Serialises the count, so that concurrent starts cannot exceed the limit. Taken after calls and before threads.
   perform pg_advisory_xact_lock(27, hashtext(p_parent.root_run_id::text));
   if (select count(*) from troupe.runs x where x.root_run_id = p_parent.root_run_id and x.parent_call_id is not null)
     + (select count(*) from troupe.runs x where x.root_run_id = p_parent.root_run_id and x.task_id is not null

@@ -1,5 +1,6 @@
--- What a sub-agent that ended, or asked, is to a run: its task, where the run may speak to it: it is of the agent that
--- gave it, in the same chat, or within the same task. Null: there is none for it.
+-- The task of a sub-agent that a run may address: given by the same agent, in the same chat or within the same task.
+-- Locks: none.
+-- Called by: troupe.reactivate_task, troupe.reply_to_task.
 create or replace function troupe.task_for(p_run troupe.runs, p_sub_agent uuid) returns troupe.tasks
   language plpgsql stable as $$
 declare

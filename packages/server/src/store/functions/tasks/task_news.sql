@@ -1,4 +1,6 @@
--- What an agent is told of a task that it no longer waits for.
+-- The text that an agent receives about a task that it does not wait for.
+-- Locks: none.
+-- Called by: troupe.tell_giver.
 create or replace function troupe.task_news(t troupe.tasks, p_data jsonb) returns text language sql immutable as $$
   select format('Task %s (%s%s) ', t.id, t.name, case when t.sub_agent_id is null then '' else ', sub-agent '
     || t.sub_agent_id end)

@@ -1,4 +1,6 @@
--- how others are told All that is to be told to a thread, in its order: whoever has the thread takes everything.
+-- Appends all queued task events of a thread, in order.
+-- Locks: the thread.
+-- Called by: troupe.join_task.
 create or replace function troupe.tell_chat(p_thread uuid) returns jsonb language plpgsql as $$
 declare
   told jsonb;

@@ -1,21 +1,23 @@
--- The agent that talks in the chat is told, by a message that starts a run of it (a session), or by a run alone (a
--- space). Once for each time that the task ended or asked: the ids say which. `p_current`: what a message to that agent
--- would run with now. Null: nobody found out, and it is what the run had that gave the task.
+-- Tells the agent that talks in the chat about a task that it does not wait for: by a message that starts a run
+-- (session), or by a run alone (space). Ids are derived from the task and `told`, so each outcome and question is
+-- delivered once. p_current is the current snapshot and limits of that agent; null: those of the run that gave the
+-- task.
+-- Locks: the thread of the chat, then as the start of a run. The caller holds table runs (row exclusive).
+-- Called by: troupe.join_task.
 create or replace function troupe.tell_giver(j troupe.joins, p_current jsonb) returns jsonb language plpgsql as $$
 declare
   t troupe.tasks; giver troupe.runs; v_run uuid; about jsonb; failed uuid; message jsonb; started jsonb; chain int;
   silent boolean; v_how jsonb;
 begin
   select * into t from troupe.tasks x where x.id = j.task_id;
-  -- Within sub-agents nothing is told: whoever gave it is at work, and sees how it stands.
+  -- A sub-agent that gave the task is still running and reads the state itself.
   if not found or t.depth > 1 or (j.what = 'question' and (t.status <> 'waiting' or t.told <> j.told)) then
     return '{}';
   end if;
   select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id
     where g.id = t.parent_run_id;
   select x.chain_depth + 1 into chain from troupe.runs x where x.id = t.parent_run_id;
-  -- Whoever ended everything wants no answer, and an agent that is told of tasks, gives more and is told of those must
-  -- come to an end without a person.
+  -- A canceled tree gets no answer, and an agent that gives new tasks after every notice must stop without a person.
   silent := t.quiet or not exists (select from troupe.agents x where x.id = giver.agent_id and x.status = 'active')
     or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s
       where s.id = giver.snapshot_id);
@@ -47,7 +49,7 @@ begin
   message := jsonb_build_object('id', troupe.id_near(v_run || ':message', v_run), 'role', 'system', 'content',
     jsonb_build_object('text', troupe.task_news(t, j.data)),
     'metadata', jsonb_build_object('task', about));
-  -- A session that failed waits for a person.
+  -- A failed session waits for a person: the message starts no run.
   if silent or failed is not null then
     if not exists (select from troupe.messages m where m.id = (message->>'id')::uuid) then
       perform troupe.append(t.chat_thread_id, null, jsonb_build_array(message),

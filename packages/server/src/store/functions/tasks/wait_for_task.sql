@@ -1,4 +1,6 @@
--- From here on a call that its worker executes waits for a run.
+-- Makes a call wait for a run.
+-- Locks: the caller holds the run, the call and the thread.
+-- Called by: troupe.begin_task, troupe.reactivate_task, troupe.reply_to_task.
 create or replace function troupe.wait_for_task(p_run troupe.runs, p_call troupe.tool_calls, p_deadline_ms bigint,
   p_child uuid) returns void language plpgsql as $$
 begin

@@ -1,3 +1,9 @@
+-- Enables the capture triggers of collections that an enabled rule matches, and disables the others. Enabling waits for
+-- writers of the table, so that every later commit is captured, and blocks new writers behind it: for at most
+-- p_patience milliseconds over all tables, then it fails (55P03). Disabling gives up after 10 ms, because capturing
+-- without a matching rule writes nothing.
+-- Locks: the tables of changed triggers (share row exclusive). The caller holds the lock of all rule changes.
+-- Called by: store/migrate.ts, store/queries/triggers.ts.
 create or replace function troupe.arm_captures(p_patience int) returns void language plpgsql as $$
 declare
   c record; deadline timestamptz := clock_timestamp() + make_interval(secs => p_patience / 1000.0);

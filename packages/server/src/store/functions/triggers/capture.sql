@@ -1,4 +1,7 @@
--- Writes a change down where a rule wants to know of it. `p_path`: of the collection.
+-- Writes a change if an enabled rule matches it. p_path is the path of the collection.
+-- Locks: none.
+-- Called by: troupe.capture_memberships, troupe.capture_messages, troupe.capture_runs, troupe.capture_sessions,
+--   troupe.capture_spaces, troupe.capture_sub_agents, troupe.capture_tasks, troupe.capture_tool_calls.
 create or replace function troupe.capture(p_collection text, p_project uuid, p_chat uuid, p_path text, p_document text,
   p_user uuid, p_before jsonb, p_after jsonb, p_depth int)
 returns void language plpgsql as $$

@@ -1,4 +1,6 @@
--- What an agent has seen changes with its runs: the newest of them in the space tells how it came about.
+-- Captures changes of memberships. The trigger depth of an agent's membership is that of its newest run in a space.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_memberships() returns trigger language plpgsql as $$
 declare
   r troupe.memberships; project uuid;

@@ -1,5 +1,7 @@
--- At the end of the transaction: the rows of an answer are written one after the other, and are one document within a
--- sub-agent.
+-- Captures changes of messages. The trigger is deferred: the rows of an answer are written one by one and are one
+-- document within a sub-agent.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_messages() returns trigger language plpgsql as $$
 declare
   r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;

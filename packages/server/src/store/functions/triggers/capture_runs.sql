@@ -1,3 +1,6 @@
+-- Captures changes of runs.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_runs() returns trigger language plpgsql as $$
 declare
   r troupe.runs; place troupe.place;

@@ -1,3 +1,6 @@
+-- Captures changes of sessions.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_sessions() returns trigger language plpgsql as $$
 declare
   r troupe.sessions;

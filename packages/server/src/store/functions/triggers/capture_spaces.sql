@@ -1,3 +1,6 @@
+-- Captures changes of spaces.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_spaces() returns trigger language plpgsql as $$
 declare
   r troupe.spaces;

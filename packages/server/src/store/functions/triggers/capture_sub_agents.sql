@@ -1,3 +1,6 @@
+-- Captures changes of sub-agents.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_sub_agents() returns trigger language plpgsql as $$
 declare
   r troupe.sub_agents;

@@ -1,4 +1,6 @@
--- What the tables tell, each by a trigger that is off until a rule is about it
+-- Captures changes of tasks.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_tasks() returns trigger language plpgsql as $$
 declare
   r troupe.tasks;

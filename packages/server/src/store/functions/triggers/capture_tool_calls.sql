@@ -1,3 +1,6 @@
+-- Captures changes of tool calls of sub-agents.
+-- Locks: none.
+-- Called by: trigger.
 create or replace function troupe.capture_tool_calls() returns trigger language plpgsql as $$
 declare
   r troupe.tool_calls; place troupe.place;

@@ -1,8 +1,9 @@
--- Takes deliveries that are due and no other process has: those of one rule and one document one after the other, none
--- before a change of the document that has yet to be judged, and none of a rule that is not enabled. An attempt counts
--- from here on: a process that dies leaves a lease that runs out, and the next attempt has the same id. A rule with a
--- rate has no more within a minute; the rest wait as they are. Two who count at once choose the same ones, and one of
--- them gets them. `p_busy`: rules that have enough under way.
+-- Claims due deliveries of enabled rules. Deliveries of one rule and document go one after the other, and none goes
+-- before an earlier change of the document is evaluated. The attempt counts from here: if the process dies, the lease
+-- expires and the next attempt has the same id. Rules with a rate claim at most that many per minute. p_busy lists
+-- rules at their concurrency limit.
+-- Locks: the claimed deliveries, skipping locked ones.
+-- Called by: store/queries/deliveries.ts.
 create or replace function troupe.claim_deliveries(p_limit int, p_own boolean, p_others boolean, p_busy uuid[])
   returns setof troupe.trigger_deliveries
 language plpgsql as $$
@@ -34,7 +35,7 @@ begin
       lease_until = now() + make_interval(secs => (v.definition->>'timeoutMs')::float8 / 1000 + 15)
     from free, troupe.trigger_versions v
     where d.id = free.id and v.trigger_id = d.trigger_id and v.version = d.action_version
-      -- Another process may have taken it while this one waited.
+      -- Another process may have claimed it between the read and the lock.
       and (d.status = 'pending' or d.lease_until <= now())
     returning d.*),
   noted as (

@@ -1,12 +1,13 @@
--- What became of an attempt, told by whoever made it. Counts those that were given up, and turns the rule off after
--- `p_most` in a row, or at once where the receiver asks for it. Whoever is so late that its lease ran out decides no
--- more, but that it was delivered.
+-- Records the outcome of an attempt. Disables the rule after p_most dead deliveries in a row, or if the receiver
+-- answered 410. After its lease expired, an attempt can only report success.
+-- Locks: the rule, then the delivery, in the order of a rule's deletion.
+-- Called by: store/queries/deliveries.ts.
 create or replace function troupe.end_attempt(p_delivery uuid, p_attempt int, p_outcome jsonb, p_most int) returns jsonb
   language plpgsql as $$
 declare
   d troupe.trigger_deliveries; t troupe.triggers; v_status text := p_outcome->>'status'; reason text;
 begin
-  -- Rules before deliveries, as whoever deletes a rule locks them.
+  -- The rule before the delivery, in the order of a rule's deletion.
   select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y
     where y.id = p_delivery) for no key update;
   select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
@@ -23,7 +24,7 @@ begin
     return '{"ok": false}';
   end if;
   update troupe.trigger_deliveries x set status = v_status, lease_until = null,
-    -- What is only put off was no attempt.
+    -- A postponed attempt does not count.
     attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
     next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs
       => (p_outcome->>'delayMs')::float8 / 1000) end,

@@ -1,5 +1,7 @@
--- What is deleted leaves no images behind Those that have yet to be delivered keep theirs until then: whoever is to be
--- told is told. An answer may hold what was sent.
+-- Erases images and response bodies of deliveries when their chat or person is deleted. Unfinished deliveries keep the
+-- images until they end.
+-- Locks: the deliveries, their attempts.
+-- Called by: trigger.
 create or replace function troupe.erase_deliveries() returns trigger language plpgsql as $$
 begin
   with erased as (

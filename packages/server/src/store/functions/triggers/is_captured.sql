@@ -1,6 +1,9 @@
--- Whether any rule of the project wants to know of a collection at all: asked before documents are made. In PL/pgSQL,
--- which keeps its plans: functions in SQL are planned anew in every transaction, and this is what commits of projects
--- without rules pay.
+-- Returns whether an enabled rule of the project matches a collection; checked before a document is built. PL/pgSQL
+-- keeps its plan, while an SQL function is planned in every transaction, and commits of projects without rules pay for
+-- this check.
+-- Locks: none.
+-- Called by: troupe.capture_memberships, troupe.capture_messages, troupe.capture_runs, troupe.capture_sessions,
+--   troupe.capture_spaces, troupe.capture_sub_agents, troupe.capture_tasks, troupe.capture_tool_calls.
 create or replace function troupe.is_captured(p_project uuid, p_collection text) returns boolean language plpgsql stable
   as $$
 begin

@@ -1,4 +1,7 @@
--- Whether a table that is to be captured, and is not yet, is being tidied up.
+-- Returns whether vacuum blocks a capture trigger that should be enabled. A retry is worthwhile: vacuum yields after a
+-- second.
+-- Locks: none.
+-- Called by: store/queries/triggers.ts.
 create or replace function troupe.is_tidied() returns boolean language sql stable as $$
   select exists (select from troupe.captured x join pg_trigger g on g.tgname = x.trigger_name
     and g.tgrelid = ('troupe.' || x.table_name)::regclass

@@ -1,3 +1,8 @@
+-- The number of trigger actions that led to a run: stored in its metadata, in its trigger message or in one of its
+-- ancestors.
+-- Locks: none.
+-- Called by: troupe.capture_memberships, troupe.capture_messages, troupe.capture_runs, troupe.capture_sub_agents,
+--   troupe.capture_tasks, troupe.capture_tool_calls.
 create or replace function troupe.trigger_depth(p_run uuid) returns int language plpgsql stable as $$
 declare
   r troupe.runs; m troupe.messages; above uuid := p_run; depth int;
