@@ -87,7 +87,7 @@ const all = ['{packages,apps}/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash|embedded|process|faults|races|simulation)\/|(company|kill|processes)\.crash|\/(pack|crowd|edges|sandbox|sessions\.handover\.race)\.test/.test(
+      /\/test\/(crash|embedded|process|faults|races|simulation)\/|(chatter|kill|processes)\.crash|\/(pack|crowd|edges|sandbox|sessions\.handover\.race)\.test/.test(
         moduleId,
       );
     const rank = (file: TestSpecification) => (file.project.config.isolate ? 0 : 2) + (isLong(file) ? 0 : 1);

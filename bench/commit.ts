@@ -18,7 +18,7 @@ import {
   startEmbedded,
   startMany,
 } from '@troupe/server';
-import { buildCast, buildSnapshot, buildStart } from '@troupe/testing';
+import { buildProject, buildSnapshot, buildStart } from '@troupe/testing';
 
 const BATCHES = [1, 8, 32];
 const TEXT = 'x'.repeat(200);
@@ -32,8 +32,8 @@ const db = new Database({
   kernelPoolSize: 1,
   logger: silentLogger,
 });
-const cast = await buildCast(db);
-const snapshot = await buildSnapshot(db, cast);
+const ids = await buildProject(db);
+const snapshot = await buildSnapshot(db, ids);
 const worker = newId();
 const [backend] = await db.run<{ pid: number }>({
   name: 'pid',
@@ -135,7 +135,7 @@ for (const batch of BATCHES) {
   const door = `bench${batch}`;
   await startMany(
     db,
-    Array.from({ length: batch }, () => buildStart(cast, snapshot, TEXT, { run: { door } })),
+    Array.from({ length: batch }, () => buildStart(ids, snapshot, TEXT, { run: { door } })),
   );
   const all: Held[] = (await claim(db, worker, batch, [door], {})).map((run) => ({
     run,

@@ -23,7 +23,7 @@ import {
   silentLogger,
   startEmbedded,
 } from '@troupe/server';
-import { buildCast, buildSnapshot, buildStart, createDatabase } from '@troupe/testing';
+import { buildProject, buildSnapshot, buildStart, createDatabase } from '@troupe/testing';
 
 const LEVELS = [1, 16, 64];
 const TEXT = 'How much is 2+2?';
@@ -63,8 +63,8 @@ async function measureInProcess(): Promise<Map<number, number>> {
     models: createModels({ demo: () => demo }),
     tools: createTools(),
   });
-  const cast = await buildCast(db);
-  const snapshot = await buildSnapshot(db, cast, { models: [{ provider: 'demo', model: 'demo' }] });
+  const ids = await buildProject(db);
+  const snapshot = await buildSnapshot(db, ids, { models: [{ provider: 'demo', model: 'demo' }] });
   const rates = new Map<number, number>();
   for (const level of LEVELS) {
     const threads: string[] = [];
@@ -73,7 +73,7 @@ async function measureInProcess(): Promise<Map<number, number>> {
       await rate(level, async (lane) => {
         const thread = threads[lane];
         const run = { door: sessionsDoor.name, serial: true };
-        const item = buildStart(cast, snapshot, TEXT, { run, ...(thread ? { thread } : {}) });
+        const item = buildStart(ids, snapshot, TEXT, { run, ...(thread ? { thread } : {}) });
         threads[lane] ??= item.thread;
         await kernel.start(item);
         const ended = await kernel.ended(item.run.id);

@@ -2,26 +2,26 @@ import { Troupe } from '@troupe/sdk';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { momentOf, wallTime } from '../src/data/zoned.ts';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // What whoever runs a project does: plans, models, keys, secrets, the audit log.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 
 /** What does not come is named, rather than the test that waited for it. */
 async function open(path: string, options?: BrowserContextOptions) {
-  const page = await stage.page(path, options);
+  const page = await fixture.page(path, options);
   page.setDefaultTimeout(20_000);
   return page;
 }
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
 }, 120_000);
 afterAll(async () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
-  await stage.close();
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
+  await fixture.close();
 });
 
 it('plans a run again and again, shows when in the zone of the reader, pauses, resumes and deletes it', async () => {
@@ -87,7 +87,7 @@ it.each([
 it('plans a run once, at a time of the zone that was chosen, and filters by times of that zone', async () => {
   const page = await open('/settings', { timezoneId: 'Asia/Tokyo' });
   await page.getByLabel('Time zone').selectOption('America/New_York');
-  await page.goto(`${stage.server.url}/plans`);
+  await page.goto(`${fixture.server.url}/plans`);
   await page.getByRole('button', { name: 'New plan' }).first().click();
   await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
   await page.getByLabel('Name', { exact: true }).fill('On a Sunday');
@@ -102,13 +102,13 @@ it('plans a run once, at a time of the zone that was chosen, and filters by time
   await page.getByRole('button', { name: 'Plan it' }).click();
   const row = page.getByRole('row', { name: /On a Sunday/ });
   await row.getByText('10 Mar 2030, 09:00').first().waitFor();
-  const { data } = await stage.troupe.plans.listAll();
+  const { data } = await fixture.troupe.plans.listAll();
   expect(data.find(({ name }) => name === 'On a Sunday')).toMatchObject({
     scheduledAt: '2030-03-10T13:00:00.000Z',
   });
 
   const search = 'from=2030-03-10T13:00:00.000Z&to=2030-03-11T13:00:00.000Z';
-  await page.goto(`${stage.server.url}/usage?${search}`);
+  await page.goto(`${fixture.server.url}/usage?${search}`);
   const from = page.getByLabel('From');
   expect(await from.inputValue()).toBe('2030-03-10T09:00');
   await from.fill('2030-03-09T09:00');
@@ -145,7 +145,7 @@ it('explains the demo model, adds a provider with its key and a model with price
   await page.getByLabel('Name for people').fill('Sonnet');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('row', { name: /Sonnet/ }).waitFor();
-  const { data } = await stage.troupe.models.listModels();
+  const { data } = await fixture.troupe.models.listModels();
   expect(data).toMatchObject([{ displayName: 'Sonnet', inputPrice: 3, isDefault: true }]);
 }, 90_000);
 
@@ -163,7 +163,7 @@ it('makes a key that is shown once and may only what it was allowed, and revokes
     .getByText('agents:read')
     .waitFor();
   expect(await page.content()).not.toContain(key);
-  const reader = new Troupe({ baseUrl: stage.server.url, key });
+  const reader = new Troupe({ baseUrl: fixture.server.url, key });
   expect((await reader.agents.list()).data.length).toBeGreaterThan(0);
   await expect(reader.access.listKeys()).rejects.toMatchObject({ status: 403 });
   await page.getByRole('button', { name: 'Revoke Reader' }).click();
@@ -191,7 +191,7 @@ it('keeps secrets without showing them, and says how tokens of people are checke
   await page.getByLabel('Secret for HS algorithms').fill('SIGNING');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('button', { name: 'Accept none' }).waitFor();
-  expect((await stage.troupe.access.getProject()).tokens).toMatchObject({
+  expect((await fixture.troupe.access.getProject()).tokens).toMatchObject({
     audience: 'troupe',
     secretName: 'SIGNING',
   });
@@ -204,7 +204,7 @@ it('keeps secrets without showing them, and says how tokens of people are checke
 }, 90_000);
 
 it('tells who changed what, by action, with details', async () => {
-  await stage.troupe.agents.create({ body: { name: 'Watched' } });
+  await fixture.troupe.agents.create({ body: { name: 'Watched' } });
   const page = await open('/audit');
   const row = page.getByRole('row', { name: /agent\.created/ }).first();
   await row.getByText('Somebody at this machine').waitFor();

@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // Agents as people make and change them.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 
 /** What does not come is named, rather than the test that waited for it. */
 async function open(path: string, options?: BrowserContextOptions) {
-  const page = await stage.page(path, options);
+  const page = await fixture.page(path, options);
   page.setDefaultTimeout(20_000);
   return page;
 }
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
 }, 120_000);
 afterAll(async () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
-  await stage.close();
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
+  await fixture.close();
 });
 
 it('makes an agent, gives it capabilities in an order by keyboard, and saves that as a version with a note', async () => {
@@ -56,7 +56,7 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('version 2', { exact: true }).waitFor();
 
-  const { data } = await stage.troupe.agents.list({ query: { search: 'Ada' } });
+  const { data } = await fixture.troupe.agents.list({ query: { search: 'Ada' } });
   const [agent] = data;
   expect(agent).toMatchObject({
     version: 2,
@@ -75,14 +75,14 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
 }, 90_000);
 
 it('shows both where two people saved, warns of unsaved changes, and compares and rolls back versions', async () => {
-  const agent = await stage.troupe.agents.create({
+  const agent = await fixture.troupe.agents.create({
     body: { name: 'Lin', systemPrompt: 'Be kind.\nBe brief.', tags: ['sums'] },
   });
   const params = { agentId: agent.id };
   const page = await open(`/agents/${agent.id}`);
   const prompt = page.getByLabel('What the model is told before the conversation');
   await prompt.fill('Be kind.\nBe very brief.');
-  await stage.troupe.agents.update({ params, body: { description: 'Of somebody else' } });
+  await fixture.troupe.agents.update({ params, body: { description: 'Of somebody else' } });
   await page.getByRole('link', { name: 'Tools', exact: true }).click();
   await page
     .getByRole('dialog', { name: 'Leave without saving?' })
@@ -101,7 +101,7 @@ it('shows both where two people saved, warns of unsaved changes, and compares an
   await conflict.getByRole('button', { name: 'Save mine on top' }).click();
   await page.getByText('version 3', { exact: true }).waitFor();
   // Neither is lost.
-  expect(await stage.troupe.agents.get({ params })).toMatchObject({
+  expect(await fixture.troupe.agents.get({ params })).toMatchObject({
     systemPrompt: 'Be kind.\nBe very brief.',
     description: 'Of somebody else',
   });
@@ -118,14 +118,14 @@ it('shows both where two people saved, warns of unsaved changes, and compares an
   await page.getByRole('button', { name: 'Roll back to version 1' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
   await page.getByText('version 4', { exact: true }).waitFor();
-  expect(await stage.troupe.agents.get({ params })).toMatchObject({
+  expect(await fixture.troupe.agents.get({ params })).toMatchObject({
     systemPrompt: 'Be kind.\nBe brief.',
     description: null,
   });
 }, 90_000);
 
 it('keeps memories and goals, takes an agent out and in as a file, finds it, archives it and talks to it', async () => {
-  const agent = await stage.troupe.agents.create({ body: { name: 'Joan', tags: ['shop'] } });
+  const agent = await fixture.troupe.agents.create({ body: { name: 'Joan', tags: ['shop'] } });
   const params = { agentId: agent.id };
   const page = await open(`/agents/${agent.id}?tab=memories`);
   await page.getByRole('button', { name: 'Add a memory' }).click();
@@ -149,7 +149,7 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
   await page.keyboard.press('Enter');
   await page.getByLabel('Status of Sell ten lights').selectOption('completed');
   await expect
-    .poll(async () => (await stage.troupe.goals.list({ params })).data)
+    .poll(async () => (await fixture.troupe.goals.list({ params })).data)
     .toMatchObject([{ description: 'Sell ten lights', status: 'completed' }]);
 
   const downloading = page.waitForEvent('download');
@@ -173,5 +173,5 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
   await page.getByText('version 2', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Talk to it' }).click();
   await page.waitForURL(/\/sessions\//);
-  expect(await stage.troupe.agents.get({ params })).toMatchObject({ status: 'active', tags: ['town'] });
+  expect(await fixture.troupe.agents.get({ params })).toMatchObject({ status: 'active', tags: ['town'] });
 }, 90_000);

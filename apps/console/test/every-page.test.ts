@@ -6,18 +6,18 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { consoleFolder } from '../../../tools/console.ts';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // What must be true of every page: it can be used by whoever does not see it, in both themes, on a phone, and by keyboard alone.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const LONG = 'An agent with a name that is rather long, as those of people who like to be exact are';
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let paths: string[];
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
-  const { troupe } = stage;
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
+  const { troupe } = fixture;
   const agent = await troupe.agents.create({
     body: { name: LONG, capabilities: [{ id: 'current_time' }, { id: 'delegation' }], tags: ['demo'] },
   });
@@ -65,7 +65,7 @@ beforeAll(async () => {
     `/tasks/${tasks[0]!.id}`,
   ];
 }, 60_000);
-afterAll(() => stage?.close());
+afterAll(() => fixture?.close());
 
 /** What is loaded lazily has come, and nothing is on its way. */
 async function settled(page: Page): Promise<void> {
@@ -83,13 +83,13 @@ async function go(page: Page, path: string): Promise<void> {
   await page.evaluate(
     `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
   );
-  await page.waitForURL(stage.server.url + path);
+  await page.waitForURL(fixture.server.url + path);
   await settled(page);
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
   it(`has nothing that axe calls serious, in the ${colorScheme} theme`, async () => {
-    const page = await stage.page('/', { colorScheme, reducedMotion: 'reduce' });
+    const page = await fixture.page('/', { colorScheme, reducedMotion: 'reduce' });
     await settled(page);
     await page.evaluate(AXE);
     const found: unknown[] = [];
@@ -118,7 +118,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 it('fits on a phone, whatever the names', async () => {
-  const page = await stage.page('/', { viewport: { width: 390, height: 844 } });
+  const page = await fixture.page('/', { viewport: { width: 390, height: 844 } });
   await settled(page);
   const wide: [string, unknown][] = [];
   for (const path of paths) {
@@ -135,7 +135,7 @@ it('fits on a phone, whatever the names', async () => {
 }, 60_000);
 
 it('is used by keyboard alone: a place by two keys, anything by the palette, help, and back', async () => {
-  const page = await stage.page('/');
+  const page = await fixture.page('/');
   await settled(page);
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
@@ -170,13 +170,13 @@ it('is used by keyboard alone: a place by two keys, anything by the palette, hel
 }, 60_000);
 
 it('keeps the theme and the time zone that were chosen', async () => {
-  const page = await stage.page('/settings', { timezoneId: 'UTC' });
+  const page = await fixture.page('/settings', { timezoneId: 'UTC' });
   await page.getByLabel('Theme').selectOption('dark');
   expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
   const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
   expect(await ground()).toBe('rgb(17, 17, 22)');
   await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
-  await page.goto(`${stage.server.url}/audit`);
+  await page.goto(`${fixture.server.url}/audit`);
   expect(await ground()).toBe('rgb(17, 17, 22)');
   const time = page.locator('main time').first();
   await time.waitFor();
@@ -197,7 +197,7 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     mode: 'closed',
     console: consoleFolder,
   });
-  const page = await stage.browser.newPage();
+  const page = await fixture.browser.newPage();
   try {
     const project = randomUUID();
     await closed.db.pool.query(`insert into troupe.projects (id, name) values ($1, 'default')`, [project]);
@@ -224,7 +224,7 @@ it('asks for a key where one is needed, says when it is refused, and lets in who
     const open = await closed.access.keys.create(owner, {
       ...{ name: 'app', kind: 'public' as const, scopes: [], expiresAt: null },
     });
-    const person = await (await stage.browser.newContext()).newPage();
+    const person = await (await fixture.browser.newContext()).newPage();
     await person.goto(closed.url);
     await person.getByLabel('Secret key').fill(open.key);
     await person.getByLabel('Token of the person').fill(tokenOf('ann', secret));
@@ -260,6 +260,6 @@ function tokenOf(person: string, secret: string): string {
 }
 
 it('asked nobody but the server, and threw nothing', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

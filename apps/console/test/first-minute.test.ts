@@ -4,21 +4,21 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { consoleFolder } from '../../../tools/console.ts';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // What somebody sees who has just installed it, and reads nothing.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
 }, 60_000);
-afterAll(() => stage?.close());
+afterAll(() => fixture?.close());
 
 const part = (page: Page, name: string) => page.getByRole('article', { name, exact: true });
 
 it('shows in one click a session that answers, three agents that talk, a network that routes and sub-agents that finish', async () => {
-  const page = await stage.page('/');
+  const page = await fixture.page('/');
   const began = Date.now();
   await page.getByRole('button', { name: 'Start all four' }).click();
   await part(page, 'A session')
@@ -47,13 +47,13 @@ it('shows in one click a session that answers, three agents that talk, a network
 });
 
 it('loads less than 350 KB of JavaScript at first, nothing from elsewhere, and says that the demo model answers', async () => {
-  const page = await stage.page('about:blank');
+  const page = await fixture.page('about:blank');
   const names: string[] = [];
   page.on(
     'request',
     (request) => request.url().endsWith('.js') && names.push(new URL(request.url()).pathname),
   );
-  await page.goto(stage.server.url);
+  await page.goto(fixture.server.url);
   await page.getByText('Runs, last 24 hours').waitFor();
   await page.getByRole('link', { name: 'Connect a real model' }).waitFor();
   const files = names.map((name) => readFileSync(join(consoleFolder, name)));
@@ -67,20 +67,20 @@ it('loads less than 350 KB of JavaScript at first, nothing from elsewhere, and s
   const hasPlots = (file: Buffer) => file.includes('Runs, last 24 hours');
   expect([files.some(hasGraphs), files.some(hasPlots)]).toEqual([false, true]);
   names.length = 0;
-  const network = await stage.troupe.networks.create({
+  const network = await fixture.troupe.networks.create({
     body: {
       name: 'Drawn',
       agents: [{ key: 'front', isDefault: true, allowRespond: true, prompt: 'Answer.' }],
     },
   });
-  await page.goto(`${stage.server.url}/networks/${network.id}`);
+  await page.goto(`${fixture.server.url}/networks/${network.id}`);
   await page.locator('.react-flow__node').waitFor();
   const later = names.map((name) => readFileSync(join(consoleFolder, name)));
   expect([later.some(hasGraphs), later.some(hasPlots)]).toEqual([true, false]);
 });
 
 it('opens links into it, and leaves the API to programs', async () => {
-  const { url } = stage.server;
+  const { url } = fixture.server;
   const page = await fetch(`${url}/runs/some-run?tab=events`, { headers: { accept: 'text/html' } });
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(page.headers.get('content-security-policy')).toContain("connect-src 'self'");
@@ -91,6 +91,6 @@ it('opens links into it, and leaves the API to programs', async () => {
 });
 
 it('asked nobody but the server, and threw nothing', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

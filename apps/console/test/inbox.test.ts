@@ -6,11 +6,11 @@ import { until } from '@troupe/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { disown } from '../../../packages/server/src/store/index.ts';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // One of every kind waits; a person settles them all, and in the end nothing waits.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let page: Page;
 let receiver: Server;
 let isReceiving = false;
@@ -36,12 +36,12 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   const { port } = receiver.address() as AddressInfo;
-  stage = await ConsoleStage.open({
+  fixture = await ConsoleFixture.open({
     postgresUrl: inject('postgresUrl'),
     code: [send],
     allow: [`127.0.0.1:${port}`],
   });
-  const { troupe } = stage;
+  const { troupe } = fixture;
   await troupe.tools.create({ body: { name: 'send', kind: 'code', function: 'send' } });
   await troupe.tools.create({
     body: {
@@ -75,16 +75,16 @@ beforeAll(async () => {
   });
 }, 60_000);
 afterAll(async () => {
-  await stage?.close();
+  await fixture?.close();
   receiver?.close();
 });
 
 const ask = async (text: string) => {
-  const session = await stage.troupe.open(agentId);
+  const session = await fixture.troupe.open(agentId);
   const { run } = await session.send(text);
   return { session, runId: run!.id };
 };
-const callOf = async (runId: string) => (await stage.troupe.runs.get({ params: { runId } })).calls[0]!;
+const callOf = async (runId: string) => (await fixture.troupe.runs.get({ params: { runId } })).calls[0]!;
 const settled = (runId: string) =>
   until('it is settled', async () => {
     const call = await callOf(runId);
@@ -95,7 +95,7 @@ const waiting = () => page.getByRole('list', { name: 'What waits' });
 const detail = () => page.getByRole('region', { name: 'The one you look at' });
 
 it('says that nothing waits, and shows what begins to wait while one looks', async () => {
-  page = await stage.page('/inbox');
+  page = await fixture.page('/inbox');
   page.setDefaultTimeout(20_000);
   await page.getByText('Nothing waits for you').waitFor();
   const { runId } = await zone('Europe/Oslo');
@@ -155,11 +155,11 @@ it('answers a call of a client by a form made of its schema', async () => {
 it('settles a call in doubt', async () => {
   const { runId } = await ask('call send {"lost": true}');
   await until('it is under way', () => sent.length === 1);
-  const { rows } = await stage.server.db.pool.query(
+  const { rows } = await fixture.server.db.pool.query(
     'select epoch, worker_id from troupe.runs where id = $1',
     [runId],
   );
-  await disown(stage.server.db, rows[0].worker_id, [{ id: runId, epoch: rows[0].epoch }]);
+  await disown(fixture.server.db, rows[0].worker_id, [{ id: runId, epoch: rows[0].epoch }]);
   await page.getByRole('button', { name: 'In doubt' }).click();
   await detail()
     .getByText(/take effect\?/)
@@ -189,7 +189,7 @@ it('answers what a sub-agent asks, in the conversation', async () => {
 });
 
 it('delivers again what was given up', async () => {
-  await stage.troupe.spaces.create({ body: { name: 'Somewhere' } });
+  await fixture.troupe.spaces.create({ body: { name: 'Somewhere' } });
   await page.getByRole('button', { name: 'Dead letters' }).click();
   await detail().getByText(/400/).first().waitFor();
   isReceiving = true;
@@ -202,6 +202,6 @@ it('delivers again what was given up', async () => {
 });
 
 it('asked nobody else, and nothing was thrown', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

@@ -2,26 +2,26 @@ import { readFile } from 'node:fs/promises';
 import { until } from '@troupe/testing';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // One network, from its first agent to a batch over it, by the hands of a person; the demo model answers.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let page: Page;
 beforeAll(async () => {
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl') });
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
   // Wide enough that a route is not drawn at the edge of the canvas, which would move under the hand.
-  page = await stage.page('/networks', { viewport: { width: 1_920, height: 1_000 } });
+  page = await fixture.page('/networks', { viewport: { width: 1_920, height: 1_000 } });
   page.setDefaultTimeout(12_000);
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const node = (key: string) => page.locator(`.react-flow__node[data-id="${key}"]`);
 const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
 const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
 const dialog = () => page.getByRole('dialog');
 const route = (from: string, to: string) => page.getByLabel(new RegExp(`^Route from ${from} to ${to}`));
-const draftOf = () => stage.troupe.networks.definition({ params: { network: 'Help desk' } });
+const draftOf = () => fixture.troupe.networks.definition({ params: { network: 'Help desk' } });
 
 async function middleOf(place: Locator): Promise<[number, number]> {
   const { x, y, width, height } = (await place.boundingBox())!;
@@ -112,7 +112,7 @@ test('undo and redo; a tool is dropped on an agent; what differs is shown, and s
 test('what somebody else saved meanwhile is neither lost nor overwritten', async () => {
   await node('researcher').click();
   await page.getByLabel('Description').fill('Mine.');
-  await stage.troupe.networks.updateAgent({
+  await fixture.troupe.networks.updateAgent({
     params: { network: 'Help desk', key: 'writer' },
     body: { prompt: 'Theirs.' },
   });
@@ -178,13 +178,13 @@ test('it is published, run with the path lit, changed, published again and rolle
   await page.getByLabel('What differs').getByText('Be quick.').waitFor();
 
   // A tool of the project that was changed since is pinned by the next version: it is shown, although the network is the same.
-  const { data } = await stage.troupe.tools.list({ query: { name: 'lookup' } });
+  const { data } = await fixture.troupe.tools.list({ query: { name: 'lookup' } });
   const params = { toolId: data[0]!.id };
-  const { models } = stage.troupe;
+  const { models } = fixture.troupe;
   const { id: providerId } = await models.createProvider({ body: { name: 'Other', kind: 'anthropic' } });
   const body = { modelId: 'another', isDefault: true };
   const { id: modelId } = await models.createModel({ params: { providerId }, body });
-  await stage.troupe.tools.update({ params, body: { timeoutMs: 4_321 } });
+  await fixture.troupe.tools.update({ params, body: { timeoutMs: 4_321 } });
   await button('Publish').click();
   const borrowed = dialog().getByRole('region', { name: 'Changed in the project since' });
   await borrowed.getByText('lookup').waitFor();
@@ -215,7 +215,7 @@ test('it is published, run with the path lit, changed, published again and rolle
   await button('Roll back to version 1').click();
   await dialog().getByRole('button', { name: 'Roll back' }).click();
   await page.getByText('version 1', { exact: true }).waitFor();
-  expect(await stage.troupe.networks.get({ params: { network: 'Help desk' } })).toMatchObject({
+  expect(await fixture.troupe.networks.get({ params: { network: 'Help desk' } })).toMatchObject({
     currentVersion: 1,
   });
 });
@@ -258,9 +258,9 @@ test('what is selected stands in the address, and is selected where it is opened
 
 test('a phone gets the list, and nothing was thrown or asked of others', async () => {
   const { pathname } = new URL(page.url());
-  const phone = await stage.page(pathname, { viewport: { width: 390, height: 844 } });
+  const phone = await fixture.page(pathname, { viewport: { width: 390, height: 844 } });
   await phone.getByRole('list', { name: 'Agents' }).getByText('Front desk').waitFor();
   expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390);
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

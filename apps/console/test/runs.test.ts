@@ -1,16 +1,16 @@
 import { type TestServer, until } from '@troupe/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 const EVENTS = 50_000;
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let agentId: string;
 /** The run of each thing that was said. */
 const runs: Record<string, string> = {};
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({
+  fixture = await ConsoleFixture.open({
     postgresUrl: inject('postgresUrl'),
     script: ({ messages }) => {
       const user = messages.findLast(({ role }) => role === 'user');
@@ -28,17 +28,17 @@ beforeAll(async () => {
     systemPrompt: 'You are a patient clockmaker.',
     capabilities: [{ id: 'current_time' }],
   };
-  agentId = (await stage.troupe.agents.create({ body })).id;
+  agentId = (await fixture.troupe.agents.create({ body })).id;
   await Promise.all(['Hello there', 'Look at the clock', 'Break it', 'Hold one', 'Hold two'].map(begin));
 });
-afterAll(() => stage?.close());
+afterAll(() => fixture?.close());
 
 async function begin(text: string): Promise<void> {
-  const session = await stage.troupe.open(agentId);
+  const session = await fixture.troupe.open(agentId);
   await session.send(text);
   const settled = text.startsWith('Hold') ? ['running'] : ['completed', 'failed'];
   const run = await until(`${text}: ${settled}`, async () => {
-    const [found] = (await stage.troupe.runs.list({ query: { sessionId: session.id } })).data;
+    const [found] = (await fixture.troupe.runs.list({ query: { sessionId: session.id } })).data;
     return found && settled.includes(found.status) ? found : null;
   });
   runs[text] = run.id;
@@ -55,7 +55,7 @@ const search = (page: Page) => new URL(page.url()).searchParams;
 
 it('finds runs by filters that are in the address, and keeps them under a name', async () => {
   // What an address cannot mean is left out, of the list and of the address.
-  const page = await stage.page('/runs?status=failed,lost&since=yesterday&agentId=nobody');
+  const page = await fixture.page('/runs?status=failed,lost&since=yesterday&agentId=nobody');
   await shows(page, ['Break it']);
   expect(search(page).toString()).toBe('status=failed');
   await page.getByRole('link', { name: 'All', exact: true }).click();
@@ -87,26 +87,26 @@ it('finds runs by filters that are in the address, and keeps them under a name',
 });
 
 it('cancels several at once by keyboard, and says of each what became of it', async () => {
-  const page = await stage.page('/runs');
+  const page = await fixture.page('/runs');
   await page.getByRole('link', { name: 'Running', exact: true }).click();
   await shows(page, ['Hold one', 'Hold two']);
   for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
   await page.getByText('2 selected').waitFor();
   // One of them has ended before it comes to it.
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await stage.troupe.runs.cancel({ params: { runId: runs['Hold one']! } });
+  await fixture.troupe.runs.cancel({ params: { runId: runs['Hold one']! } });
   await page.getByRole('button', { name: 'Cancel 2 runs' }).click();
   await page.getByText('1 of 2 done, 1 refused.').waitFor();
   expect(await page.getByRole('dialog').getByRole('listitem').filter({ hasText: 'Refused' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Close' }).last().click();
   await page.getByText('No run fits these filters').waitFor();
-  const { status } = await stage.troupe.runs.get({ params: { runId: runs['Hold two']! } });
+  const { status } = await fixture.troupe.runs.get({ params: { runId: runs['Hold two']! } });
   expect(status).toBe('canceled');
   await page.close();
 });
 
 it('shows why a run failed, where its time went, and what the model was given', async () => {
-  const page = await stage.page('/runs');
+  const page = await fixture.page('/runs');
   await shows(page, Object.keys(runs));
   await page.getByRole('link', { name: 'Break it' }).focus();
   await page.keyboard.press('Enter');
@@ -115,7 +115,7 @@ it('shows why a run failed, where its time went, and what the model was given', 
   await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
   await page.getByText('Queued again.').waitFor();
 
-  await page.goto(`${stage.server.url}/runs/${runs['Look at the clock']}`);
+  await page.goto(`${fixture.server.url}/runs/${runs['Look at the clock']}`);
   await page.getByText('You said: Look at the clock').waitFor();
   await page.getByRole('tab', { name: 'Timeline' }).click();
   await page.getByText('get_current_time').first().click();
@@ -133,7 +133,7 @@ it('shows why a run failed, where its time went, and what the model was given', 
 });
 
 it('forks from a step with another message, and puts the two side by side', async () => {
-  const page = await stage.page(`/runs/${runs['Hello there']}?tab=steps&step=1`);
+  const page = await fixture.page(`/runs/${runs['Hello there']}?tab=steps&step=1`);
   await page.getByRole('button', { name: 'Fork after this step' }).click();
   expect(await page.getByLabel('After which step').inputValue()).toBe('1');
   await page.getByLabel('After which step').selectOption('Before the first one');
@@ -154,8 +154,8 @@ it('forks from a step with another message, and puts the two side by side', asyn
 
 it('stays smooth with fifty thousand events', async () => {
   const runId = runs['Look at the clock']!;
-  const last = await addEvents(stage.server, runId, EVENTS);
-  const page = await stage.page(`/runs/${runId}?tab=events`);
+  const last = await addEvents(fixture.server, runId, EVENTS);
+  const page = await fixture.page(`/runs/${runId}?tab=events`);
   const list = page.getByRole('region', { name: 'Events' });
   await list.getByText('run.queued').first().waitFor();
 
@@ -235,6 +235,6 @@ async function scrollThrough(element: Scrolled, last: number) {
 }
 
 it('asked nobody else, and threw nothing', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { createDemo } from '@troupe/server';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // One person and the demo model: everything a session page is for, in the order in which somebody would do it.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let page: Page;
 /** As always, but where it is to count: then it begins, and goes on until somebody stops it. */
 const demo = createDemo({ delayMs: 0 });
@@ -17,7 +17,7 @@ const counting = {
 };
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({
+  fixture = await ConsoleFixture.open({
     postgresUrl: inject('postgresUrl'),
     script: async (request) => {
       const last = request.messages.at(-1);
@@ -27,16 +27,16 @@ beforeAll(async () => {
       return { text, calls };
     },
   });
-  await stage.troupe.agents.create({
+  await fixture.troupe.agents.create({
     body: {
       name: 'Helper',
       capabilities: [{ id: 'current_time' }, { id: 'delegation' }, { id: 'file_system' }],
     },
   });
-  page = await stage.page('/sessions');
+  page = await fixture.page('/sessions');
   page.setDefaultTimeout(20_000);
 }, 60_000);
-afterAll(() => stage?.close());
+afterAll(() => fixture?.close());
 
 const say = async (text: string) => {
   await page.getByRole('textbox', { name: 'Message to Helper' }).fill(text);
@@ -136,12 +136,12 @@ it('shows in a list that one comes back to what happened meanwhile', async () =>
   await titles.getByText('What are you?').waitFor();
   await go('Agents');
   await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
-  const { data: agents } = await stage.troupe.agents.list();
+  const { data: agents } = await fixture.troupe.agents.list();
   const stop = new AbortController();
-  const changes = stage.troupe.changes({ collections: ['sessions'], signal: stop.signal });
+  const changes = fixture.troupe.changes({ collections: ['sessions'], signal: stop.signal });
   await changes.next();
   const agentId = agents.find(({ name }) => name === 'Helper')!.id;
-  const made = await stage.troupe.open(agentId, { title: 'Made meanwhile' });
+  const made = await fixture.troupe.open(agentId, { title: 'Made meanwhile' });
   await changes.next();
   stop.abort();
   // The page is told with everybody, and gathers what it hears for a moment.
@@ -171,9 +171,9 @@ it('renames it, forks it and deletes it', async () => {
   await page.getByRole('button', { name: 'Delete the session' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
   // Whoever looks at one that somebody else deletes is told so, and not that the line is down.
-  const gone = await stage.troupe.open(address.split('/').at(-2)!);
+  const gone = await fixture.troupe.open(address.split('/').at(-2)!);
   await gone.sendAndWait('How much is 2 times 3?');
-  const other = await stage.page(`/sessions/${address.split('/').at(-2)}/${gone.id}`);
+  const other = await fixture.page(`/sessions/${address.split('/').at(-2)}/${gone.id}`);
   await other.getByRole('article', { name: 'Helper' }).getByText('2 times 3 = 6').waitFor();
   await gone.delete();
   await other.getByText('There is no such session. What you see was read before.').waitFor();
@@ -190,6 +190,6 @@ it('renames it, forks it and deletes it', async () => {
 });
 
 it('asked nobody else, and nothing was thrown', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // Two browsers, as two people, in one space with two agents.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let ada: Page;
 let ben: Page;
 
 beforeAll(async () => {
-  stage = await ConsoleStage.open({
+  fixture = await ConsoleFixture.open({
     postgresUrl: inject('postgresUrl'),
     // Both say what they heard; of what is asked for slowly, only the beginning, until they are stopped.
     script: ({ system, step }) => {
@@ -24,9 +24,9 @@ beforeAll(async () => {
     },
   });
   for (const name of ['Sums', 'Words'])
-    await stage.troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } });
+    await fixture.troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } });
 }, 60_000);
-afterAll(() => stage?.close());
+afterAll(() => fixture?.close());
 
 const patience = { timeout: 15_000 };
 const write = async (page: Page, text: string) => {
@@ -42,7 +42,7 @@ const become = async (page: Page, name: string) => {
 const said = (page: Page, by: string) => page.getByRole('article', { name: by, exact: true });
 
 it('makes a space with agents and a person, who one is from then on', async () => {
-  ada = await stage.page('/spaces');
+  ada = await fixture.page('/spaces');
   ada.setDefaultTimeout(20_000);
   await ada.getByText('No spaces yet').waitFor();
   await ada.getByRole('button', { name: 'Who are you?' }).click();
@@ -59,7 +59,7 @@ it('makes a space with agents and a person, who one is from then on', async () =
 });
 
 it('another person reads along, and joins', async () => {
-  ben = await stage.page(new URL(ada.url()).pathname);
+  ben = await fixture.page(new URL(ada.url()).pathname);
   ben.setDefaultTimeout(20_000);
   await ben.getByRole('button', { name: 'Who are you?' }).click();
   await become(ben, 'Ben');
@@ -105,7 +105,7 @@ it('shows where what is new began, to whoever was away', async () => {
   // Read now: whoever comes again finds nothing new.
   await expect
     .poll(async () => {
-      const members = await stage.troupe.space(ben.url().split('/').at(-1)!.split('?')[0]!).members();
+      const members = await fixture.troupe.space(ben.url().split('/').at(-1)!.split('?')[0]!).members();
       return new Set(members.filter(({ type }) => type === 'human').map((one) => one.lastSeenMessageId)).size;
     }, patience)
     .toBe(1);
@@ -130,7 +130,7 @@ it('finds what was said, changes members and settings, and lists the runs', asyn
   const found = ada.getByRole('list', { name: 'Found messages' });
   await found.getByText('Ada', { exact: true }).waitFor();
   // So much was said since that it is neither in sight nor loaded.
-  const space = stage.troupe.space(new URL(ada.url()).pathname.split('/').at(-1)!);
+  const space = fixture.troupe.space(new URL(ada.url()).pathname.split('/').at(-1)!);
   const entityId = (await space.members()).find(({ name }) => name === 'Ben')!.entityId;
   for (let n = 0; n < 70; n++)
     await space.as(entityId).post({ content: { text: `Line ${n}` }, startsRuns: false });
@@ -170,6 +170,6 @@ it('finds what was said, changes members and settings, and lists the runs', asyn
 });
 
 it('asked nobody else, and nothing was thrown', () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 });

@@ -2,15 +2,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
 // Tools that are defined and tried, and rules that are tried while they are written, against a receiver on this machine.
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 
 /** What does not come is named, rather than the test that waited for it. */
 async function open(path: string, options?: BrowserContextOptions) {
-  const page = await stage.page(path, options);
+  const page = await fixture.page(path, options);
   page.setDefaultTimeout(20_000);
   return page;
 }
@@ -28,22 +28,22 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
   address = `http://127.0.0.1:${port}`;
-  stage = await ConsoleStage.open({
+  fixture = await ConsoleFixture.open({
     postgresUrl: inject('postgresUrl'),
     allow: [`127.0.0.1:${port}`],
     script: () => ({ text: 'Done.' }),
   });
 }, 120_000);
 afterAll(async () => {
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
-  await stage.close();
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
+  await fixture.close();
   receiver.closeAllConnections();
   receiver.close();
 });
 
 it('defines an http tool with a secret, says what is wrong with its schema, tests and tries it', async () => {
-  await stage.troupe.access.putSecret({ params: { name: 'WEATHER_KEY' }, body: { value: 'wk-3f9a2c71' } });
+  await fixture.troupe.access.putSecret({ params: { name: 'WEATHER_KEY' }, body: { value: 'wk-3f9a2c71' } });
   const page = await open('/tools');
   await page.getByRole('link', { name: 'New tool' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('fetchWeather');
@@ -79,7 +79,7 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
 }, 90_000);
 
 it('shows both where two people saved a tool, and overwrites neither unseen', async () => {
-  const { troupe } = stage;
+  const { troupe } = fixture;
   const { id: toolId } = await troupe.tools.create({
     body: { name: 'ofTwo', kind: 'http', request: { url: `${address}/two` } },
   });
@@ -107,7 +107,7 @@ it('shows both where two people saved a tool, and overwrites neither unseen', as
 }, 90_000);
 
 it('keeps what is written in a rule that others change, and shows both', async () => {
-  const { troupe } = stage;
+  const { troupe } = fixture;
   const { id: trigger } = await troupe.triggers.create({
     body: {
       name: 'of-two',
@@ -155,9 +155,9 @@ it('adds an MCP server that does not answer, and says so', async () => {
 }, 90_000);
 
 it('judges a condition while it is written, delivers, gives up, and delivers again', async () => {
-  const agent = await stage.troupe.agents.create({ body: { name: 'Grace' } });
-  const session = await stage.troupe.open(agent.id, { title: 'About lights' });
-  await stage.troupe.open(agent.id, { title: 'About tyres' });
+  const agent = await fixture.troupe.agents.create({ body: { name: 'Grace' } });
+  const session = await fixture.troupe.open(agent.id, { title: 'About lights' });
+  await fixture.troupe.open(agent.id, { title: 'About tyres' });
   const page = await open('/triggers/new');
   await page.getByLabel('Name', { exact: true }).fill('on-lights');
   await page.getByLabel('Collection').fill('sessions');
@@ -177,7 +177,7 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
   await page.getByLabel('Attempts').fill('1');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: /on-lights/, level: 1 }).waitFor();
-  expect(await stage.troupe.triggers.get({ params: { trigger: 'on-lights' } })).toMatchObject({
+  expect(await fixture.troupe.triggers.get({ params: { trigger: 'on-lights' } })).toMatchObject({
     collection: 'sessions',
     events: ['update'],
     action: { type: 'webhook', secrets: ['WEBHOOK'] },
@@ -187,7 +187,7 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
   await page.getByLabel('A change counts only where').uncheck();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('version 2', { exact: true }).waitFor();
-  await stage.troupe.sessions.update({
+  await fixture.troupe.sessions.update({
     params: { agentId: agent.id, sessionId: session.id },
     body: { title: 'More about lights' },
   });

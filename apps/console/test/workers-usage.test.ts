@@ -1,31 +1,31 @@
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { ConsoleStage } from './stage.ts';
+import { ConsoleFixture } from './fixture.ts';
 
-let stage: ConsoleStage;
+let fixture: ConsoleFixture;
 let worker: TestServer | undefined;
 let agentId: string;
 
 beforeAll(async () => {
   // As `serve`: it takes no runs, so that the queue is seen.
-  stage = await ConsoleStage.open({ postgresUrl: inject('postgresUrl'), works: false });
-  agentId = (await stage.troupe.agents.create({ body: { name: 'Counter' } })).id;
+  fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl'), works: false });
+  agentId = (await fixture.troupe.agents.create({ body: { name: 'Counter' } })).id;
 }, 60_000);
 afterAll(async () => {
   await worker?.close();
-  await stage?.close();
+  await fixture?.close();
 });
 
 it('shows what waits without a worker, and the worker that takes it', async () => {
-  const page = await stage.page('/workers');
+  const page = await fixture.page('/workers');
   await page.getByText('No worker', { exact: true }).waitFor();
   await page.getByText('The queue is empty').waitFor();
-  await (await stage.troupe.open(agentId)).send('How much is 2+2?');
+  await (await fixture.troupe.open(agentId)).send('How much is 2+2?');
   await page.getByText('1 run is due, and no worker takes them.').waitFor();
   const queue = page.getByRole('table', { name: 'First of the queue' });
   await queue.getByRole('cell', { name: 'Counter' }).waitFor();
 
-  worker = await openServer({ postgresUrl: inject('postgresUrl'), databaseUrl: stage.server.databaseUrl });
+  worker = await openServer({ postgresUrl: inject('postgresUrl'), databaseUrl: fixture.server.databaseUrl });
   const workers = page.getByRole('table', { name: 'Workers' });
   await workers.getByText('Working').waitFor();
   expect(await workers.getByRole('meter').count()).toBe(1);
@@ -34,10 +34,10 @@ it('shows what waits without a worker, and the worker that takes it', async () =
 
 it('shows what was used: over time, by agent and by model, as the address says', async () => {
   await until('it was answered', async () => {
-    const { data } = await stage.troupe.runs.list({ query: { status: 'completed' } });
+    const { data } = await fixture.troupe.runs.list({ query: { status: 'completed' } });
     return data.length === 1;
   });
-  const page = await stage.page('/usage');
+  const page = await fixture.page('/usage');
   const ended = page.getByRole('table', { name: 'Runs that ended, over time' });
   await ended.getByRole('row', { name: /1 0 0$/ }).waitFor();
   const byAgent = page.getByRole('table', { name: 'Usage by agent' });
@@ -57,12 +57,12 @@ it('shows what was used: over time, by agent and by model, as the address says',
   const figure = page.getByRole('figure', { name: 'Runs that ended, over time' });
   await figure.locator('svg').hover({ position: { x: 400, y: 60 } });
   await figure.locator('p', { hasText: 'Completed' }).waitFor();
-  expect(stage.strayRequests).toEqual([]);
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.strayRequests).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 }, 60_000);
 
 it('sets a budget that a run waits for, raises it there, and deletes it', async () => {
-  const page = await stage.page('/usage');
+  const page = await fixture.page('/usage');
   await page.getByRole('button', { name: 'Set a budget' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('For', { exact: true }).selectOption('An agent');
@@ -80,17 +80,17 @@ it('sets a budget that a run waits for, raises it there, and deletes it', async 
   await dialog.getByRole('button', { name: 'Set it' }).click();
   const table = page.getByRole('table', { name: 'Budgets' });
   await table.getByRole('row', { name: /^Agent Counter 0 % 0 tokens 0 tokens 1 tokens runs wait/ }).waitFor();
-  const { run } = await (await stage.troupe.open(agentId)).send('How much is 3+3?');
-  await until('it waits', async () => (await stage.troupe.usage.budgets()).data[0]?.waiting === 1);
+  const { run } = await (await fixture.troupe.open(agentId)).send('How much is 3+3?');
+  await until('it waits', async () => (await fixture.troupe.usage.budgets()).data[0]?.waiting === 1);
 
   await page.getByRole('button', { name: 'Change the budget of Counter in tokens' }).click();
   await dialog.getByText('1 run waits for it').waitFor();
   await dialog.getByLabel('Amount').fill('50000');
   await dialog.getByRole('button', { name: 'Set it' }).click();
   await table.getByText('50K tokens').waitFor();
-  await until('it went on', async () => (await stage.troupe.run(run!.id).get()).status === 'completed');
+  await until('it went on', async () => (await fixture.troupe.run(run!.id).get()).status === 'completed');
   await page.getByRole('button', { name: 'Delete the budget of Counter in tokens' }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await page.getByText('No budgets').waitFor();
-  expect(stage.pageErrors).toEqual([]);
+  expect(fixture.pageErrors).toEqual([]);
 }, 60_000);

@@ -1,25 +1,25 @@
 import { type Session, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { openStage, type Stage, type Visit } from './stage.ts';
+import { openHooks, type HooksFixture, type Visit } from './fixture.ts';
 
 // Servers that are killed while something is being written, and networks that go while something is said. What the agent says: server-process.ts.
 
-let stage: Stage;
+let fixture: HooksFixture;
 let page: Visit;
 let troupe: Troupe;
 let agentId: string;
 const LONG = 'Slowly: this is written piece by piece, and takes so long that nobody waits for the end of it.';
 
 beforeAll(async () => {
-  stage = await openStage({ postgresUrl: inject('postgresUrl') });
-  troupe = new Troupe({ baseUrl: stage.origin });
+  fixture = await openHooks({ postgresUrl: inject('postgresUrl') });
+  troupe = new Troupe({ baseUrl: fixture.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
-  page = await stage.visit({ clock: true, elsewhere: true });
+  page = await fixture.visit({ clock: true, elsewhere: true });
 }, 120_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 afterEach(async () => {
-  stage.rule();
+  fixture.rule();
   await page.ask('unmountAll()');
   expect(page.errors).toEqual([]);
 });
@@ -47,13 +47,13 @@ it('a server that is killed while an answer is written, and started again, bring
   const session = await show();
   await page.ask(`results.chat.send('${LONG}')`);
   await page.sees('results.chat.live[0]?.text.length > 12');
-  await stage.kill();
+  await fixture.kill();
   // What was there stays to be seen, and what is said now waits.
   await page.sees(`results.chat.connection === 'offline' && results.chat.overall === 'offline'`);
   expect(await page.ask(texts)).toBe(LONG);
   await page.ask(`void results.chat.send('And then?')`);
   await page.sees(`results.chat.messages[1].sending?.state === 'waiting'`);
-  await stage.start();
+  await fixture.start();
   await page.sees(`results.chat.connection === 'live'`);
   await page.sees(`results.chat.messages.length === 4 && !results.chat.run`);
   expect((await page.ask<string>(texts)).split('|').sort()).toEqual(
@@ -88,7 +88,7 @@ it('whoever was offline sees what was said meanwhile, and what they said is sent
 });
 
 it('a server on the same machine is there without a network', async () => {
-  const near = await stage.visit();
+  const near = await fixture.visit();
   await near.ask(
     `Object.defineProperty(navigator, 'onLine', { value: false }); dispatchEvent(new Event('offline'))`,
   );
@@ -102,12 +102,12 @@ it('a server on the same machine is there without a network', async () => {
 
 it('what may not be read says so, and is read again by the next who asks', async () => {
   const session = await troupe.open(agentId);
-  stage.rule(() => ({ status: 403, code: 'forbidden' }));
+  fixture.rule(() => ({ status: 403, code: 'forbidden' }));
   const mount = (name: string) =>
     page.ask(`mount('${name}', ({ useSession }) => useSession('${agentId}', '${session.id}'))`);
   await mount('chat');
   await page.sees(`results.chat.error?.code === 'forbidden' && !results.chat.isLoading`);
-  stage.rule();
+  fixture.rule();
   await mount('again');
   await page.sees(`results.again.connection === 'live' && results.chat.error === null`);
 });
@@ -128,13 +128,13 @@ it('a page that nobody looks at gives its connection back, and catches up when s
   expect(await page.ask(texts)).toBe('While you were away.|Heard: While you were away.');
 
   // What the server has and the page has not heard of by then is where it belongs, though so much was said since that it is not loaded.
-  stage.rule(({ method }) => (method === 'GET' ? { status: 503, code: 'stopping' } : 'pass'));
-  for (const stream of stage.streams) stream.destroy();
+  fixture.rule(({ method }) => (method === 'GET' ? { status: 503, code: 'stopping' } : 'pass'));
+  for (const stream of fixture.streams) stream.destroy();
   await page.ask(`results.chat.send('Just before.')`);
   expect(await page.ask(texts)).toContain('|Just before.');
   await hide('hidden');
   await page.fastForward(20_000);
-  stage.rule();
+  fixture.rule();
   for (let n = 0; n < 30; n++) await session.sendAndWait(`Then ${n}`);
   await hide('visible');
   await page.sees(`results.chat.messages.at(-1)?.content.text === 'Heard: Then 29'`);
@@ -168,7 +168,7 @@ it('what is not sent when the page is loaded anew is sent then, once and in orde
   const other = await troupe.open(agentId);
   await page.ask(opens(session, ''));
   await page.sees(`results.chat.connection === 'live'`);
-  await until('the page knows who it is', () => stage.seen.some(({ path }) => path === '/v1/system'));
+  await until('the page knows who it is', () => fixture.seen.some(({ path }) => path === '/v1/system'));
   await page.setOffline(true);
   await page.sees(`results.chat.connection === 'offline'`);
   for (const text of ['One.', 'Two.', 'Never mind.', 'Long ago.'])
@@ -181,19 +181,19 @@ it('what is not sent when the page is loaded anew is sent then, once and in orde
     if (kept.said?.content.text === 'Long ago.')
       localStorage.setItem(key, JSON.stringify({ ...kept, createdAt: new Date(Date.now() - 4 * 86_400_000).toISOString() }));
   }`);
-  await stage.kill();
+  await fixture.kill();
   await page.setOffline(false);
   await reload();
-  await stage.start();
+  await fixture.start();
   const nothing = `results.chat.connection === 'live' && results.chat.messages.length === 0`;
   for (const options of [
     `client: new Troupe({ baseUrl: location.origin, key: '${secret}' })`,
     `entityId: '${somebody}'`,
   ]) {
-    const asked = stage.seen.length;
+    const asked = fixture.seen.length;
     await page.ask(opens(session, options));
     await until('it is known who looks', () =>
-      stage.seen.slice(asked).some(({ path }) => path === '/v1/system'),
+      fixture.seen.slice(asked).some(({ path }) => path === '/v1/system'),
     );
     await page.sees(nothing);
     // Who may say something here says it, and nothing of others with it.

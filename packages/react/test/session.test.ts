@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { type Session, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { openStage, type Stage, type Visit } from './stage.ts';
+import { openHooks, type HooksFixture, type Visit } from './fixture.ts';
 
 // One agent, one page. What the agent is told decides what it does: see the script. Every component is drawn in strict mode.
 
-let stage: Stage;
+let fixture: HooksFixture;
 let page: Visit;
 let troupe: Troupe;
 let agentId: string;
@@ -15,7 +15,7 @@ let agentId: string;
 const SLOW = 'Slowly: this is written piece by piece, and takes a while to be whole.';
 
 beforeAll(async () => {
-  stage = await openStage({
+  fixture = await openHooks({
     postgresUrl: inject('postgresUrl'),
     script: ({ messages, tools }) => {
       if (tools.some(({ name }) => name === 'final_answer'))
@@ -32,7 +32,7 @@ beforeAll(async () => {
       return { text: last.role === 'tool' ? text : `Heard: ${text}` };
     },
   });
-  troupe = new Troupe({ baseUrl: stage.origin });
+  troupe = new Troupe({ baseUrl: fixture.origin });
   const tool = { name: 'pick_file', kind: 'client' as const, inputSchema: { type: 'object' } };
   await troupe.tools.create({ body: tool });
   const body = {
@@ -42,11 +42,11 @@ beforeAll(async () => {
     approvals: ['current_time'],
   };
   agentId = (await troupe.agents.create({ body })).id;
-  page = await stage.visit();
+  page = await fixture.visit();
 }, 120_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 afterEach(async () => {
-  stage.rule();
+  fixture.rule();
   await page.ask('unmountAll()');
   expect(page.errors).toEqual([]);
 });
@@ -100,13 +100,13 @@ it('what is said shows at once, the answer as it is written, and each of them on
   // Strict mode draws twice: shown, stored, answered.
   expect((await page.ask<number>('renders.quiet')) - before).toBeLessThanOrEqual(8);
   // Two components in strict mode, one stream.
-  const opened = stage.seen.filter(({ path, isStream }) => isStream && path.includes(session.id));
+  const opened = fixture.seen.filter(({ path, isStream }) => isStream && path.includes(session.id));
   expect(opened).toHaveLength(1);
 });
 
 it('the stream is closed a moment after the last has gone, and not when one of two has', async () => {
   const session = await troupe.open(agentId);
-  const open = () => [...stage.streams].filter(({ req }) => req.url!.includes(session.id)).length;
+  const open = () => [...fixture.streams].filter(({ req }) => req.url!.includes(session.id)).length;
   await show('chat', session, 'messages');
   await show('other', session, 'messages');
   await page.sees(`results.chat.connection === 'live'`);
@@ -137,16 +137,16 @@ it('what is refused stays, to be sent again or discarded', async () => {
   const session = await troupe.open(agentId);
   await show('chat', session, 'messages', 'live');
   await page.sees(`results.chat.connection === 'live'`);
-  stage.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'session_busy' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'session_busy' } : 'pass'));
   const refusal = `results.chat.send('Really?').catch(({ code }) => code)`;
   expect(await page.ask(refusal)).toBe('session_busy');
   await page.sees(`results.chat.messages[0].sending.state === 'failed'`);
   expect(await page.ask('results.chat.messages[0].sending.error.code')).toBe('session_busy');
-  stage.rule();
+  fixture.rule();
   await page.ask('results.chat.messages[0].sending.resend()');
   await page.sees(`${texts()} === 'Really?|Heard: Really?' && !results.chat.messages[0].sending`);
 
-  stage.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'session_busy' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'session_busy' } : 'pass'));
   await page.ask(refusal);
   await page.ask('results.chat.messages.at(-1).sending.discard()');
   await page.sees('results.chat.messages.length === 2');
@@ -158,7 +158,7 @@ it('a message whose answer is lost is stored once and shown once', async () => {
   await show('chat', session, 'messages', 'live');
   await page.sees(`results.chat.connection === 'live'`);
   let lost = 0;
-  stage.rule(({ method }) => (method === 'POST' && lost++ < 2 ? 'lose' : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' && lost++ < 2 ? 'lose' : 'pass'));
   const id = await page.ask<string>(`results.chat.send('Once.')`);
   await page.sees(`results.chat.messages.length === 2 && ${isIdle()}`);
   expect(lost).toBeGreaterThanOrEqual(1);
@@ -249,11 +249,11 @@ it('a call that waits for approval is in the inbox until somebody decides; what 
   await page.sees('!results.inbox.isLoading');
   await session.send('Look.');
   await page.sees('results.inbox.items.length === 1');
-  stage.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'forbidden' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'forbidden' } : 'pass'));
   const approve = 'results.inbox.approve(results.inbox.items[0]).catch(({ code }) => code)';
   expect(await page.ask(approve)).toBe('forbidden');
   await page.sees(`results.inbox.items[0].failure?.code === 'forbidden' && !results.inbox.items[0].deciding`);
-  stage.rule();
+  fixture.rule();
   expect(await page.ask(approve)).toBe(undefined);
   await page.sees('results.inbox.items.length === 0');
   const all = await page.ask<string[][]>('log.inbox');
@@ -287,11 +287,11 @@ it('tasks are seen as they go, in their session, in a list and one by one, and c
 
 it('lists stay up to date for those who may not hear of all that changes', async () => {
   const session = await troupe.open(agentId);
-  stage.rule(({ path }) => (path.startsWith('/v1/changes') ? { status: 403, code: 'forbidden' } : 'pass'));
+  fixture.rule(({ path }) => (path.startsWith('/v1/changes') ? { status: 403, code: 'forbidden' } : 'pass'));
   const own = '{ client: new Troupe({ baseUrl: location.origin }) }';
   await page.ask(`mount('runs', ({ useRuns }) => useRuns({ sessionId: '${session.id}' }), ${own})`);
   await until('it follows what copies are told', () =>
-    [...stage.streams].some(({ req }) => req.url!.startsWith('/v1/sync/stream?collections=runs')),
+    [...fixture.streams].some(({ req }) => req.url!.startsWith('/v1/sync/stream?collections=runs')),
   );
   await session.send('Hello.');
   await page.sees(`results.runs.items[0]?.status === 'completed'`);
@@ -301,8 +301,11 @@ it('the example of docs/react.md runs as it stands', async () => {
   const doc = readFileSync(new URL('../../../docs/react.md', import.meta.url), 'utf8');
   const [, example] = /```tsx\n([\s\S]+?)```/.exec(doc)!;
   const file = fileURLToPath(new URL(`./example-${process.pid}.gen.tsx`, import.meta.url));
-  writeFileSync(file, example!.replace('http://localhost:4700', stage.origin).replace("'Ada'", "'Example'"));
-  const tab = await stage.visitProgram(file).finally(() => rmSync(file));
+  writeFileSync(
+    file,
+    example!.replace('http://localhost:4700', fixture.origin).replace("'Ada'", "'Example'"),
+  );
+  const tab = await fixture.visitProgram(file).finally(() => rmSync(file));
   await tab.getByLabel('Message').fill('Hi.');
   await tab.getByLabel('Message').press('Enter');
   await tab.getByText('assistant Heard: Hi.').waitFor();

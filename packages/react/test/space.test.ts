@@ -2,11 +2,11 @@ import { type Api, type Space, Troupe } from '@troupe/sdk';
 import { until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
-import { openStage, type Stage, type Visit } from './stage.ts';
+import { openHooks, type HooksFixture, type Visit } from './fixture.ts';
 
 // Two agents that say what they were told, piece by piece, and two people: Ann looks at the page.
 
-let stage: Stage;
+let fixture: HooksFixture;
 let page: Visit;
 let troupe: Troupe;
 let ann: Api.Entity;
@@ -15,7 +15,7 @@ let agents: Api.Agent[];
 let space: Space;
 
 beforeAll(async () => {
-  stage = await openStage({
+  fixture = await openHooks({
     postgresUrl: inject('postgresUrl'),
     script: ({ system, step }) => {
       if (step > 1) return { text: '' };
@@ -29,16 +29,16 @@ beforeAll(async () => {
       };
     },
   });
-  troupe = new Troupe({ baseUrl: stage.origin });
+  troupe = new Troupe({ baseUrl: fixture.origin });
   const person = (externalId: string, displayName: string) =>
     troupe.entities.create({ body: { externalId, displayName } });
   [ann, ben] = [await person('ann', 'Ann'), await person('ben', 'Ben')];
   agents = [];
   for (const name of ['Ada', 'Bob'])
     agents.push(await troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } }));
-  page = await stage.visit();
+  page = await fixture.visit();
 }, 120_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 beforeEach(async () => {
   const members = [
     ...[ann, ben].map(({ id }) => ({ entityId: id })),
@@ -48,7 +48,7 @@ beforeEach(async () => {
   space = troupe.space(id).as(ben.id);
 });
 afterEach(async () => {
-  stage.rule();
+  fixture.rule();
   await page.ask('unmountAll()');
   expect(page.errors).toEqual([]);
 });
@@ -87,7 +87,7 @@ it('two agents write at once, and each text becomes its message', async () => {
     expect(new Set(shown).size).toBe(shown.length);
   }
   // Both components look at one stream.
-  expect(stage.seen.filter(({ path, isStream }) => isStream && path.includes(space.id))).toHaveLength(1);
+  expect(fixture.seen.filter(({ path, isStream }) => isStream && path.includes(space.id))).toHaveLength(1);
 });
 
 it('others are seen typing, oneself is not, and what is refused can be sent again', async () => {
@@ -99,10 +99,10 @@ it('others are seen typing, oneself is not, and what is refused can be sent agai
   await page.ask('results.space.setTyping(true)');
   await space.post({ content: { text: 'Hello.' }, startsRuns: false });
   await page.sees(`results.space.messages.length === 1 && results.space.typing.length === 0`);
-  const typed = stage.seen.filter(({ path }) => path === `/v1/spaces/${space.id}/typing`);
+  const typed = fixture.seen.filter(({ path }) => path === `/v1/spaces/${space.id}/typing`);
   expect(typed).toHaveLength(2); // Ben's, and one of Ann's two.
 
-  stage.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'not_a_member' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'not_a_member' } : 'pass'));
   const post = `results.space.post('Hi.', { startsRuns: false }).catch(({ code }) => code)`;
   expect(await page.ask(post)).toBe('not_a_member');
   expect(await page.ask('results.space.messages[1]')).toMatchObject({
@@ -110,7 +110,7 @@ it('others are seen typing, oneself is not, and what is refused can be sent agai
     senderName: 'Ann',
     sending: { state: 'failed' },
   });
-  stage.rule();
+  fixture.rule();
   await page.ask('results.space.messages[1].sending.resend()');
   await page.sees('!results.space.messages[1].sending');
   expect((await space.messages()).data.map(({ content }) => content.text)).toEqual(['Hello.', 'Hi.']);
@@ -137,10 +137,10 @@ it('what was seen is marked as read, once it was in view', async () => {
   // What one could not tell the server is unread again; and it never goes back.
   await space.post({ content: { text: 'One more' }, startsRuns: false });
   await page.sees('results.marker.unread === 1');
-  stage.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'forbidden' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 403, code: 'forbidden' } : 'pass'));
   expect(await page.ask('results.marker.markRead().catch(({ code }) => code)')).toBe('forbidden');
   await page.sees('results.marker.unread === 1');
-  stage.rule();
+  fixture.rule();
   await page.ask(`results.marker.markRead('${data[0]!.id}')`);
   expect(await page.ask('results.marker.unread')).toBe(1);
 });
@@ -154,7 +154,7 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   const signIn = async (person: string) => {
     const unsigned = new SignJWT({ sub: person, aud: 'page' }).setProtectedHeader({ alg: 'HS256' });
     const token = await unsigned.setExpirationTime('1 hour').sign(Buffer.from(secret));
-    const options = JSON.stringify({ baseUrl: stage.origin, key, token, retries: 0 });
+    const options = JSON.stringify({ baseUrl: fixture.origin, key, token, retries: 0 });
     await page.ask(`void (window.${person} = new Troupe(${options}))`);
     return token;
   };
@@ -162,7 +162,7 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   await signIn('ben');
   await space.post({ content: { text: 'Hello.' }, startsRuns: false });
   // As Ann, whom the server cannot tell who she is at first.
-  stage.rule(({ path }) => (path === '/v1/system' ? 'lose' : 'pass'));
+  fixture.rule(({ path }) => (path === '/v1/system' ? 'lose' : 'pass'));
   const mount = (person: string) =>
     page.ask(`mount('person', ({ useTroupe, useEntityId, useSpace, useReadMarker, useApprovals, useTasks, useRuns }, log) => {
       log.push([useTroupe() === window.ann ? 'ann' : 'ben', useEntityId()]);
@@ -174,7 +174,7 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   await mount('ann');
   await page.sees(`results.person.connection === 'live' && results.person.messages.length === 1`);
   expect(await page.ask('results.person.entityId')).toBe(null);
-  stage.rule();
+  fixture.rule();
   await page.sees(`results.person.entityId === '${ann.id}' && results.person.unread === 1`);
   await page.sees(`results.person.isRead && results.person.refused === 'forbidden'`);
   await page.ask(`results.person.post('I am Ann.', { startsRuns: false })`);
@@ -198,7 +198,7 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
     );
   await open('ann');
   await page.sees(`results.person.connection === 'live'`);
-  stage.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'not_now' } : 'pass'));
+  fixture.rule(({ method }) => (method === 'POST' ? { status: 409, code: 'not_now' } : 'pass'));
   await page.ask(`results.person.post('For later.', { startsRuns: false }).catch(() => {})`);
   const kept = () => page.ask<string>(`JSON.stringify(Object.entries(localStorage))`);
   await until('it is kept', async () => (await kept()).includes('not_now'));
@@ -206,12 +206,12 @@ it('a token says who one is, as soon as the server can be asked; of somebody els
   for (const credential of [token, key]) expect(await kept()).not.toContain(credential);
   await page.tab.reload();
   await page.tab.waitForFunction('window.isLoaded');
-  stage.rule();
+  fixture.rule();
   await signIn('ben');
-  const asked = stage.seen.length;
+  const asked = fixture.seen.length;
   await open('ben');
   await until('it is known who looks', () =>
-    stage.seen.slice(asked).some(({ path }) => path === '/v1/system'),
+    fixture.seen.slice(asked).some(({ path }) => path === '/v1/system'),
   );
   await page.sees(`results.person.connection === 'live' && results.person.messages.length === 2`);
   await signIn('ann');

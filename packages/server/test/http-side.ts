@@ -8,7 +8,7 @@ import {
   openOutgoing,
   secretsOf,
 } from '@troupe/server';
-import type { Stage } from '@troupe/testing';
+import type { KernelParts } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { silentLogger } from '../src/base/index.ts';
 import { readConfig } from '../src/config/index.ts';
@@ -17,9 +17,9 @@ import { Life } from '../src/process/life.ts';
 import { openServices, type Program } from '../src/process/program.ts';
 import { ProviderRows } from '../src/process/provider-rows.ts';
 
-/** What `serve` answers requests with, on a stage and without a port. */
+/** What `serve` answers requests with, on a fixture and without a port. */
 export async function openHttpSide(
-  { db, kernel }: Stage,
+  { db, kernel }: Pick<KernelParts, 'db' | 'kernel'>,
   logger: Logger = silentLogger,
 ): Promise<{ services: Services; app: Hono }> {
   const outgoing = openOutgoing(() => db);

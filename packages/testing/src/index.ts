@@ -1,7 +1,7 @@
 /**
  * testing: a real Postgres, fresh databases, factories, and a whole Troupe in one process.
  * Imports: server, sdk, protocol.
- * Start reading: stage.ts, then invariants.ts (what must be true of every database).
+ * Start reading: fixture.ts, then invariants.ts (what must be true of every database).
  */
 export * from './databases.ts';
 export * from './door.ts';
@@ -11,5 +11,5 @@ export * from './invariants.ts';
 export * from './no-mcp.ts';
 export * from './sample.ts';
 export * from './server.ts';
-export * from './stage.ts';
+export * from './kernel-fixture.ts';
 export * from './until.ts';

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { Troupe } from '@troupe/sdk';
 import { createDatabase, openServer, type TestServer } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { type Gallery, openGallery } from './stage.ts';
+import { type Gallery, openGallery } from './fixture.ts';
 
 // One server, one page: what an agent is told decides what it does.
 

@@ -5,7 +5,7 @@ import { isLong, sampleSeed } from '@troupe/testing';
 import type { AxeResults } from 'axe-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MARKDOWN } from '../gallery/markdown.ts';
-import { type Gallery, openGallery } from './stage.ts';
+import { type Gallery, openGallery } from './fixture.ts';
 
 const { resolve } = createRequire(import.meta.url);
 type Box = Record<'left' | 'right' | 'top' | 'bottom', number>;

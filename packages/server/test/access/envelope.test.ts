@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Encryption } from '../../src/access/index.ts';
 import { Refusal } from '../../src/base/index.ts';
-import { encryptionKey } from './stage.ts';
+import { encryptionKey } from './fixture.ts';
 
 test('what is sealed opens under its project and name only', () => {
   const encryption = new Encryption([encryptionKey()]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { allEndpoints, type Endpoint } from '@troupe/protocol';
 import { createSpace, type Database, newId } from '@troupe/server';
-import { buildStart, Stage } from '@troupe/testing';
+import { buildStart, openKernel, type KernelFixture } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -13,12 +13,12 @@ import { routes } from '../../src/http/routes/index.ts';
 import { WEBHOOKS } from '../../src/http/routes/webhooks.ts';
 import { openHttpSide } from '../http-side.ts';
 import { bodyOf } from './body-of.ts';
-import { AUDIENCE, inside } from './stage.ts';
+import { AUDIENCE, inside } from './fixture.ts';
 
 // Every endpoint that is served, visited by everybody who must not get in. Whoever adds an endpoint is covered.
 // Long because one of everything that can be named has to be there, and to be left as it was.
 
-let stage: Stage;
+let fixture: KernelFixture;
 let services: Services;
 let app: Hono;
 /** What there is in our project, by the name of the parameter that leads to it. */
@@ -33,13 +33,13 @@ const served = () => {
 };
 
 beforeAll(async () => {
-  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
-  const { db, cast } = stage;
-  ({ services, app } = await openHttpSide(stage));
-  ours = await furnish(db, cast.project);
+  fixture = await openKernel({ postgresUrl: inject('postgresUrl'), work: false });
+  const { db, ids } = fixture;
+  ({ services, app } = await openHttpSide(fixture));
+  ours = await furnish(db, ids.project);
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 /** One of each thing: a session of Ada with a run, a space of hers, a key, a secret, a provider with a model. */
 async function furnish(db: Database, project: string): Promise<Record<string, string>> {
@@ -73,12 +73,12 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   const ada = await as('ada');
   await as('stranger');
 
-  const item = buildStart(stage.cast, await stage.snapshot(), 'a private matter');
-  await stage.kernel.start({ ...item, createThread: 'session' });
+  const item = buildStart(fixture.ids, await fixture.snapshot(), 'a private matter');
+  await fixture.kernel.start({ ...item, createThread: 'session' });
   const [sessionId, providerId, modelId] = [newId(), newId(), newId()];
   await db.pool.query(
     'insert into troupe.sessions (id, project_id, agent_id, entity_id, thread_id) values ($1, $2, $3, $4, $5)',
-    [sessionId, project, stage.cast.agent, ada.entityId, item.thread],
+    [sessionId, project, fixture.ids.agent, ada.entityId, item.thread],
   );
   await db.pool.query(
     `insert into troupe.llm_providers (id, project_id, kind, name) values ($1, $2, 'demo', 'private')`,
@@ -97,7 +97,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   await db.pool.query(
     `insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)
       values ($1, $2, $3, $4, $5, $6, 'private', $7)`,
-    [subAgentId, project, ada.entityId, sessionId, taskId, stage.cast.agent, item.thread],
+    [subAgentId, project, ada.entityId, sessionId, taskId, fixture.ids.agent, item.thread],
   );
   const [toolId, planId] = [newId(), newId()];
   await db.pool.query(
@@ -116,13 +116,13 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   );
   await db.pool.query(
     `insert into troupe.network_agents (id, network_id, position, key, agent_id) values ($1, $2, 0, 'x', $3)`,
-    [newId(), network, stage.cast.agent],
+    [newId(), network, fixture.ids.agent],
   );
   const batchId = newId();
   await db.pool.query(
     `insert into troupe.network_batches (id, project_id, network_id, network_name, network_version, snapshot_id, agent, wall_ms, iterations, concurrency)
       values ($1, $2, $3, 'private', 1, $4, 'x', 1000, 1, 1)`,
-    [batchId, project, network, await stage.snapshot()],
+    [batchId, project, network, await fixture.snapshot()],
   );
   const spaceId = newId();
   const made = await createSpace(db, project, {
@@ -140,7 +140,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
   await db.pool.query(
     `insert into troupe.plans (id, project_id, agent_id, entity_id, name, run_after, next_run_at)
       values ($1, $2, $3, $4, 'private', '1 day', now() + '1 day')`,
-    [planId, project, stage.cast.agent, stage.cast.entity],
+    [planId, project, fixture.ids.agent, fixture.ids.entity],
   );
   const [trigger, deliveryId] = [newId(), newId()];
   await db.pool.query(
@@ -154,7 +154,7 @@ async function furnish(db: Database, project: string): Promise<Record<string, st
     [deliveryId, project, trigger],
   );
   return {
-    agentId: stage.cast.agent,
+    agentId: fixture.ids.agent,
     entityId: ada.entityId!,
     spaceId,
     clientId,
@@ -217,7 +217,7 @@ function queryOf({ query }: Endpoint): string {
 
 /** A picture of what is stored: everything, or what belongs to a project. */
 async function stored(project: string | null): Promise<Record<string, string>> {
-  const { pool } = stage.db;
+  const { pool } = fixture.db;
   const { rows: tables } = await pool.query<{ name: string; scoped: boolean }>(
     `select t.table_name as name, exists (select from information_schema.columns c
         where c.table_schema = 'troupe' and c.table_name = t.table_name and c.column_name = 'project_id') as scoped
@@ -307,7 +307,7 @@ test('without a key, with a wrong one or with a token nobody signed: 401 everywh
 /** Another project, with a key, an agent and a session of its own. */
 async function strangers() {
   const project = newId();
-  await stage.db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [
+  await fixture.db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [
     project,
     `theirs ${project}`,
   ]);
@@ -335,7 +335,7 @@ async function strangers() {
 
 test("with another project's key: 404 for everything that is ours, and nothing of ours changes or is told", async () => {
   const { key } = await strangers();
-  const before = await stored(stage.cast.project);
+  const before = await stored(fixture.ids.project);
   // Setting a secret makes one of their own, whatever ours are called; so that comes last.
   const own = (endpoint: Endpoint) => endpoint.path === '/v1/secrets/{name}' && endpoint.method === 'PUT';
   for (const endpoint of served().toSorted((one, two) => Number(own(one)) - Number(own(two)))) {
@@ -348,7 +348,7 @@ test("with another project's key: 404 for everything that is ours, and nothing o
     else expect([what, response.status < 500]).toEqual([what, true]);
     expect([what, isTold(await response.text())]).toEqual([what, []]);
   }
-  expect(await stored(stage.cast.project)).toEqual(before);
+  expect(await stored(fixture.ids.project)).toEqual(before);
 });
 
 test("another project's ids in bodies and queries lead nowhere either", async () => {
@@ -412,7 +412,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   const failed = await make(at, {});
   const posted = await ask('POST', `${at}/${failed.id}/messages`, { content });
   const { run } = JSON.parse(posted.text) as { run: { id: string } };
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `with ended as (update troupe.runs set status = 'failed', error = '{"code":"x","message":"y"}', completed_at = now() where id = $1 returning thread_id)
       update troupe.threads t set active_run_id = null, failed_run_id = $1 from ended e where t.id = e.thread_id`,
     [run.id],
@@ -422,7 +422,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     ['POST retry of a run modelId', 'POST', `/v1/runs/${run.id}/retry`, { modelId: model }],
   );
   const ids = Object.values(ours).filter((value) => value !== ours.name);
-  const before = await stored(stage.cast.project);
+  const before = await stored(fixture.ids.project);
   const kept = await stored(project);
   for (const [field, method, path, body] of refused) {
     const { status, text } = await ask(method, path, body);
@@ -470,7 +470,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
       404,
     ]);
   expect((await ask('GET', `/v1/models?providerId=${provider.id}`)).status).toBe(200);
-  expect(await stored(stage.cast.project)).toEqual(before);
+  expect(await stored(fixture.ids.project)).toEqual(before);
   // Whoever adds a field that names a thing has to add it above.
   const naming = served().flatMap(({ method, path, body, query }) =>
     [body, query].flatMap((schema) => {
@@ -531,7 +531,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
 
 test('with the token of somebody else: 403 for administration, 404 for what is not theirs', async () => {
   const headers = { 'troupe-key': stranger.publicKey, authorization: `Bearer ${stranger.token}` };
-  const { pool } = stage.db;
+  const { pool } = fixture.db;
   const ofAda = async () => {
     const { rows } = await pool.query(
       `select to_jsonb(s) as session, (select to_jsonb(r) from troupe.runs r where r.id = $2) as run,
@@ -582,9 +582,9 @@ test('a person reads and cancels the tasks that were given for them, and nobody 
   });
   expect(await as(stranger, `/tasks?chat=${chat}`)).toMatchObject({ status: 200, data: [] });
   // The run that works on it stands in a thread of its own.
-  const item = buildStart(stage.cast, await stage.snapshot(), 'a private matter');
-  await stage.kernel.start(item);
-  await stage.db.pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, taskId]);
+  const item = buildStart(fixture.ids, await fixture.snapshot(), 'a private matter');
+  await fixture.kernel.start(item);
+  await fixture.db.pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, taskId]);
   const { id: run } = item.run;
   for (const path of [`/runs/${run}`, `/runs/${run}/messages`, `/runs/${run}/events`]) {
     expect([path, (await as(owner, path)).status]).not.toEqual([path, 404]);
@@ -592,11 +592,11 @@ test('a person reads and cancels the tasks that were given for them, and nobody 
   }
   // In a space, as long as they are in it.
   const move = (to: string) =>
-    stage.db.pool.query('update troupe.tasks set chat_id = $2 where id = $1', [taskId, to]);
+    fixture.db.pool.query('update troupe.tasks set chat_id = $2 where id = $1', [taskId, to]);
   await move(ours.spaceId!);
   expect((await as(owner, `/runs/${run}`)).status).not.toBe(404);
   const leave = 'delete from troupe.memberships where space_id = $1 and entity_id = $2';
-  await stage.db.pool.query(leave, [ours.spaceId, ours.entityId]);
+  await fixture.db.pool.query(leave, [ours.spaceId, ours.entityId]);
   expect((await as(owner, `/runs/${run}`)).status).toBe(404);
   await move(chat!);
   expect(await as(stranger, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [] });

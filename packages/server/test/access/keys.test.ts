@@ -3,10 +3,10 @@ import { touchKey } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { Access, Encryption } from '../../src/access/index.ts';
-import { inside, openDoor } from './stage.ts';
+import { inside, openAccess } from './fixture.ts';
 
 test('a key is shown once, stored as its hash, and listed without itself', async () => {
-  const { ask, ourKey, db, ours } = await openDoor();
+  const { ask, ourKey, db, ours } = await openAccess();
   const made = await ask('POST', '/v1/keys', {
     key: ourKey,
     body: { name: 'mine', kind: 'public', scopes: ['sessions:read', 'sessions:read'] },
@@ -39,7 +39,7 @@ test('a key is shown once, stored as its hash, and listed without itself', async
 });
 
 test('lists come in pages, each key once', async () => {
-  const { ask, makeKey, ourKey, ours, theirs } = await openDoor();
+  const { ask, makeKey, ourKey, ours, theirs } = await openAccess();
   for (let i = 0; i < 4; i++) await makeKey(ours);
   await makeKey(theirs);
   const seen: string[] = [];
@@ -59,7 +59,7 @@ test('lists come in pages, each key once', async () => {
 });
 
 test('without a key, with a wrong one or with something else, nobody is known', async () => {
-  const { ask, ourKey } = await openDoor();
+  const { ask, ourKey } = await openAccess();
   const headers: Record<string, string>[] = [
     {},
     { authorization: `Bearer tsk_${'a'.repeat(43)}` },
@@ -84,7 +84,7 @@ test('without a key, with a wrong one or with something else, nobody is known', 
 });
 
 test('a key is refused once it is out of date, even while it is remembered', async () => {
-  const { ask, access, ours, ourKey } = await openDoor();
+  const { ask, access, ours, ourKey } = await openAccess();
   const expiresAt = new Date(Date.now() + 2_000).toISOString();
   const { key } = await access.keys.create(inside(ours), {
     name: 'short',
@@ -107,7 +107,7 @@ test('a key is refused once it is out of date, even while it is remembered', asy
 });
 
 test('a revoked key is refused at once here, and within five seconds elsewhere', async () => {
-  const { ask, db, makeKey, ours, ourKey, theirKey } = await openDoor();
+  const { ask, db, makeKey, ours, ourKey, theirKey } = await openAccess();
   const { key, id } = await makeKey(ours);
   const elsewhere = new Access({ db, mode: 'closed', encryption: new Encryption([]) });
   const headers = new Headers({ authorization: `Bearer ${key}` });
@@ -138,7 +138,7 @@ test('a revoked key is refused at once here, and within five seconds elsewhere',
 });
 
 test('scopes limit a key, and it cannot make one that may do more', async () => {
-  const { ask, makeKey, ours } = await openDoor();
+  const { ask, makeKey, ours } = await openAccess();
   const reader = await makeKey(ours, { scopes: ['sessions:read'] });
   const refused = await ask('GET', '/v1/project', { key: reader.key });
   expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
@@ -152,7 +152,7 @@ test('scopes limit a key, and it cannot make one that may do more', async () => 
 });
 
 test('a public key alone allows nothing', async () => {
-  const { ask, makeKey, ours } = await openDoor();
+  const { ask, makeKey, ours } = await openAccess();
   const { key } = await makeKey(ours, { kind: 'public' });
   for (const headers of [{ authorization: `Bearer ${key}` }, { 'troupe-key': key }] as Record<
     string,
@@ -165,7 +165,7 @@ test('a public key alone allows nothing', async () => {
 });
 
 test('a busy caller costs no statement per request, and its use is noted once', async () => {
-  const { ask, ourKey, statements, db, ours } = await openDoor();
+  const { ask, ourKey, statements, db, ours } = await openAccess();
   statements.length = 0;
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => ask('GET', '/v1/project', { key: ourKey })),
@@ -190,7 +190,7 @@ test('a busy caller costs no statement per request, and its use is noted once', 
 });
 
 test('in open mode only requests from this machine need no key, and a wrong key is still wrong', async () => {
-  const { ask, ourKey, ours } = await openDoor({ mode: 'open' });
+  const { ask, ourKey, ours } = await openAccess({ mode: 'open' });
   const open = await ask('GET', '/v1/project');
   expect([open.status, open.body.name]).toEqual([200, 'default']);
   expect((await ask('GET', '/v1/project', { key: ourKey })).body.id).toBe(ours);
@@ -211,7 +211,7 @@ test('in open mode only requests from this machine need no key, and a wrong key 
 });
 
 test('the audit log cannot be changed', async () => {
-  const { db } = await openDoor();
+  const { db } = await openAccess();
   for (const statement of [
     'update troupe.audit_log set action = $$x$$',
     'delete from troupe.audit_log',
@@ -221,7 +221,7 @@ test('the audit log cannot be changed', async () => {
 });
 
 test('the key of the operator replaces the one before; once revoked it stays so', async () => {
-  const { ask, access, ours, ourKey, db } = await openDoor();
+  const { ask, access, ours, ourKey, db } = await openAccess();
   const [one, two] = ['one'.repeat(12), 'two'.repeat(12)];
   expect(await access.keys.bootstrap(ours, one)).toBe(true);
   expect(await access.keys.bootstrap(ours, one)).toBe(true);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { openDoor } from './stage.ts';
+import { openAccess } from './fixture.ts';
 
 test('whoever runs the server makes projects, each with a first key; nobody else does', async () => {
-  const { ask, makeKey, db, ourKey } = await openDoor();
+  const { ask, makeKey, db, ourKey } = await openAccess();
   const { rows } = await db.pool.query<{ id: string }>(
     `insert into troupe.projects (id, name) values (gen_random_uuid(), 'default') on conflict do nothing returning id`,
   );

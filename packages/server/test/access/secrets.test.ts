@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { Access, Encryption } from '../../src/access/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
 import { routes } from '../../src/http/routes/index.ts';
-import { encryptionKey, inside, openDoor, takeTokens } from './stage.ts';
+import { encryptionKey, inside, openAccess, takeTokens } from './fixture.ts';
 
 const VALUE = 'hunter2-the-very-secret';
 
 test('a secret is set, changed, used by Troupe and deleted, and its value is nowhere to be read', async () => {
-  const { ask, access, db, ours, theirs, ourKey, theirKey } = await openDoor();
+  const { ask, access, db, ours, theirs, ourKey, theirKey } = await openAccess();
   const put = await ask('PUT', '/v1/secrets/API_KEY', { key: ourKey, body: { value: VALUE } });
   expect([put.status, Object.keys(put.body).sort()]).toEqual([200, ['createdAt', 'name', 'updatedAt']]);
   expect(await access.secrets.reveal(ours, 'API_KEY')).toBe(VALUE);
@@ -43,7 +43,7 @@ test('a secret is set, changed, used by Troupe and deleted, and its value is now
 });
 
 test('an envelope that is moved in the database does not open', async () => {
-  const { access, db, ours, theirs } = await openDoor();
+  const { access, db, ours, theirs } = await openAccess();
   await access.secrets.put(inside(ours), 'A', 'one');
   await access.secrets.put(inside(ours), 'B', 'two');
   await access.secrets.put(inside(theirs), 'A', 'three');
@@ -58,7 +58,7 @@ test('an envelope that is moved in the database does not open', async () => {
 
 test('after a change of keys everything is put under the new one', async () => {
   const [v1, v2] = [encryptionKey('v1'), encryptionKey('v2')];
-  const { access, db, ours } = await openDoor({ encryption: new Encryption([v1]) });
+  const { access, db, ours } = await openAccess({ encryption: new Encryption([v1]) });
   for (let i = 0; i < 250; i++) await access.secrets.put(inside(ours), `S${i}`, `value ${i}`);
   const provider = JSON.stringify(new Encryption([v1]).seal(ours, 'provider', 'key'));
   await db.pool.query(
@@ -77,7 +77,7 @@ test('after a change of keys everything is put under the new one', async () => {
 });
 
 test('without an encryption key, storing is refused and says what to do', async () => {
-  const { ask, db, ourKey } = await openDoor({ encryption: new Encryption([]) });
+  const { ask, db, ourKey } = await openAccess({ encryption: new Encryption([]) });
   const refused = await ask('PUT', '/v1/secrets/X', { key: ourKey, body: { value: VALUE } });
   expect([refused.status, refused.body.code]).toEqual([409, 'no_encryption_key']);
   expect(refused.body.detail).toContain('TROUPE_ENCRYPTION_KEY');
@@ -85,18 +85,18 @@ test('without an encryption key, storing is refused and says what to do', async 
 });
 
 test('a secret that tokens are checked with stays until the rules change', async () => {
-  const door = await openDoor();
-  await takeTokens(door, door.ours);
-  const refused = await door.ask('DELETE', '/v1/secrets/TOKENS', { key: door.ourKey });
+  const fixture = await openAccess();
+  await takeTokens(fixture, fixture.ours);
+  const refused = await fixture.ask('DELETE', '/v1/secrets/TOKENS', { key: fixture.ourKey });
   expect([refused.status, refused.body.code]).toEqual([409, 'secret_in_use']);
-  expect((await door.ask('PATCH', '/v1/project', { key: door.ourKey, body: { tokens: null } })).status).toBe(
-    200,
-  );
-  expect((await door.ask('DELETE', '/v1/secrets/TOKENS', { key: door.ourKey })).status).toBe(204);
+  expect(
+    (await fixture.ask('PATCH', '/v1/project', { key: fixture.ourKey, body: { tokens: null } })).status,
+  ).toBe(200);
+  expect((await fixture.ask('DELETE', '/v1/secrets/TOKENS', { key: fixture.ourKey })).status).toBe(204);
 });
 
 test('a change that fails leaves no trace in the audit log', async () => {
-  const { ask, db, ourKey, theirs } = await openDoor();
+  const { ask, db, ourKey, theirs } = await openAccess();
   const entries = async () => (await db.pool.query('select from troupe.audit_log')).rows.length;
   const before = await entries();
   const taken = await db.pool.query('select name from troupe.projects where id = $1', [theirs]);

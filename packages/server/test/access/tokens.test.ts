@@ -6,15 +6,15 @@ import type { TokenRules } from '@troupe/protocol';
 import { until } from '@troupe/testing';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { AUDIENCE, after, type Door, inside, openDoor, takeTokens } from './stage.ts';
+import { AUDIENCE, after, type AccessFixture, inside, openAccess, takeTokens } from './fixture.ts';
 
 /** Who is known by a public key and a token. */
-function knows({ access }: Door, publicKey: string, token: string) {
+function knows({ access }: AccessFixture, publicKey: string, token: string) {
   return access.authenticate(new Headers({ 'troupe-key': publicKey, authorization: `Bearer ${token}` }));
 }
 
-function refuses(door: Door, publicKey: string, token: string) {
-  return knows(door, publicKey, token).then(
+function refuses(fixture: AccessFixture, publicKey: string, token: string) {
+  return knows(fixture, publicKey, token).then(
     (caller) => caller,
     (error: { kind?: string; code: string; message: string }) => ({
       kind: error.kind,
@@ -37,32 +37,34 @@ function forge(header: object, payload: object, secret: string | null, hash = 's
 }
 
 test('a token names the entity, which is made once', async () => {
-  const door = await openDoor();
-  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  const fixture = await openAccess();
+  const { publicKey, tokenOf } = await takeTokens(fixture, fixture.ours);
   const token = await tokenOf('ada');
-  const callers = await Promise.all(Array.from({ length: 10 }, () => knows(door, publicKey, token)));
+  const callers = await Promise.all(Array.from({ length: 10 }, () => knows(fixture, publicKey, token)));
   const [caller] = callers;
-  expect(caller).toMatchObject({ project: door.ours, kind: 'user', scopes: null });
+  expect(caller).toMatchObject({ project: fixture.ours, kind: 'user', scopes: null });
   expect(new Set(callers.map(({ entityId }) => entityId)).size).toBe(1);
-  const { rows } = await door.db.pool.query(
+  const { rows } = await fixture.db.pool.query(
     `select id, type, external_id, project_id from troupe.entities where type = 'human'`,
   );
-  expect(rows).toEqual([{ id: caller!.entityId, type: 'human', external_id: 'ada', project_id: door.ours }]);
-  expect((await knows(door, publicKey, await tokenOf('bob'))).entityId).not.toBe(caller!.entityId);
+  expect(rows).toEqual([
+    { id: caller!.entityId, type: 'human', external_id: 'ada', project_id: fixture.ours },
+  ]);
+  expect((await knows(fixture, publicKey, await tokenOf('bob'))).entityId).not.toBe(caller!.entityId);
   // A person may not do what is for administrators.
-  const refused = await door.ask('GET', '/v1/project', {
+  const refused = await fixture.ask('GET', '/v1/project', {
     headers: { 'troupe-key': publicKey, authorization: `Bearer ${token}` },
   });
   expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
   // The token does not stand for itself.
-  const alone = await door.ask('GET', '/v1/project', { key: token });
+  const alone = await fixture.ask('GET', '/v1/project', { key: token });
   expect(alone.status).toBe(401);
 });
 
 test('a token that is wrong in any one way is refused, and makes nobody', async () => {
-  const door = await openDoor();
-  const { publicKey, secret } = await takeTokens(door, door.ours);
-  const others = await takeTokens(door, door.theirs);
+  const fixture = await openAccess();
+  const { publicKey, secret } = await takeTokens(fixture, fixture.ours);
+  const others = await takeTokens(fixture, fixture.theirs);
   const HS256 = { alg: 'HS256' };
   const good = claims();
   const wrong: Record<string, string> = {
@@ -95,69 +97,71 @@ test('a token that is wrong in any one way is refused, and makes nobody', async 
     'no token': 'ada',
   };
   for (const [what, token] of Object.entries(wrong)) {
-    expect([what, await refuses(door, publicKey, token)]).toEqual([
+    expect([what, await refuses(fixture, publicKey, token)]).toEqual([
       what,
       expect.objectContaining({ kind: 'unauthenticated', code: 'unauthenticated' }),
     ]);
   }
-  expect(await refuses(door, others.publicKey, forge(HS256, good, secret))).toMatchObject({
+  expect(await refuses(fixture, others.publicKey, forge(HS256, good, secret))).toMatchObject({
     kind: 'unauthenticated',
   });
-  expect((await door.db.pool.query(`select from troupe.entities where type = 'human'`)).rows).toEqual([]);
-  expect(await refuses(door, publicKey, forge(HS256, good, secret))).toMatchObject({ kind: 'user' });
+  expect((await fixture.db.pool.query(`select from troupe.entities where type = 'human'`)).rows).toEqual([]);
+  expect(await refuses(fixture, publicKey, forge(HS256, good, secret))).toMatchObject({ kind: 'user' });
 });
 
 test('a token cannot name an agent', async () => {
-  const door = await openDoor();
-  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
-  await door.db.pool.query(`update troupe.entities set external_id = 'robot' where id = $1`, [
-    door.stage.cast.entity,
+  const fixture = await openAccess();
+  const { publicKey, tokenOf } = await takeTokens(fixture, fixture.ours);
+  await fixture.db.pool.query(`update troupe.entities set external_id = 'robot' where id = $1`, [
+    fixture.fixture.ids.entity,
   ]);
-  expect(await refuses(door, publicKey, await tokenOf('robot'))).toMatchObject({ kind: 'unauthenticated' });
+  expect(await refuses(fixture, publicKey, await tokenOf('robot'))).toMatchObject({
+    kind: 'unauthenticated',
+  });
 });
 
 test('what belongs to nobody in particular can be had by no name', async () => {
-  const door = await openDoor();
-  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
-  const path = `/v1/agents/${door.stage.cast.agent}/sessions`;
-  const opened = await door.ask('POST', path, { key: door.ourKey, body: {} });
+  const fixture = await openAccess();
+  const { publicKey, tokenOf } = await takeTokens(fixture, fixture.ours);
+  const path = `/v1/agents/${fixture.fixture.ids.agent}/sessions`;
+  const opened = await fixture.ask('POST', path, { key: fixture.ourKey, body: {} });
   expect(opened.status).toBe(201);
-  const { rows } = await door.db.pool.query<{ name: string }>(
+  const { rows } = await fixture.db.pool.query<{ name: string }>(
     'select external_id as name from troupe.entities where id = $1',
     [opened.body.entityId],
   );
   const [{ name }] = rows as [{ name: string }];
   // By a token that names the owner, whatever they are called inside.
-  expect(await refuses(door, publicKey, await tokenOf(name))).toMatchObject({ kind: 'unauthenticated' });
+  expect(await refuses(fixture, publicKey, await tokenOf(name))).toMatchObject({ kind: 'unauthenticated' });
   // By a caller who names them.
-  const named = await door.ask('POST', path, { key: door.ourKey, body: { user: name } });
+  const named = await fixture.ask('POST', path, { key: fixture.ourKey, body: { user: name } });
   expect([named.status, named.body.code]).toEqual([422, 'invalid_request']);
   // Or by the names that one would try.
   for (const guess of ['dev', 'nobody', 'troupe', 'null', name.toUpperCase(), ` ${name}`]) {
     const headers = { 'troupe-key': publicKey, authorization: `Bearer ${await tokenOf(guess)}` };
-    expect((await door.ask('GET', `${path}/${opened.body.id}`, { headers })).status).toBe(404);
-    expect((await door.ask('GET', path, { headers })).body.data).toEqual([]);
+    expect((await fixture.ask('GET', `${path}/${opened.body.id}`, { headers })).status).toBe(404);
+    expect((await fixture.ask('GET', path, { headers })).body.data).toEqual([]);
   }
 });
 
 test('the issuer and the claim are those of the rules', async () => {
-  const door = await openDoor();
-  const { publicKey, secret } = await takeTokens(door, door.ours);
-  const { tokens } = await door.access.projects.get(inside(door.ours));
-  await door.access.projects.update(inside(door.ours), {
+  const fixture = await openAccess();
+  const { publicKey, secret } = await takeTokens(fixture, fixture.ours);
+  const { tokens } = await fixture.access.projects.get(inside(fixture.ours));
+  await fixture.access.projects.update(inside(fixture.ours), {
     tokens: { ...tokens!, issuer: 'https://us', claim: 'user_id' },
   });
   const token = (more: object) => forge({ alg: 'HS256' }, claims({ sub: undefined, ...more }), secret);
-  expect(await refuses(door, publicKey, token({ iss: 'https://us', user_id: 'ada' }))).toMatchObject({
+  expect(await refuses(fixture, publicKey, token({ iss: 'https://us', user_id: 'ada' }))).toMatchObject({
     kind: 'user',
   });
-  expect(await refuses(door, publicKey, token({ user_id: 'ada' }))).toMatchObject({
+  expect(await refuses(fixture, publicKey, token({ user_id: 'ada' }))).toMatchObject({
     kind: 'unauthenticated',
   });
-  expect(await refuses(door, publicKey, token({ iss: 'https://them', user_id: 'ada' }))).toMatchObject({
+  expect(await refuses(fixture, publicKey, token({ iss: 'https://them', user_id: 'ada' }))).toMatchObject({
     kind: 'unauthenticated',
   });
-  expect(await refuses(door, publicKey, token({ iss: 'https://us', sub: 'ada' }))).toMatchObject({
+  expect(await refuses(fixture, publicKey, token({ iss: 'https://us', sub: 'ada' }))).toMatchObject({
     kind: 'unauthenticated',
   });
 });
@@ -193,32 +197,32 @@ function rulesOf(algorithms: TokenRules['algorithms'], jwksUrl: string): TokenRu
 test.each(['RS256', 'ES256', 'EdDSA'] as const)(
   '%s by published keys, which are asked for once',
   async (alg) => {
-    const door = await openDoor();
+    const fixture = await openAccess();
     const [known, unknown] = [await generateKeyPair(alg), await generateKeyPair(alg)];
     const { url, state } = await publish(() => published);
     const published = [{ ...(await exportJWK(known.publicKey)), kid: 'one', alg, use: 'sig' }];
-    await door.access.projects.update(inside(door.ours), { tokens: rulesOf([alg], url) });
-    const { key } = await door.makeKey(door.ours, { kind: 'public' });
+    await fixture.access.projects.update(inside(fixture.ours), { tokens: rulesOf([alg], url) });
+    const { key } = await fixture.makeKey(fixture.ours, { kind: 'public' });
     const sign = (pair: typeof known, kid: string) =>
       new SignJWT(claims()).setProtectedHeader({ alg, kid }).sign(pair.privateKey);
     const token = await sign(known, 'one');
-    for (let i = 0; i < 5; i++) expect(await refuses(door, key, token)).toMatchObject({ kind: 'user' });
+    for (let i = 0; i < 5; i++) expect(await refuses(fixture, key, token)).toMatchObject({ kind: 'user' });
     expect(state.asked).toBe(1);
     for (const bad of [await sign(unknown, 'one'), await sign(unknown, 'two')])
-      expect(await refuses(door, key, bad)).toMatchObject({ kind: 'unauthenticated' });
+      expect(await refuses(fixture, key, bad)).toMatchObject({ kind: 'unauthenticated' });
   },
 );
 
 test('a published key never serves as a shared secret', async () => {
-  const door = await openDoor();
+  const fixture = await openAccess();
   const { publicKey: pem, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(pem)), kid: 'one' };
   const { url } = await publish(() => [
     jwk,
     { kty: 'oct', k: Buffer.from('x'.repeat(32)).toString('base64url'), kid: 'oct' },
   ]);
-  const { publicKey, secret } = await takeTokens(door, door.ours);
-  const { tokens } = await door.access.projects.get(inside(door.ours));
+  const { publicKey, secret } = await takeTokens(fixture, fixture.ours);
+  const { tokens } = await fixture.access.projects.get(inside(fixture.ours));
   const text = await exportSPKI(pem);
   const forged = [
     forge({ alg: 'HS256', kid: 'one' }, claims(), text),
@@ -229,29 +233,29 @@ test('a published key never serves as a shared secret', async () => {
   ];
   const real = await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
   for (const algorithms of [['RS256'], ['RS256', 'HS256']] as TokenRules['algorithms'][]) {
-    await door.access.projects.update(inside(door.ours), {
+    await fixture.access.projects.update(inside(fixture.ours), {
       tokens: { ...tokens!, algorithms, jwksUrl: url },
     });
     for (const token of forged)
-      expect(await refuses(door, publicKey, token)).toMatchObject({ kind: 'unauthenticated' });
-    expect(await refuses(door, publicKey, real)).toMatchObject({ kind: 'user' });
+      expect(await refuses(fixture, publicKey, token)).toMatchObject({ kind: 'unauthenticated' });
+    expect(await refuses(fixture, publicKey, real)).toMatchObject({ kind: 'user' });
   }
 });
 
 test('published keys that cannot be had are no fault of the caller', async () => {
-  const door = await openDoor();
+  const fixture = await openAccess();
   const { url, state } = await publish(() => []);
   state.well = false;
-  await door.access.projects.update(inside(door.ours), { tokens: rulesOf(['RS256'], url) });
-  const { key } = await door.makeKey(door.ours, { kind: 'public' });
+  await fixture.access.projects.update(inside(fixture.ours), { tokens: rulesOf(['RS256'], url) });
+  const { key } = await fixture.makeKey(fixture.ours, { kind: 'public' });
   const { privateKey } = await generateKeyPair('RS256');
   const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
   const headers = { 'troupe-key': key, authorization: `Bearer ${token}` };
-  const answer = await door.ask('GET', '/v1/project', { headers });
+  const answer = await fixture.ask('GET', '/v1/project', { headers });
   expect([answer.status, answer.body.code]).toEqual([503, 'token_keys_unavailable']);
   // Nor are those that never end: they are given up long before the time is.
   Object.assign(state, { well: true, endless: true });
-  const other = await door.ask('GET', '/v1/project', { headers });
+  const other = await fixture.ask('GET', '/v1/project', { headers });
   expect([other.status, other.body.code]).toEqual([503, 'token_keys_unavailable']);
   await until('the connection is given up', async () => state.gone);
   expect(state.given).toBeLessThan(16 * 1024 * 1024);
@@ -259,7 +263,7 @@ test('published keys that cannot be had are no fault of the caller', async () =>
 });
 
 test('rules are refused where they could not work', async () => {
-  const { ask, access, ours, theirs, ourKey } = await openDoor();
+  const { ask, access, ours, theirs, ourKey } = await openAccess();
   await access.secrets.put(inside(theirs), 'THEIRS', randomBytes(32).toString('hex'));
   await access.secrets.put(inside(ours), 'SHORT', 'short');
   const set = (tokens: object) => ask('PATCH', '/v1/project', { key: ourKey, body: { tokens } });
@@ -282,22 +286,22 @@ test('rules are refused where they could not work', async () => {
 });
 
 test('a shared secret that could be guessed is not used, and whoever sends a token is not told why', async () => {
-  const door = await openDoor();
-  const { publicKey } = await takeTokens(door, door.ours);
+  const fixture = await openAccess();
+  const { publicKey } = await takeTokens(fixture, fixture.ours);
   // As it may have been set before short ones were refused.
-  const short = door.access.encryption.seal(door.ours, 'TOKENS', 'short');
-  await door.db.pool.query(`update troupe.secrets set envelope = $1 where name = 'TOKENS'`, [short]);
+  const short = fixture.access.encryption.seal(fixture.ours, 'TOKENS', 'short');
+  await fixture.db.pool.query(`update troupe.secrets set envelope = $1 where name = 'TOKENS'`, [short]);
   const authorization = `Bearer ${forge({ alg: 'HS256' }, claims(), 'short')}`;
   const headers = { 'troupe-key': publicKey, authorization };
-  const { status, text } = await door.ask('GET', '/v1/agents', { headers });
+  const { status, text } = await fixture.ask('GET', '/v1/agents', { headers });
   expect(status).toBe(401);
   expect(text).not.toMatch(/secret|bytes|short/i);
 });
 
 test('a secret that is too short for tokens is refused to whoever sets it up', async () => {
-  const door = await openDoor();
-  const { ask, ourKey: key } = door;
-  const { publicKey, tokenOf } = await takeTokens(door, door.ours);
+  const fixture = await openAccess();
+  const { ask, ourKey: key } = fixture;
+  const { publicKey, tokenOf } = await takeTokens(fixture, fixture.ours);
   const put = (name: string, value: string) => ask('PUT', `/v1/secrets/${name}`, { key, body: { value } });
   const rules = (secretName: string) => ({ algorithms: ['HS256'], audience: AUDIENCE, secretName });
   const patch = (secretName: string) =>
@@ -312,5 +316,5 @@ test('a secret that is too short for tokens is refused to whoever sets it up', a
   expect((await put('SHORT', 'é'.repeat(16))).status).toBeLessThan(300);
   expect((await patch('SHORT')).status).toBe(200);
   expect((await patch('TOKENS')).status).toBe(200);
-  expect(await refuses(door, publicKey, await tokenOf('ada'))).toMatchObject({ kind: 'user' });
+  expect(await refuses(fixture, publicKey, await tokenOf('ada'))).toMatchObject({ kind: 'user' });
 });

@@ -12,13 +12,13 @@ import { allOf, checkCarried, checkTools } from '../../src/definitions/agents/ag
 import { compileAgent } from '../../src/definitions/agents/compile.ts';
 import { snapshotFor } from '../../src/definitions/agents/index.ts';
 import { type CapabilityEntry, findCapability } from '../../src/definitions/capabilities/index.ts';
-import { AgentsStage } from './stage.ts';
+import { AgentsFixture } from './fixture.ts';
 
-let stage: AgentsStage;
+let fixture: AgentsFixture;
 beforeAll(async () => {
-  stage = await AgentsStage.open(inject('postgresUrl'));
+  fixture = await AgentsFixture.open(inject('postgresUrl'));
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const DEMO = { provider: 'demo', model: 'demo', maxOutputTokens: 4096, inputPrice: 0, outputPrice: 0 };
 
@@ -119,8 +119,8 @@ async function compiled(
   agentId: string,
   modelIds: (string | null | undefined)[] = [],
 ): Promise<AgentSnapshot> {
-  const { snapshotId } = await snapshotFor(stage.db, { project: stage.here.project, agentId, modelIds });
-  const [found] = await loadSnapshots(stage.db, [snapshotId]);
+  const { snapshotId } = await snapshotFor(fixture.db, { project: fixture.here.project, agentId, modelIds });
+  const [found] = await loadSnapshots(fixture.db, [snapshotId]);
   return found!.compiled;
 }
 
@@ -130,20 +130,20 @@ const modelsOf = async (...args: Parameters<typeof compiled>) =>
 test('the model is that of the message, else of the session, the agent, the project, the default, else the demo', async () => {
   const [message, session, own, project, marked, fallback] = await Promise.all(
     ['message', 'session', 'own', 'project', 'marked', 'fallback'].map((modelId) =>
-      stage.createModel({ modelId, inputPrice: 2.5, outputPrice: 10, maxOutputTokens: 777 }),
+      fixture.createModel({ modelId, inputPrice: 2.5, outputPrice: 10, maxOutputTokens: 777 }),
     ),
   );
-  const agent = await stage.createAgent({ name: 'chooser' });
+  const agent = await fixture.createAgent({ name: 'chooser' });
   expect((await compiled(agent.id)).models).toEqual([DEMO]);
-  await stage.send('PATCH', `/v1/models/${marked!.id}`, { body: { isDefault: true } });
+  await fixture.send('PATCH', `/v1/models/${marked!.id}`, { body: { isDefault: true } });
   expect(await modelsOf(agent.id)).toEqual(['marked']);
-  await stage.db.rows
+  await fixture.db.rows
     .updateTable('projects')
     .set({ default_model_id: project!.id })
-    .where('id', '=', stage.here.project)
+    .where('id', '=', fixture.here.project)
     .execute();
   expect(await modelsOf(agent.id)).toEqual(['project']);
-  await stage.patchAgent(agent.id, { defaultModelId: own!.id, fallbackModelIds: [fallback!.id, own!.id] });
+  await fixture.patchAgent(agent.id, { defaultModelId: own!.id, fallbackModelIds: [fallback!.id, own!.id] });
   expect(await modelsOf(agent.id)).toEqual(['own', 'fallback']);
   expect(await modelsOf(agent.id, [null, session!.id])).toEqual(['session', 'fallback', 'own']);
   expect(await modelsOf(agent.id, [message!.id.toUpperCase(), session!.id])).toEqual([
@@ -164,30 +164,30 @@ test('the model is that of the message, else of the session, the agent, the proj
   // What was chosen and cannot be used is a refusal, not another model; a fallback is left out.
   const refused = (modelIds: (string | null)[]) =>
     expect(
-      snapshotFor(stage.db, { project: stage.here.project, agentId: agent.id, modelIds }),
+      snapshotFor(fixture.db, { project: fixture.here.project, agentId: agent.id, modelIds }),
     ).rejects.toMatchObject({ code: 'model_not_found', kind: 'invalid' });
   await refused([newId(), session!.id]);
   await refused(['nonsense']);
-  await refused([(await stage.createModel({}, stage.there)).id]);
-  await stage.send('PATCH', `/v1/models/${fallback!.id}`, { body: { status: 'disabled' } });
+  await refused([(await fixture.createModel({}, fixture.there)).id]);
+  await fixture.send('PATCH', `/v1/models/${fallback!.id}`, { body: { status: 'disabled' } });
   expect(await modelsOf(agent.id)).toEqual(['own']);
-  await stage.send('PATCH', `/v1/models/${message!.id}`, { body: { status: 'disabled' } });
+  await fixture.send('PATCH', `/v1/models/${message!.id}`, { body: { status: 'disabled' } });
   await refused([message!.id, null]);
-  await stage.send('PATCH', `/v1/providers/${own!.providerId}`, { body: { status: 'disabled' } });
+  await fixture.send('PATCH', `/v1/providers/${own!.providerId}`, { body: { status: 'disabled' } });
   await refused([]);
-  const preview = await stage.send('GET', `/v1/agents/${agent.id}/preview`);
+  const preview = await fixture.send('GET', `/v1/agents/${agent.id}/preview`);
   expect([preview.status, preview.body.code]).toEqual([422, 'model_not_found']);
   // It can still be edited, as long as it is not given a model that is disabled.
-  expect((await stage.patchAgent(agent.id, { systemPrompt: 'new' })).defaultModelId).toBe(own!.id);
-  const given = await stage.send('POST', '/v1/agents', { body: { name: 'late', defaultModelId: own!.id } });
+  expect((await fixture.patchAgent(agent.id, { systemPrompt: 'new' })).defaultModelId).toBe(own!.id);
+  const given = await fixture.send('POST', '/v1/agents', { body: { name: 'late', defaultModelId: own!.id } });
   expect(given.body.code).toBe('model_not_found');
-  await stage.db.rows.updateTable('projects').set({ default_model_id: null }).execute();
+  await fixture.db.rows.updateTable('projects').set({ default_model_id: null }).execute();
 });
 
 test('a message to an agent that did not change costs one statement', async () => {
-  const agent = await stage.createAgent({ name: 'cheap', limits: { historyMessages: 7, wallMs: 1_000 } });
-  const asked = { project: stage.here.project, agentId: agent.id, modelIds: [null, undefined] };
-  const first = await snapshotFor(stage.db, asked);
+  const agent = await fixture.createAgent({ name: 'cheap', limits: { historyMessages: 7, wallMs: 1_000 } });
+  const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [null, undefined] };
+  const first = await snapshotFor(fixture.db, asked);
   expect(first).toEqual({
     snapshotId: expect.any(String),
     entityId: agent.entityId,
@@ -198,60 +198,60 @@ test('a message to an agent that did not change costs one statement', async () =
     wallMs: 1_000,
     inDoubt: 'tell',
   });
-  stage.statements.length = 0;
+  fixture.statements.length = 0;
   let selects = 0;
-  const { rows } = stage.db;
+  const { rows } = fixture.db;
   const counted = new Proxy(rows, {
     get: (target, name) => {
       selects++;
       return Reflect.get(target, name);
     },
   });
-  Object.defineProperty(stage.db, 'rows', { value: counted, configurable: true });
-  expect(await snapshotFor(stage.db, asked)).toEqual(first);
-  Object.defineProperty(stage.db, 'rows', { value: rows, configurable: true });
-  expect([stage.statements, selects]).toEqual([['agent_standing'], 0]);
-  await stage.patchAgent(agent.id, { systemPrompt: 'Other.' });
-  const second = await snapshotFor(stage.db, asked);
+  Object.defineProperty(fixture.db, 'rows', { value: counted, configurable: true });
+  expect(await snapshotFor(fixture.db, asked)).toEqual(first);
+  Object.defineProperty(fixture.db, 'rows', { value: rows, configurable: true });
+  expect([fixture.statements, selects]).toEqual([['agent_standing'], 0]);
+  await fixture.patchAgent(agent.id, { systemPrompt: 'Other.' });
+  const second = await snapshotFor(fixture.db, asked);
   expect(second).toMatchObject({ version: 2 });
   expect(second.snapshotId).not.toBe(first.snapshotId);
-  await stage.send('DELETE', `/v1/agents/${agent.id}`);
-  expect(await snapshotFor(stage.db, asked)).toEqual({ ...second, status: 'archived' });
-  await expect(snapshotFor(stage.db, { ...asked, project: stage.there.project })).rejects.toMatchObject({
+  await fixture.send('DELETE', `/v1/agents/${agent.id}`);
+  expect(await snapshotFor(fixture.db, asked)).toEqual({ ...second, status: 'archived' });
+  await expect(snapshotFor(fixture.db, { ...asked, project: fixture.there.project })).rejects.toMatchObject({
     code: 'not_found',
   });
 });
 
 test('another price makes another snapshot; one without a change is the version’s own', async () => {
-  const model = await stage.createModel({ inputPrice: 1 });
-  const agent = await stage.createAgent({ name: 'priced', defaultModelId: model.id });
-  const asked = { project: stage.here.project, agentId: agent.id, modelIds: [] };
-  const first = await snapshotFor(stage.db, asked);
-  const version = await stage.db.rows
+  const model = await fixture.createModel({ inputPrice: 1 });
+  const agent = await fixture.createAgent({ name: 'priced', defaultModelId: model.id });
+  const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [] };
+  const first = await snapshotFor(fixture.db, asked);
+  const version = await fixture.db.rows
     .selectFrom('agent_versions')
     .select('snapshot_id')
     .where('agent_id', '=', agent.id)
     .executeTakeFirst();
   expect(version?.snapshot_id).toBe(first.snapshotId);
-  await stage.send('PATCH', `/v1/models/${model.id}`, { body: { inputPrice: 2 } });
+  await fixture.send('PATCH', `/v1/models/${model.id}`, { body: { inputPrice: 2 } });
   expect((await compiled(agent.id)).models[0]!.inputPrice).toBe(2);
 });
 
 test('the snapshot is always of the version it is said to be, while the agent is being changed', async () => {
-  const agent = await stage.createAgent({ name: 'moving', systemPrompt: 'version 1' });
+  const agent = await fixture.createAgent({ name: 'moving', systemPrompt: 'version 1' });
   let changing = true;
   const change = async () => {
     for (let version = 2; version <= 30; version++) {
-      await stage.patchAgent(agent.id, { systemPrompt: `version ${version}` });
+      await fixture.patchAgent(agent.id, { systemPrompt: `version ${version}` });
     }
     changing = false;
   };
   const ask = async () => {
     const seen = new Set<number>();
     while (changing) {
-      const asked = { project: stage.here.project, agentId: agent.id, modelIds: [] };
-      const { snapshotId, version } = await snapshotFor(stage.db, asked);
-      const [found] = await loadSnapshots(stage.db, [snapshotId]);
+      const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [] };
+      const { snapshotId, version } = await snapshotFor(fixture.db, asked);
+      const [found] = await loadSnapshots(fixture.db, [snapshotId]);
       expect(found!.compiled.prompt).toBe(`version ${version}`);
       seen.add(version);
     }
@@ -262,15 +262,15 @@ test('the snapshot is always of the version it is said to be, while the agent is
 });
 
 test('the preview is what the run gets', async () => {
-  const model = await stage.createModel({ modelId: 'previewed' });
-  const agent = await stage.createAgent({
+  const model = await fixture.createModel({ modelId: 'previewed' });
+  const agent = await fixture.createAgent({
     name: 'previewed',
     systemPrompt: 'You tell the time.',
     capabilities: [{ id: 'noop' }, { id: 'current_time' }],
     defaultModelId: model.id,
     limits: { steps: 9 },
   });
-  const preview = await stage.get<AgentPreview>(`/v1/agents/${agent.id}/preview`);
+  const preview = await fixture.get<AgentPreview>(`/v1/agents/${agent.id}/preview`);
   const snapshot = await compiled(agent.id);
   expect(preview).toEqual({
     prompt: snapshot.prompt,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { readFile } from '../../src/definitions/agents/files/read.ts';
 import { writeFile } from '../../src/definitions/agents/files/write.ts';
-import { AgentsStage } from './stage.ts';
+import { AgentsFixture } from './fixture.ts';
 
 const formats = ['markdown', 'yaml', 'json'] as const;
 const types = { markdown: 'text/markdown', yaml: 'application/yaml', json: 'application/json' };
@@ -130,18 +130,18 @@ test('files of Windows and files without an end are read', () => {
   expect(readFile('---\nname: marked as a document\n', 'text/plain').name).toBe('marked as a document');
 });
 
-let stage: AgentsStage;
+let fixture: AgentsFixture;
 beforeAll(async () => {
-  stage = await AgentsStage.open(inject('postgresUrl'));
+  fixture = await AgentsFixture.open(inject('postgresUrl'));
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 async function importFile(body: string, type: string) {
-  return stage.send<Agent & { code: string; detail: string }>('POST', '/v1/agents/import', { body, type });
+  return fixture.send<Agent & { code: string; detail: string }>('POST', '/v1/agents/import', { body, type });
 }
 
 test('an agent that is exported and imported again does not change; elsewhere it is the same', async () => {
-  const agent = await stage.createAgent({
+  const agent = await fixture.createAgent({
     name: 'Über "agent"',
     description: 'One\n---\ntwo',
     systemPrompt: '\n---\nYou help.  \n\n',
@@ -152,27 +152,27 @@ test('an agent that is exported and imported again does not change; elsewhere it
     metadata: { a: [1, null, { b: 'null' }] },
   });
   for (const format of formats) {
-    const file = await stage.send<string>('GET', `/v1/agents/${agent.id}/export?format=${format}`);
+    const file = await fixture.send<string>('GET', `/v1/agents/${agent.id}/export?format=${format}`);
     expect(file.headers.get('content-type')).toBe(`${types[format]}; charset=utf-8`);
     const ending = format === 'markdown' ? 'md' : format;
     expect(file.headers.get('content-disposition')).toBe(`attachment; filename="u-ber-agent.${ending}"`);
     const again = await importFile(file.body, types[format]);
     expect([again.status, again.body]).toEqual([200, agent]);
-    const elsewhere = await stage.send<Agent>('POST', '/v1/agents/import', {
+    const elsewhere = await fixture.send<Agent>('POST', '/v1/agents/import', {
       body: file.body,
       type: 'text/plain',
-      as: stage.there,
+      as: fixture.there,
     });
     const { id, entityId, createdAt, updatedAt, ...same } = agent;
     expect(elsewhere.body).toMatchObject(same);
     expect(elsewhere.body.id).not.toBe(id);
   }
-  const plain = await stage.send<string>('GET', `/v1/agents/${agent.id}/export`);
+  const plain = await fixture.send<string>('GET', `/v1/agents/${agent.id}/export`);
   expect(plain.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
 });
 
 test('a file says all of an agent: what it leaves out is the default', async () => {
-  const agent = await stage.createAgent({ name: 'replaced', description: 'old', tags: ['old'] });
+  const agent = await fixture.createAgent({ name: 'replaced', description: 'old', tags: ['old'] });
   const answer = await importFile('---\nname: REPLACED\n---\nNew prompt\n', 'text/markdown');
   expect(answer.body).toMatchObject({
     id: agent.id,
@@ -182,7 +182,7 @@ test('a file says all of an agent: what it leaves out is the default', async () 
     systemPrompt: 'New prompt',
     version: 2,
   });
-  expect((await stage.audit(agent.id)).map(({ action }) => action)).toEqual([
+  expect((await fixture.audit(agent.id)).map(({ action }) => action)).toEqual([
     'agent.created',
     'agent.imported',
   ]);
@@ -200,7 +200,7 @@ test('imports of one name at once make one agent', async () => {
 });
 
 test('files that cannot be read or say too much are refused, with the names of what is wrong', async () => {
-  const { agents } = await stage.db.rows
+  const { agents } = await fixture.db.rows
     .selectFrom('agents')
     .select((count) => count.fn.countAll<number>().as('agents'))
     .executeTakeFirstOrThrow();
@@ -240,7 +240,7 @@ test('files that cannot be read or say too much are refused, with the names of w
   }
   const wrong = await importFile('name: x', 'text/html');
   expect([wrong.status, wrong.body.code]).toEqual([415, 'unsupported_media_type']);
-  const after = await stage.db.rows
+  const after = await fixture.db.rows
     .selectFrom('agents')
     .select((count) => count.fn.countAll<number>().as('agents'))
     .executeTakeFirstOrThrow();
@@ -248,15 +248,15 @@ test('files that cannot be read or say too much are refused, with the names of w
 });
 
 test('a file brings an archived agent back, changed or not', async () => {
-  const agent = await stage.createAgent({ name: 'asleep', systemPrompt: 'One' });
-  const archive = () => stage.send('DELETE', `/v1/agents/${agent.id}`);
+  const agent = await fixture.createAgent({ name: 'asleep', systemPrompt: 'One' });
+  const archive = () => fixture.send('DELETE', `/v1/agents/${agent.id}`);
   await archive();
   const same = await importFile('---\nname: asleep\n---\n\nOne\n', 'text/markdown');
   expect(same.body).toMatchObject({ id: agent.id, status: 'active', version: 1 });
   await archive();
   const other = await importFile('---\nname: Asleep\n---\n\nTwo\n', 'text/markdown');
   expect(other.body).toMatchObject({ id: agent.id, status: 'active', version: 2, systemPrompt: 'Two' });
-  expect((await stage.audit(agent.id)).map(({ action }) => action)).toEqual([
+  expect((await fixture.audit(agent.id)).map(({ action }) => action)).toEqual([
     'agent.created',
     'agent.archived',
     'agent.restored',
@@ -271,5 +271,5 @@ test('a file brings an archived agent back, changed or not', async () => {
     'text/markdown',
   );
   expect(wrong.status).toBe(422);
-  expect(await stage.get(`/v1/agents/${agent.id}`)).toMatchObject({ status: 'archived', version: 2 });
+  expect(await fixture.get(`/v1/agents/${agent.id}`)).toMatchObject({ status: 'archived', version: 2 });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent, everyKind } from './agents.ts';
 import type { Strike } from './orders.ts';
 import { prepare, SCENARIOS, type Scenario, type When } from './scenarios.ts';
-import { Scene, settleAll } from './scene.ts';
+import { CrashFixture, settleAll } from './fixture.ts';
 import { endAll } from './worker-processes.ts';
 
 // A worker process is killed right before and right after every place where the state on disk changes.
@@ -36,12 +36,12 @@ const apart = process.env.TROUPE_TEST_LONG ? cases : cases.filter((one) => !toge
 
 describe.concurrent('a worker killed', () => {
   it.each(apart)('$when $boundary: $title', async ({ boundary, when, scenario }) => {
-    await using scene = await Scene.open(postgresUrl);
-    const { run, ends } = await survive(scene, boundary, when, scenario);
+    await using fixture = await CrashFixture.open(postgresUrl);
+    const { run, ends } = await survive(fixture, boundary, when, scenario);
     expect(ends[run]).toBe(scenario.ends ?? 'completed');
     expect(new Set(Object.values(ends))).toEqual(new Set([scenario.ends ?? 'completed']));
-    expect(await doubtful(scene, run)).toBe(scenario.inDoubt?.[when] ?? 0);
-    await scene.check();
+    expect(await doubtful(fixture, run)).toBe(scenario.inDoubt?.[when] ?? 0);
+    await fixture.check();
   });
 });
 
@@ -52,24 +52,24 @@ const groups = [
 ];
 
 describe.each(groups)('a worker killed with many runs, $how, of which this one stands', ({ group }) => {
-  let scene: Scene;
+  let fixture: CrashFixture;
   let ends: Record<string, string>;
   const runs = new Map<Case, string>();
 
   beforeAll(async () => {
-    scene = await Scene.open(postgresUrl);
+    fixture = await CrashFixture.open(postgresUrl);
     for (const one of group) {
       const { agent: its = agent, text = everyKind } = one.scenario;
-      runs.set(one, await scene.start(its, text));
+      runs.set(one, await fixture.startAgent(its, text));
     }
     const earlier = group.flatMap(({ scenario }) => scenario.earlier ?? []);
     if (earlier.length > 0) await dieAt(earlier);
-    for (const { next } of earlier) await next?.(scene);
+    for (const { next } of earlier) await next?.(fixture);
     await dieAt(group.map(({ boundary, when, scenario }) => ({ ...scenario, boundary, when })));
-    await scene.worker();
-    ends = await scene.finish();
+    await fixture.worker();
+    ends = await fixture.finish();
   });
-  afterAll(() => scene?.[Symbol.asyncDispose]());
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
 
   async function dieAt(places: Pick<Strike, 'boundary' | 'when' | 'occurrence'>[]): Promise<void> {
     const stops: Record<string, Strike> = {};
@@ -80,9 +80,9 @@ describe.each(groups)('a worker killed with many runs, $how, of which this one s
       stops[run] = { boundary, when, occurrence };
       if (boundary === 'answer' && occurrence === 4) answered.push(run);
     }
-    const victim = await scene.worker({ stops });
+    const victim = await fixture.worker({ stops });
     await until('the victim is dead', async () => {
-      await scene.attend(() => settleAll(scene, answered));
+      await fixture.attend(() => settleAll(fixture, answered));
       return !victim.alive;
     });
     expect(await victim.died).toEqual({ code: null, signal: 'SIGKILL' });
@@ -92,34 +92,34 @@ describe.each(groups)('a worker killed with many runs, $how, of which this one s
   it.each(group)('$when $boundary: $title', async (one) => {
     const run = runs.get(one)!;
     expect(ends[run]).toBe(one.scenario.ends ?? 'completed');
-    expect(await doubtful(scene, run)).toBe(one.scenario.inDoubt?.[one.when] ?? 0);
+    expect(await doubtful(fixture, run)).toBe(one.scenario.inDoubt?.[one.when] ?? 0);
   });
 
-  it('and nothing is done twice or left undone', () => scene.check());
+  it('and nothing is done twice or left undone', () => fixture.check());
 });
 
 /** How many calls of the run are in doubt. */
-function doubtful(scene: Scene, run: string): Promise<number> {
-  return scene.count(`troupe.tool_calls where run_id = $1 and status = 'in_doubt'`, [run]);
+function doubtful(fixture: CrashFixture, run: string): Promise<number> {
+  return fixture.count(`troupe.tool_calls where run_id = $1 and status = 'in_doubt'`, [run]);
 }
 
-async function survive(scene: Scene, boundary: Boundary, when: When, scenario: Scenario) {
+async function survive(fixture: CrashFixture, boundary: Boundary, when: When, scenario: Scenario) {
   const { occurrence = 1, job = {}, outside = settleAll } = scenario;
-  const victim = scene.enlist();
-  const survivor = scene.enlist();
-  const run = await prepare(scene, scenario);
+  const victim = fixture.enlist();
+  const survivor = fixture.enlist();
+  const run = await prepare(fixture, scenario);
 
-  await scene.worker({ ...job, strike: { boundary, when, occurrence, run } }, victim);
+  await fixture.worker({ ...job, strike: { boundary, when, occurrence, run } }, victim);
   const act = async () => {
-    await scene.attend(outside);
+    await fixture.attend(outside);
     return !victim.alive;
   };
-  const meanwhile = scenario.provoke?.(scene, victim, run) ?? until('the victim is dead', act);
+  const meanwhile = scenario.provoke?.(fixture, victim, run) ?? until('the victim is dead', act);
   const [death] = await Promise.all([victim.died, meanwhile]);
   expect(death).toEqual({ code: null, signal: 'SIGKILL' });
   expect(victim.struck).toMatchObject({ boundary, when });
 
-  await scenario.afterwards?.(scene, run, when);
-  await scene.worker({}, survivor);
-  return { run, ends: await scene.finish(outside) };
+  await scenario.afterwards?.(fixture, run, when);
+  await fixture.worker({}, survivor);
+  return { run, ends: await fixture.finish(outside) };
 }

@@ -1,39 +1,39 @@
 import { until } from '@troupe/testing';
 import { afterAll, expect, inject, it } from 'vitest';
 import { agent, call, script } from './agents.ts';
-import { Scene } from './scene.ts';
+import { CrashFixture } from './fixture.ts';
 import { endAll } from './worker-processes.ts';
 
 const postgresUrl = inject('postgresUrl');
 afterAll(endAll);
 
 it('a once call whose outcome is unknown waits for a person, who lets it go on in any way', async () => {
-  await using scene = await Scene.open(postgresUrl);
-  const { kernel } = scene.stage;
+  await using fixture = await CrashFixture.open(postgresUrl);
+  const { kernel } = fixture;
   const text = script([{ calls: [call('write'), call('fetch')] }, { text: 'Done.' }]);
-  const runs = await scene.startMany({ ...agent, inDoubt: 'wait' }, text, 3);
-  const victim = await scene.worker({ hold: ['write'] });
+  const runs = await fixture.startAgents({ ...agent, inDoubt: 'wait' }, text, 3);
+  const victim = await fixture.worker({ hold: ['write'] });
   const begun = `troupe.tool_calls where tool = 'fetch' and status = 'completed'`;
-  await until('all write', async () => (await scene.effects(`name = 'write'`)) === 3);
-  await until('the rest is done', async () => (await scene.count(begun)) === 3);
+  await until('all write', async () => (await fixture.effects(`name = 'write'`)) === 3);
+  await until('the rest is done', async () => (await fixture.count(begun)) === 3);
   victim.signal('SIGKILL');
-  await scene.worker();
+  await fixture.worker();
   await until('all wait for a person', async () => {
     const waiting = `troupe.tool_calls c join troupe.runs r on r.id = c.run_id
       where c.status = 'in_doubt' and c.waits_for = 'person' and r.status = 'waiting_tool' and r.worker_id is null`;
-    return (await scene.count(waiting)) === 3;
+    return (await fixture.count(waiting)) === 3;
   });
-  expect(await scene.effects(`name = 'write'`)).toBe(3);
-  await scene.check();
+  expect(await fixture.effects(`name = 'write'`)).toBe(3);
+  await fixture.check();
 
-  const writeOf = async (run: string) => (await scene.stage.calls(run))[0]!;
+  const writeOf = async (run: string) => (await fixture.calls(run))[0]!;
   const id = async (run: string) => String((await writeOf(run)).call_id);
   const [again, done, given] = runs as [string, string, string];
   await kernel.settle(again, await id(again), { status: 'proceed' }, 'ann');
   await kernel.settle(done, await id(done), { status: 'completed', output: 'it was written' }, 'ann');
   const error = { code: 'not_written', message: 'It was not written.' };
   await kernel.settle(given, await id(given), { status: 'failed', error }, 'ann');
-  expect(new Set(Object.values(await scene.finish()))).toEqual(new Set(['completed']));
+  expect(new Set(Object.values(await fixture.finish()))).toEqual(new Set(['completed']));
 
   expect(await writeOf(again)).toMatchObject({
     status: 'completed',
@@ -48,8 +48,10 @@ it('a once call whose outcome is unknown waits for a person, who lets it go on i
     settled_by: 'ann',
   });
   expect(await writeOf(given)).toMatchObject({ status: 'failed', output: null, error, settled_by: 'ann' });
-  const times = await Promise.all(runs.map((run) => scene.effects(`name = 'write' and run_id = $1`, [run])));
+  const times = await Promise.all(
+    runs.map((run) => fixture.effects(`name = 'write' and run_id = $1`, [run])),
+  );
   expect(times).toEqual([2, 1, 1]);
-  expect(await scene.effects(`name = 'fetch'`)).toBe(3);
-  await scene.check();
+  expect(await fixture.effects(`name = 'fetch'`)).toBe(3);
+  await fixture.check();
 });

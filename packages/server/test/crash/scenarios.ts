@@ -3,7 +3,7 @@ import { until } from '@troupe/testing';
 import { expect } from 'vitest';
 import { agent, call, careful, everyKind, script } from './agents.ts';
 import type { Job, Strike } from './orders.ts';
-import { approveAll, type Scene, settleAll } from './scene.ts';
+import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
 import type { WorkerProcess } from './worker-processes.ts';
 
 export type When = 'before' | 'after';
@@ -16,16 +16,16 @@ export interface Scenario {
   agent?: typeof agent;
   text?: string;
   /** Where another worker died of the run before, and what was done about it then. */
-  earlier?: Strike & { next?(scene: Scene): Promise<unknown> };
+  earlier?: Strike & { next?(fixture: CrashFixture): Promise<unknown> };
   /** Before the victim begins to work; answers with the run that it is about. */
-  prepare?(scene: Scene): Promise<string>;
+  prepare?(fixture: CrashFixture): Promise<string>;
   job?: Omit<Job, 'url'>;
   /** Brings the victim there, where the runs alone do not. */
-  provoke?(scene: Scene, victim: WorkerProcess, run: string): Promise<void>;
+  provoke?(fixture: CrashFixture, victim: WorkerProcess, run: string): Promise<void>;
   /** After its death, before another takes over. */
-  afterwards?(scene: Scene, run: string, when: When): Promise<void>;
+  afterwards?(fixture: CrashFixture, run: string, when: When): Promise<void>;
   /** What people and clients do. */
-  outside?(scene: Scene): Promise<unknown>;
+  outside?(fixture: CrashFixture): Promise<unknown>;
   ends?: 'completed' | 'failed';
   /** How many calls of the run are in doubt at its end. */
   inDoubt?: { before: number; after: number };
@@ -113,8 +113,8 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
     {
       title: 'a stopping process gives back a run whose model does not answer',
       job: { hold: ['model'], graceMs: 50 },
-      async provoke(scene, victim, run) {
-        await until('the model is asked', () => scene.effects(`kind = 'model' and run_id = $1`, [run]));
+      async provoke(fixture, victim, run) {
+        await until('the model is asked', () => fixture.effects(`kind = 'model' and run_id = $1`, [run]));
         victim.signal('SIGTERM');
       },
     },
@@ -152,82 +152,82 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
 };
 
 /** The run of a scenario, as the victim finds it. */
-export async function prepare(scene: Scene, scenario: Scenario): Promise<string> {
-  if (scenario.prepare) return scenario.prepare(scene);
+export async function prepare(fixture: CrashFixture, scenario: Scenario): Promise<string> {
+  if (scenario.prepare) return scenario.prepare(fixture);
   const { earlier } = scenario;
-  const [run] = await scene.startMany(scenario.agent ?? agent, scenario.text ?? everyKind, 2);
+  const [run] = await fixture.startAgents(scenario.agent ?? agent, scenario.text ?? everyKind, 2);
   if (!earlier) return run!;
   const { next, ...strike } = earlier;
-  const worker = await scene.worker({ strike: { ...strike, run: run! } });
+  const worker = await fixture.worker({ strike: { ...strike, run: run! } });
   expect(await worker.died).toMatchObject({ signal: 'SIGKILL' });
-  await next?.(scene);
+  await next?.(fixture);
   return run!;
 }
 
 /** Runs waited for a client, which has answered; no worker is there to go on. */
-async function settled(scene: Scene): Promise<string> {
+async function settled(fixture: CrashFixture): Promise<string> {
   const earlier: Strike = { boundary: 'result', when: 'after', occurrence: 4 };
-  const run = await prepare(scene, { title: 'a call waits', earlier });
+  const run = await prepare(fixture, { title: 'a call waits', earlier });
   await until('it is settled', async () => {
-    await settleAll(scene);
-    return scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]);
+    await settleAll(fixture);
+    return fixture.count(`troupe.runs where id = $1 and status = 'queued'`, [run]);
   });
   return run;
 }
 
 /** A run waited for approval and has it; no worker is there to go on. */
-async function approved(scene: Scene): Promise<string> {
-  const run = await scene.start(careful, oneApproval);
-  const earlier = await scene.worker({ strike: { boundary: 'answer', when: 'after' } });
+async function approved(fixture: CrashFixture): Promise<string> {
+  const run = await fixture.startAgent(careful, oneApproval);
+  const earlier = await fixture.worker({ strike: { boundary: 'answer', when: 'after' } });
   await earlier.died;
-  await approveAll(scene);
-  expect(await scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run])).toBe(1);
+  await approveAll(fixture);
+  expect(await fixture.count(`troupe.runs where id = $1 and status = 'queued'`, [run])).toBe(1);
   return run;
 }
 
 /** A run waits for a client beyond the deadline, and no worker is there to see it. */
-async function overdue(scene: Scene): Promise<string> {
+async function overdue(fixture: CrashFixture): Promise<string> {
   const tools = agent.tools!.map((tool) => (tool.waitsFor ? { ...tool, deadlineMs: 100 } : tool));
-  const run = await scene.start({ ...agent, tools }, oneQuestion);
+  const run = await fixture.startAgent({ ...agent, tools }, oneQuestion);
   // Its own sweep is the first thing that it would do next.
-  const earlier = await scene.worker({ strike: { boundary: 'answer', when: 'after' } });
+  const earlier = await fixture.worker({ strike: { boundary: 'answer', when: 'after' } });
   await earlier.died;
   await until('the deadline is over', () =>
-    scene.count(`troupe.runs where status = 'waiting_tool' and wait_deadline < now()`),
+    fixture.count(`troupe.runs where status = 'waiting_tool' and wait_deadline < now()`),
   );
   return run;
 }
 
 function startedByVictim(): Partial<Scenario> {
-  const items = new WeakMap<Scene, ReturnType<Scene['item']>>();
+  const items = new WeakMap<CrashFixture, ReturnType<CrashFixture['item']>>();
   return {
-    async prepare(scene) {
-      const item = scene.item(await scene.stage.snapshot(agent), everyKind);
-      items.set(scene, item);
+    async prepare(fixture) {
+      const item = fixture.item(await fixture.snapshot(agent), everyKind);
+      items.set(fixture, item);
       return item.run.id;
     },
-    async provoke(scene, victim) {
-      void victim.order({ type: 'start', item: items.get(scene)! });
+    async provoke(fixture, victim) {
+      void victim.order({ type: 'start', item: items.get(fixture)! });
     },
-    async afterwards(scene, run, when) {
-      const again = await scene.stage.kernel.start(items.get(scene)!);
+    async afterwards(fixture, run, when) {
+      const again = await fixture.kernel.start(items.get(fixture)!);
       expect(again).toMatchObject({ ok: true, run, duplicate: when === 'after' });
     },
   };
 }
 
 function settledByVictim(text: string, outcome: SettleOutcome): Partial<Scenario> {
-  const callOf = async (scene: Scene, run: string) => String((await scene.stage.calls(run))[0]!.call_id);
+  const callOf = async (fixture: CrashFixture, run: string) => String((await fixture.calls(run))[0]!.call_id);
   return {
     text,
-    async provoke(scene, victim, run) {
+    async provoke(fixture, victim, run) {
       await until('the run waits', () =>
-        scene.count(`troupe.runs where id = $1 and status = 'waiting_tool'`, [run]),
+        fixture.count(`troupe.runs where id = $1 and status = 'waiting_tool'`, [run]),
       );
-      void victim.order({ type: 'settle', run, call: await callOf(scene, run), outcome });
+      void victim.order({ type: 'settle', run, call: await callOf(fixture, run), outcome });
     },
-    async afterwards(scene, run, when) {
-      const again = await scene.stage.kernel.settle(run, await callOf(scene, run), outcome, 'client');
+    async afterwards(fixture, run, when) {
+      const again = await fixture.kernel.settle(run, await callOf(fixture, run), outcome, 'client');
       expect(again.ok).toBe(when === 'before');
     },
   };
@@ -236,22 +236,22 @@ function settledByVictim(text: string, outcome: SettleOutcome): Partial<Scenario
 function waitingForBudget(): Partial<Scenario> {
   const budget = newId();
   return {
-    async prepare(scene) {
-      const { cast, kernel, db } = scene.stage;
+    async prepare(fixture) {
+      const { ids, kernel, db } = fixture;
       const amounts = { amount: 1, unit: 'tokens', onExhausted: 'wait' } as const;
       await createBudget(db, {
         id: budget,
-        project: cast.project,
+        project: ids.project,
         scope: 'agent',
         scopeId: newId(),
         ...amounts,
       });
-      const item = scene.item(await scene.stage.snapshot(agent), oneTool, { run: { budgets: [budget] } });
+      const item = fixture.item(await fixture.snapshot(agent), oneTool, { run: { budgets: [budget] } });
       await kernel.start(item);
       return item.run.id;
     },
     // Nobody raises it while the victim lives.
     provoke: nobody,
-    outside: (scene) => scene.stage.kernel.raiseBudget(budget, 1_000_000),
+    outside: (fixture) => fixture.kernel.raiseBudget(budget, 1_000_000),
   };
 }

@@ -3,7 +3,7 @@ import { until } from '@troupe/testing';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { agent, call, script } from './agents.ts';
 import type { Job } from './orders.ts';
-import { Scene } from './scene.ts';
+import { CrashFixture } from './fixture.ts';
 import { endAll, type WorkerProcess } from './worker-processes.ts';
 
 // A worker process that stands still until others have taken its runs, and then wakes up as if nothing had happened.
@@ -16,7 +16,7 @@ interface Moment {
   turns: Turn[];
   job: Omit<Job, 'url'>;
   /** Resolves when the worker is where it is to stop. */
-  reached(scene: Scene, worker: WorkerProcess): Promise<unknown>;
+  reached(fixture: CrashFixture, worker: WorkerProcess): Promise<unknown>;
   inDoubt: number;
 }
 
@@ -25,14 +25,14 @@ const moments: Moment[] = [
     title: 'in a model call',
     turns: [{ calls: [call('write'), call('fetch')] }, { text: 'Done.' }],
     job: { hold: ['model'] },
-    reached: (scene) => until('the model is asked', () => scene.effects(`kind = 'model'`)),
+    reached: (fixture) => until('the model is asked', () => fixture.effects(`kind = 'model'`)),
     inDoubt: 0,
   },
   {
     title: 'in its tools',
     turns: [{ calls: [call('write'), call('fetch')] }, { calls: [call('write')] }, { text: 'Done.' }],
     job: { hold: ['write', 'fetch'] },
-    reached: (scene) => until('both tools run', async () => (await scene.effects(`kind = 'tool'`)) === 2),
+    reached: (fixture) => until('both tools run', async () => (await fixture.effects(`kind = 'tool'`)) === 2),
     inDoubt: 1,
   },
   {
@@ -46,65 +46,65 @@ const moments: Moment[] = [
 
 describe.concurrent('a worker stopped', () => {
   it.each(moments)('$title: writes and begins nothing more of what it lost, and goes on', async (moment) => {
-    await using scene = await Scene.open(postgresUrl);
-    const survivor = scene.enlist();
+    await using fixture = await CrashFixture.open(postgresUrl);
+    const survivor = fixture.enlist();
     await survivor.ready;
-    const run = await scene.start(agent, script(moment.turns));
-    const zombie = await scene.worker(moment.job);
-    await moment.reached(scene, zombie);
+    const run = await fixture.startAgent(agent, script(moment.turns));
+    const zombie = await fixture.worker(moment.job);
+    await moment.reached(fixture, zombie);
     // One that stops itself must not be stopped before it does: it would stop once more when it is woken.
     if (!moment.job.strike) zombie.signal('SIGSTOP');
     const stoppedAt = Date.now();
 
-    await scene.worker({}, survivor);
-    expect(await scene.finish()).toEqual({ [run]: 'completed' });
-    const [took] = await scene.takenAgain([run], stoppedAt);
+    await fixture.worker({}, survivor);
+    expect(await fixture.finish()).toEqual({ [run]: 'completed' });
+    const [took] = await fixture.takenAgain([run], stoppedAt);
     console.info(`takeover after SIGSTOP ${moment.title}: ${Math.round(took!)} ms`);
     expect(took).toBeLessThanOrEqual(5_000);
-    const doubtful = await scene.count(`troupe.tool_calls where status = 'in_doubt'`);
+    const doubtful = await fixture.count(`troupe.tool_calls where status = 'in_doubt'`);
     expect(doubtful).toBe(moment.inDoubt);
-    await scene.dismiss(survivor);
+    await fixture.dismiss(survivor);
 
-    const record = await scene.record(run);
-    const effects = await scene.effects('run_id = $1', [run]);
-    const next = await scene.start(agent, script(moment.turns));
+    const record = await fixture.record(run);
+    const effects = await fixture.effects('run_id = $1', [run]);
+    const next = await fixture.startAgent(agent, script(moment.turns));
     void zombie.order({ type: 'release' }); // is read when it wakes, before anything from the database can be
     zombie.signal('SIGCONT');
-    expect(await scene.finish()).toEqual({ [run]: 'completed', [next]: 'completed' });
+    expect(await fixture.finish()).toEqual({ [run]: 'completed', [next]: 'completed' });
 
-    expect(await scene.record(run)).toEqual(record);
-    expect(await scene.effects('run_id = $1', [run])).toBe(effects);
-    const byZombie = await scene.count('troupe.run_steps where run_id = $1 and worker_id = $2', [
+    expect(await fixture.record(run)).toEqual(record);
+    expect(await fixture.effects('run_id = $1', [run])).toBe(effects);
+    const byZombie = await fixture.count('troupe.run_steps where run_id = $1 and worker_id = $2', [
       next,
       zombie.incarnation,
     ]);
     expect(byZombie).toBe(moment.turns.length);
-    expect(await scene.count(`troupe.tool_calls where status = 'in_doubt'`)).toBe(moment.inDoubt);
-    await scene.check();
+    expect(await fixture.count(`troupe.tool_calls where status = 'in_doubt'`)).toBe(moment.inDoubt);
+    await fixture.check();
   });
 
   it('takes back a run that nobody else had room for, and holds it once', async () => {
-    await using scene = await Scene.open(postgresUrl);
+    await using fixture = await CrashFixture.open(postgresUrl);
     const text = script([{ calls: [call('write', 2_500)] }, { text: 'Done.' }]);
-    await scene.start(agent, script([{ text: 'Done.' }]));
-    const full = await scene.worker({ capacity: 1, hold: ['model'] });
-    await until('the other worker is full', async () => (await scene.heldBy(full)).length === 1);
-    const run = await scene.start(agent, text);
-    const zombie = await scene.worker({ hold: ['model'] });
-    await until('the model is asked', () => scene.effects('run_id = $1', [run]));
+    await fixture.startAgent(agent, script([{ text: 'Done.' }]));
+    const full = await fixture.worker({ capacity: 1, hold: ['model'] });
+    await until('the other worker is full', async () => (await fixture.heldBy(full)).length === 1);
+    const run = await fixture.startAgent(agent, text);
+    const zombie = await fixture.worker({ hold: ['model'] });
+    await until('the model is asked', () => fixture.effects('run_id = $1', [run]));
     zombie.signal('SIGSTOP');
     await until('it is taken from the zombie', () =>
-      scene.count(`troupe.runs where id = $1 and status = 'queued'`, [run]),
+      fixture.count(`troupe.runs where id = $1 and status = 'queued'`, [run]),
     );
     void zombie.order({ type: 'release' });
     zombie.signal('SIGCONT');
     await until('the run has ended', () =>
-      scene.count(`troupe.runs where id = $1 and status = 'completed'`, [run]),
+      fixture.count(`troupe.runs where id = $1 and status = 'completed'`, [run]),
     );
-    expect(await scene.stage.row(run)).toMatchObject({ epoch: 2, takeovers: 0 });
-    expect(await scene.stage.calls(run)).toMatchObject([{ status: 'completed', attempt: 1 }]);
+    expect(await fixture.row(run)).toMatchObject({ epoch: 2, takeovers: 0 });
+    expect(await fixture.calls(run)).toMatchObject([{ status: 'completed', attempt: 1 }]);
     void full.order({ type: 'release' });
-    await scene.finish();
-    await scene.check();
+    await fixture.finish();
+    await fixture.check();
   });
 });

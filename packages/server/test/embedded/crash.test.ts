@@ -16,7 +16,7 @@ import {
   tempDirectory,
   until,
   usedHome,
-} from './stage.ts';
+} from './fixture.ts';
 
 const strangers: ChildProcess[] = [];
 afterEach(() => {

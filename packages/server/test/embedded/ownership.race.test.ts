@@ -16,7 +16,7 @@ import {
   tempDirectory,
   until,
   usedHome,
-} from './stage.ts';
+} from './fixture.ts';
 
 test('a second start on the same home is refused, names the holder and leaves it alone', async () => {
   const home = await usedHome();

@@ -12,7 +12,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findBinaries } from '../../src/store/embedded/index.ts';
-import { postmasterPid, query, refusal, start, tempDirectory, usedHome } from './stage.ts';
+import { postmasterPid, query, refusal, start, tempDirectory, usedHome } from './fixture.ts';
 
 test('the first start makes a durable UTF-8 database, the next ones take less than two seconds', async () => {
   const home = join(tempDirectory(), 'deep', '.troupe');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { findBinaries } from '../../src/store/embedded/index.ts';
-import { hold, isRoot, kill, listen, NOBODY, query, start, tempDirectory } from './stage.ts';
+import { hold, isRoot, kill, listen, NOBODY, query, start, tempDirectory } from './fixture.ts';
 
 const mapping = ['-U', '--map-user=65534', '--map-group=65534'];
 const canMap = isRoot && spawnSync('unshare', [...mapping, 'true']).status === 0;

@@ -1,89 +1,89 @@
 import { until } from '@troupe/testing';
 import { describe, expect, inject, it } from 'vitest';
-import { Company } from './company.ts';
+import { FaultFixture } from './fixture.ts';
 
 const postgresUrl = inject('postgresUrl');
 
 describe('connections', () => {
   it('cut again and again where the locks are held: no living worker is taken for dead', async () => {
-    const company = await Company.open(postgresUrl, {
+    const fixture = await FaultFixture.open(postgresUrl, {
       workers: 2,
       tool: () => new Promise((resolve) => setTimeout(() => resolve('ok'), 60)),
     });
     try {
-      const runs = await Promise.all(Array.from({ length: 60 }, () => company.start()));
+      const runs = await Promise.all(Array.from({ length: 60 }, () => fixture.start()));
       let cuts = 0;
       for (let round = 0; round < 25; round++) {
-        const { rowCount } = await company.admin.query(
+        const { rowCount } = await fixture.admin.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name like '%/signals' and datname = current_database()`,
         );
         cuts += rowCount ?? 0;
         await until('the locks are held again', async () => {
-          const { rows } = await company.admin.query<{ n: number }>(
+          const { rows } = await fixture.admin.query<{ n: number }>(
             `select count(*)::int n from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())`,
           );
           return rows[0]!.n >= 2;
         });
       }
       expect(cuts).toBeGreaterThanOrEqual(40);
-      await company.expectFlawless(runs, 30_000);
+      await fixture.expectFlawless(runs, 30_000);
     } finally {
-      await company.close();
+      await fixture.close();
     }
   }, 60_000);
 
   it('all cut at random: every commit is written once', async () => {
-    const company = await Company.open(postgresUrl, { workers: 2 });
+    const fixture = await FaultFixture.open(postgresUrl, { workers: 2 });
     try {
-      const starts = Array.from({ length: 150 }, () => company.start());
+      const starts = Array.from({ length: 150 }, () => fixture.start());
       let over = false;
       const ends = Promise.all(starts)
-        .then((runs) => company.expectFlawless(runs, 40_000))
+        .then((runs) => fixture.expectFlawless(runs, 40_000))
         .finally(() => (over = true));
       while (!over) {
-        await company.admin.query(
+        await fixture.admin.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'worker%' and datname = current_database()
             and application_name not like '%/liveness' and random() < 0.3`,
         );
         await Promise.race([ends.catch(() => {}), new Promise((resolve) => setTimeout(resolve, 40))]);
-        if (company.executions.size >= 150 * 4) break;
+        if (fixture.executions.size >= 150 * 4) break;
       }
       await ends;
     } finally {
-      await company.close();
+      await fixture.close();
     }
   }, 90_000);
 
   it('of the shared pool all in use: commits and heartbeats have their own', async () => {
-    const company = await Company.open(postgresUrl, { workers: 2 });
+    const fixture = await FaultFixture.open(postgresUrl, { workers: 2 });
     try {
-      const pools = company.databases.map((db) => db.pool);
+      const pools = fixture.databases.map((db) => db.pool);
       const held = await Promise.all(
         pools.flatMap((pool) => Array.from({ length: 10 }, () => pool.connect())),
       );
       expect(pools.every((pool) => pool.idleCount === 0 && pool.totalCount === 10)).toBe(true);
-      const runs = await Promise.all(Array.from({ length: 40 }, () => company.start()));
-      await until('all are done', () => company.executions.size === 160);
+      const runs = await Promise.all(Array.from({ length: 40 }, () => fixture.start()));
+      await until('all are done', () => fixture.executions.size === 160);
       // Nobody else could get a connection meanwhile.
       expect(pools.every((pool) => pool.idleCount === 0)).toBe(true);
       for (const client of held) client.release();
-      await company.expectFlawless(runs, 20_000);
+      await fixture.expectFlawless(runs, 20_000);
     } finally {
-      await company.close();
+      await fixture.close();
     }
   }, 60_000);
 
   it('of the kernel all in use for a while: work waits and goes on', async () => {
-    const company = await Company.open(postgresUrl, { workers: 1 });
+    const fixture = await FaultFixture.open(postgresUrl, { workers: 1 });
     try {
-      const pool = company.databases[0]!.kernel;
+      const pool = fixture.databases[0]!.kernel;
       const held = await Promise.all(Array.from({ length: 6 }, () => pool.connect()));
-      const starts = Array.from({ length: 20 }, () => company.start());
+      const starts = Array.from({ length: 20 }, () => fixture.start());
       await until('starts wait for a connection', () => pool.waitingCount > 0);
       for (const client of held) client.release();
-      await company.expectFlawless(await Promise.all(starts), 20_000);
+      await fixture.expectFlawless(await Promise.all(starts), 20_000);
     } finally {
-      await company.close();
+      await fixture.close();
     }
   }, 60_000);
 });

@@ -1,7 +1,7 @@
 import type { Door } from '@troupe/server';
 import { plainDoor } from '@troupe/testing';
 import { describe, expect, inject, it } from 'vitest';
-import { Company } from './company.ts';
+import { FaultFixture } from './fixture.ts';
 import { openProxy } from './proxy.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -23,7 +23,7 @@ describe.concurrent('a commit whose answer is lost', () => {
     'is not written twice: %s',
     async (statement) => {
       const proxy = await openProxy(postgresUrl);
-      const company = await Company.open(postgresUrl, {
+      const fixture = await FaultFixture.open(postgresUrl, {
         workers: 2,
         apart: statement === 'claim',
         // Messages with metadata, and starts with a delay, go through the general forms.
@@ -39,17 +39,17 @@ describe.concurrent('a commit whose answer is lost', () => {
 
         while (runs.length < 40 || (proxy.lost <= 3 && runs.length < 1000)) {
           const started = await Promise.all(
-            Array.from({ length: 5 }, () => company.start(statement === 'start' ? { delayMs: 1 } : {})),
+            Array.from({ length: 5 }, () => fixture.start(statement === 'start' ? { delayMs: 1 } : {})),
           );
-          if (statement === 'claim') await company.kernels[0]!.ended(started[0]!);
+          if (statement === 'claim') await fixture.kernels[0]!.ended(started[0]!);
           runs.push(...started);
         }
-        await Promise.all(runs.map((run) => company.kernels[0]!.ended(run, { timeoutMs: 40_000 })));
+        await Promise.all(runs.map((run) => fixture.kernels[0]!.ended(run, { timeoutMs: 40_000 })));
         proxy.loseAnswersTo(() => false);
         expect(proxy.lost).toBeGreaterThan(3);
-        await company.expectFlawless(runs, 20_000);
+        await fixture.expectFlawless(runs, 20_000);
       } finally {
-        await company.close();
+        await fixture.close();
         proxy.close();
       }
     },

@@ -1,6 +1,6 @@
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { Company } from './company.ts';
+import { FaultFixture } from './fixture.ts';
 import { openPostgres } from './postgres.ts';
 
 let postgres: Awaited<ReturnType<typeof openPostgres>>;
@@ -13,21 +13,21 @@ describe('Postgres restarts under load', () => {
   it.each([['in good order', 'SIGINT'] as const, ['by a crash', 'SIGQUIT'] as const])(
     '%s: runs go on, nothing is lost, nothing is double, and no living worker is taken for dead',
     async (_how, signal) => {
-      const company = await Company.open(postgres.url, {
+      const fixture = await FaultFixture.open(postgres.url, {
         workers: 2,
         tool: () => new Promise((resolve) => setTimeout(() => resolve('ok'), 5)),
       });
       try {
         const starts: Promise<string>[] = [];
         for (let round = 0; round < 3; round++) {
-          const goal = company.executions.size + 60;
-          for (let n = 0; n < 40; n++) starts.push(company.start());
-          await until('work is under way', () => company.executions.size >= goal, 30_000);
+          const goal = fixture.executions.size + 60;
+          for (let n = 0; n < 40; n++) starts.push(fixture.start());
+          await until('work is under way', () => fixture.executions.size >= goal, 30_000);
           await postgres.restart(signal);
         }
-        await company.expectFlawless(await Promise.all(starts), 40_000);
+        await fixture.expectFlawless(await Promise.all(starts), 40_000);
       } finally {
-        await company.close();
+        await fixture.close();
       }
     },
     90_000,

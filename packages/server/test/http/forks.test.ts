@@ -8,11 +8,11 @@ import {
 import { newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 // One session with two turns; the first one calls a tool. Every test forks it and leaves it as it is.
 
-let stage: SessionStage;
+let fixture: SessionFixture;
 let session: Session;
 let first: string;
 let second: string;
@@ -31,7 +31,7 @@ interface Messages {
 }
 
 beforeAll(async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     script: ({ messages, step }) => {
       const said = JSON.stringify(messages);
       const asked = JSON.stringify(messages.at(-1));
@@ -43,26 +43,26 @@ beforeAll(async () => {
     tools: { look: () => 'blue' },
     toolList: [{ name: 'look', effect: 'pure' }],
   });
-  modelId = await stage.createModel();
-  session = await stage.create({ ...SET_UP, modelId });
-  first = (await stage.say(session, 'look up')).run!.id;
-  await stage.becomes(session, 'pending');
-  second = (await stage.say(session, 'and now?')).run!.id;
-  await stage.becomes(session, 'pending');
+  modelId = await fixture.createModel();
+  session = await fixture.create({ ...SET_UP, modelId });
+  first = (await fixture.say(session, 'look up')).run!.id;
+  await fixture.becomes(session, 'pending');
+  second = (await fixture.say(session, 'and now?')).run!.id;
+  await fixture.becomes(session, 'pending');
 });
 afterAll(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
-const fork = (run: string, body: object) => stage.done<Run>('POST', `/v1/runs/${run}/fork`, body);
+const fork = (run: string, body: object) => fixture.done<Run>('POST', `/v1/runs/${run}/fork`, body);
 const messagesOf = (run: string, query = '') =>
-  stage.done<Messages>('GET', `/v1/runs/${run}/messages${query}`);
+  fixture.done<Messages>('GET', `/v1/runs/${run}/messages${query}`);
 const rolesOf = ({ data }: Messages) => data.map(({ sequence, role }) => `${sequence} ${role}`);
 const TURN = ['1 user', '2 tool_call', '3 tool_result', '4 assistant'];
 
 async function stored(): Promise<unknown> {
-  const { rows } = await stage.db.pool.query(
+  const { rows } = await fixture.db.pool.query(
     'select (select count(*) from troupe.runs) as runs, (select count(*) from troupe.threads) as threads, (select count(*) from troupe.messages) as messages',
   );
   return rows[0];
@@ -74,8 +74,8 @@ it('shows what a fork took over and what it says, beside the original', async ()
     edits: [{ sequence: 3, content: { result: 'green', error: null } }],
   });
   expect(forked).toMatchObject({ sessionId: null, forkedFrom: { runId: first, step: 1 } });
-  expect((await stage.done<Run>('GET', `/v1/runs/${first}`)).forkedFrom).toBeNull();
-  await stage.kernel.ended(forked.id);
+  expect((await fixture.done<Run>('GET', `/v1/runs/${first}`)).forkedFrom).toBeNull();
+  await fixture.kernel.ended(forked.id);
   const there = await messagesOf(forked.id);
   expect(rolesOf(there)).toEqual(TURN);
   expect(there.lastSequence).toBe(4);
@@ -90,7 +90,7 @@ it('shows what a fork took over and what it says, beside the original', async ()
       JSON.stringify(content),
   );
   expect(differing.map(({ sequence }) => sequence)).toEqual([3, 4]);
-  const again = runSchema.parse(await stage.done('GET', `/v1/runs/${forked.id}`));
+  const again = runSchema.parse(await fixture.done('GET', `/v1/runs/${forked.id}`));
   expect(again.forkedFrom).toEqual({ runId: first, step: 1 });
 });
 
@@ -111,7 +111,7 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
     data: { runId?: string; sessionId?: string; type: string; sequence: number }[];
     lastSequence: number;
   };
-  const events = (run: string, query = '') => stage.done<Events>('GET', `/v1/runs/${run}/events${query}`);
+  const events = (run: string, query = '') => fixture.done<Events>('GET', `/v1/runs/${run}/events${query}`);
   for (const run of [first, second]) {
     const { data } = await events(run);
     expect(data.map(({ type }) => type)).toContain('run.completed');
@@ -138,9 +138,9 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
     ['tool.completed', expect.objectContaining({ sequence: 3, messageId: result!.id })],
   ]);
   const misnamed = async (types: string) => {
-    const of = [`/v1/runs/${second}`, `${stage.sessions}/${session.id}`];
+    const of = [`/v1/runs/${second}`, `${fixture.sessions}/${session.id}`];
     const answers = await Promise.all(
-      of.map((path) => stage.ask<Problem>('GET', `${path}/events?types=${types}`)),
+      of.map((path) => fixture.ask<Problem>('GET', `${path}/events?types=${types}`)),
     );
     expect(answers.map(({ status }) => status)).toEqual([422, 422]);
     return answers[0]!.body.issues;
@@ -157,22 +157,22 @@ it('shows a run of a session: its thread, or only its own turn', async () => {
 it('who said it is the person, or the agent as an entity, in forks and copies too', async () => {
   const senders = ({ data }: Messages) => data.map(({ senderId }) => senderId);
   const { entityId } = session;
-  const agent = stage.cast.entity;
+  const agent = fixture.ids.entity;
   const turn = [entityId, agent, null, agent];
   expect(senders(await messagesOf(first, '?of=run'))).toEqual(turn);
   const forked = await fork(second, { step: 0 });
-  await stage.kernel.ended(forked.id);
+  await fixture.kernel.ended(forked.id);
   expect(senders(await messagesOf(forked.id))).toEqual([...turn, entityId, agent]);
   // The runs that said it go with their session; who said it stays known.
-  const gone = await stage.create();
-  await stage.say(gone, 'look up');
-  await stage.becomes(gone, 'pending');
-  const [, , , answer] = await stage.messages(gone);
-  const copy = await stage.done<Session>('POST', `${stage.sessions}/${gone.id}/fork`, {
+  const gone = await fixture.create();
+  await fixture.say(gone, 'look up');
+  await fixture.becomes(gone, 'pending');
+  const [, , , answer] = await fixture.messages(gone);
+  const copy = await fixture.done<Session>('POST', `${fixture.sessions}/${gone.id}/fork`, {
     messageId: answer!.id,
   });
-  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
-  expect((await stage.messages(copy)).map(({ senderId }) => senderId)).toEqual([
+  await fixture.done('DELETE', `${fixture.sessions}/${gone.id}`);
+  expect((await fixture.messages(copy)).map(({ senderId }) => senderId)).toEqual([
     gone.entityId,
     agent,
     null,
@@ -206,7 +206,7 @@ it('edits that the fork cannot have are refused by field, and nothing is stored'
     [1, 1, null, 'invalid_request', 'edits.0.content'],
   ];
   for (const [step, sequence, content, code, path] of cases) {
-    const { status, body } = await stage.ask<Problem>('POST', `/v1/runs/${first}/fork`, {
+    const { status, body } = await fixture.ask<Problem>('POST', `/v1/runs/${first}/fork`, {
       step,
       edits: [{ sequence, content }],
     });
@@ -219,11 +219,11 @@ it('edits that the fork cannot have are refused by field, and nothing is stored'
     { sequence: 1, content: text },
     { sequence: 9, content: text },
   ];
-  const mixed = await stage.ask<Problem>('POST', `/v1/runs/${first}/fork`, { step: 1, edits });
+  const mixed = await fixture.ask<Problem>('POST', `/v1/runs/${first}/fork`, { step: 1, edits });
   expect(mixed.body).toMatchObject({ code: absent, issues: [{ path: 'edits.1.sequence' }] });
   expect(mixed.body.detail).toContain('/messages');
   const far = { step: 99, edits: [{ sequence: 1, content: text }] };
-  expect(await stage.refused('POST', `/v1/runs/${first}/fork`, far)).toEqual([404, 'step_not_found']);
+  expect(await fixture.refused('POST', `/v1/runs/${first}/fork`, far)).toEqual([404, 'step_not_found']);
   expect(await stored()).toEqual(before);
 });
 
@@ -232,9 +232,9 @@ it('goes on from a fork as a session, with all that was said', async () => {
     step: 1,
     edits: [{ sequence: 3, content: { result: 'green', error: null } }],
   });
-  await stage.kernel.ended(forked.id);
+  await fixture.kernel.ended(forked.id);
   const path = `/v1/runs/${forked.id}/continue`;
-  const continued = await stage.done<Session>('POST', path, { title: 'Green' });
+  const continued = await fixture.done<Session>('POST', path, { title: 'Green' });
   expect(continued).toMatchObject({
     ...SET_UP,
     modelId,
@@ -242,15 +242,15 @@ it('goes on from a fork as a session, with all that was said', async () => {
     status: 'pending',
     entityId: session.entityId,
   });
-  const noted = await stage.db.pool.query('select action, data from troupe.audit_log where target = $1', [
+  const noted = await fixture.db.pool.query('select action, data from troupe.audit_log where target = $1', [
     continued.id,
   ]);
   expect(noted.rows).toEqual([
     { action: 'session.continued', data: { from: forked.id, entityId: session.entityId } },
   ]);
-  await stage.say(continued, 'sure?');
-  await stage.becomes(continued, 'pending');
-  const lines = await stage.lines(continued);
+  await fixture.say(continued, 'sure?');
+  await fixture.becomes(continued, 'pending');
+  const lines = await fixture.lines(continued);
   // The model saw the question, its call, the result, its answer and the new question.
   expect([lines.length, lines[3], lines[5]]).toEqual([
     6,
@@ -258,25 +258,25 @@ it('goes on from a fork as a session, with all that was said', async () => {
     'assistant: saw green in 5',
   ]);
   expect(rolesOf(await messagesOf(forked.id))).toEqual(TURN);
-  const ofAnother = await stage.done<Session>('POST', path, { user: 'somebody-else' });
+  const ofAnother = await fixture.done<Session>('POST', path, { user: 'somebody-else' });
   expect(ofAnother.entityId).not.toBe(session.entityId);
   expect(ofAnother).toMatchObject({ ...SET_UP, modelId });
   // A fork of a fork belongs to the same person, and is set up in the same way.
   const twice = await fork(forked.id, { step: 1 });
-  await stage.kernel.ended(twice.id);
-  expect(await stage.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {})).toMatchObject({
+  await fixture.kernel.ended(twice.id);
+  expect(await fixture.done<Session>('POST', `/v1/runs/${twice.id}/continue`, {})).toMatchObject({
     ...SET_UP,
     modelId,
     entityId: session.entityId,
   });
   // Where the session is gone, it is a session like any new one.
-  const gone = await stage.create(SET_UP);
-  const { run } = await stage.say(gone, 'and now?');
-  await stage.becomes(gone, 'pending');
+  const gone = await fixture.create(SET_UP);
+  const { run } = await fixture.say(gone, 'and now?');
+  await fixture.becomes(gone, 'pending');
   const left = await fork(run!.id, { step: 0 });
-  await stage.kernel.ended(left.id);
-  await stage.done('DELETE', `${stage.sessions}/${gone.id}`);
-  expect(await stage.done<Session>('POST', `/v1/runs/${left.id}/continue`, {})).toMatchObject({
+  await fixture.kernel.ended(left.id);
+  await fixture.done('DELETE', `${fixture.sessions}/${gone.id}`);
+  expect(await fixture.done<Session>('POST', `/v1/runs/${left.id}/continue`, {})).toMatchObject({
     ...{ title: 'and now?', tags: [], policy: 'queue', metadata: {}, modelId: null },
   });
 });
@@ -285,9 +285,9 @@ it('a run that is at work, an archived agent and a run that is not there are ref
   const before = await stored();
   const path = `/v1/runs/${first}/continue`;
   const set = (status: string) =>
-    stage.db.pool.query('update troupe.agents set status = $2 where id = $1', [stage.cast.agent, status]);
+    fixture.db.pool.query('update troupe.agents set status = $2 where id = $1', [fixture.ids.agent, status]);
   await set('archived');
-  expect(await stage.refused('POST', path, {})).toEqual([409, 'agent_archived']);
+  expect(await fixture.refused('POST', path, {})).toEqual([409, 'agent_archived']);
   await set('active');
   for (const [method, what] of [
     ['GET', 'messages'],
@@ -295,33 +295,33 @@ it('a run that is at work, an archived agent and a run that is not there are ref
     ['POST', 'continue'],
   ] as const) {
     const body = method === 'POST' ? {} : undefined;
-    expect(await stage.refused(method, `/v1/runs/${newId()}/${what}`, body)).toEqual([404, 'not_found']);
+    expect(await fixture.refused(method, `/v1/runs/${newId()}/${what}`, body)).toEqual([404, 'not_found']);
   }
   expect(await stored()).toEqual(before);
-  const busy = await stage.create();
-  const { run } = await stage.say(busy, 'stall');
+  const busy = await fixture.create();
+  const { run } = await fixture.say(busy, 'stall');
   const atWork = await stored();
-  expect(await stage.refused('POST', `/v1/runs/${run!.id}/continue`, {})).toEqual([409, 'run_at_work']);
+  expect(await fixture.refused('POST', `/v1/runs/${run!.id}/continue`, {})).toEqual([409, 'run_at_work']);
   expect(await stored()).toEqual(atWork);
-  await stage.done('POST', `/v1/runs/${run!.id}/cancel`);
+  await fixture.done('POST', `/v1/runs/${run!.id}/cancel`);
 });
 
 it('a person reaches the messages and events of their own runs only', async () => {
-  const { caller } = stage;
+  const { caller } = fixture;
   const forked = await fork(second, { step: 0 });
-  await stage.kernel.ended(forked.id);
+  await fixture.kernel.ended(forked.id);
   try {
-    stage.caller = { ...caller, kind: 'user', entityId: session.entityId };
+    fixture.caller = { ...caller, kind: 'user', entityId: session.entityId };
     expect((await messagesOf(second)).data).toHaveLength(6);
-    expect((await stage.ask('GET', `/v1/runs/${second}/events`)).status).toBe(200);
+    expect((await fixture.ask('GET', `/v1/runs/${second}/events`)).status).toBe(200);
     // A fork is no session of theirs.
     for (const what of ['messages', 'events'])
-      expect((await stage.ask('GET', `/v1/runs/${forked.id}/${what}`)).status).toBe(404);
-    stage.caller = { ...caller, kind: 'user', entityId: newId() };
+      expect((await fixture.ask('GET', `/v1/runs/${forked.id}/${what}`)).status).toBe(404);
+    fixture.caller = { ...caller, kind: 'user', entityId: newId() };
     for (const what of ['messages', 'events'])
-      expect((await stage.ask('GET', `/v1/runs/${second}/${what}`)).status).toBe(404);
+      expect((await fixture.ask('GET', `/v1/runs/${second}/${what}`)).status).toBe(404);
   } finally {
-    stage.caller = caller;
+    fixture.caller = caller;
   }
 });
 
@@ -332,18 +332,18 @@ it('numbers in an address are decimal digits and nothing else', async () => {
       `/v1/agents?limit=${number}`,
       `/v1/runs/${first}/messages?after=${number}`,
       `/v1/runs/${first}/events?limit=${number}`,
-      `/v1/agents/${stage.cast.agent}/diff?from=${number}&to=1`,
+      `/v1/agents/${fixture.ids.agent}/diff?from=${number}&to=1`,
     ])
-      expect([path, ...(await stage.refused('GET', path))]).toEqual([path, 422, 'invalid_request']);
-    const version = `/v1/agents/${stage.cast.agent}/versions/${number || 'x'}`;
-    expect([version, ...(await stage.refused('GET', version))]).toEqual([version, 404, 'not_found']);
+      expect([path, ...(await fixture.refused('GET', path))]).toEqual([path, 422, 'invalid_request']);
+    const version = `/v1/agents/${fixture.ids.agent}/versions/${number || 'x'}`;
+    expect([version, ...(await fixture.refused('GET', version))]).toEqual([version, 404, 'not_found']);
   }
-  expect((await stage.ask('GET', '/v1/agents?limit=5')).status).toBe(200);
+  expect((await fixture.ask('GET', '/v1/agents?limit=5')).status).toBe(200);
 });
 
 it('asks a fork what its run was asked, and nothing that came to others meanwhile', async () => {
   const seen: string[][] = [];
-  const own = await SessionStage.open({
+  const own = await SessionFixture.open({
     script: ({ messages, step }) => {
       seen.push(
         messages.map((message) => `${message.role} ${'text' in message ? message.text.slice(0, 9) : ''}`),
@@ -375,14 +375,14 @@ it('asks a fork what its run was asked, and nothing that came to others meanwhil
 
 it('leaves behind what a model thought of what was edited', async () => {
   const thought = { 'troupe:reasoning': { provider: 'x', model: 'y', parts: [] } };
-  await stage.db.pool.query(`update troupe.messages set metadata = $2 where thread_id = $1 and seq = 2`, [
+  await fixture.db.pool.query(`update troupe.messages set metadata = $2 where thread_id = $1 and seq = 2`, [
     session.threadId,
     thought,
   ]);
   const kept = async (edits: object[]) => {
     const { id } = await fork(first, { step: 1, edits });
-    await stage.kernel.ended(id);
-    const { rows } = await stage.db.pool.query(
+    await fixture.kernel.ended(id);
+    const { rows } = await fixture.db.pool.query(
       `select metadata from troupe.messages where seq = 2 and thread_id = (select thread_id from troupe.runs where id = $1)`,
       [id],
     );
@@ -393,17 +393,17 @@ it('leaves behind what a model thought of what was edited', async () => {
 });
 
 it('tells of a fork that is canceled as of a session', async () => {
-  const talk = await stage.create();
-  const asked = (await stage.say(talk, 'stall')).run!.id;
+  const talk = await fixture.create();
+  const asked = (await fixture.say(talk, 'stall')).run!.id;
   const forked = await fork(asked, { step: 0 });
   await until('the fork is at work', async () =>
-    (await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${forked.id}/events`)).data.some(
+    (await fixture.done<{ data: { type: string }[] }>('GET', `/v1/runs/${forked.id}/events`)).data.some(
       ({ type }) => type === 'session.started',
     ),
   );
   for (const run of [forked.id, asked]) {
-    await stage.done('POST', `/v1/runs/${run}/cancel`);
-    const { data } = await stage.done<{ data: { type: string }[] }>('GET', `/v1/runs/${run}/events`);
+    await fixture.done('POST', `/v1/runs/${run}/cancel`);
+    const { data } = await fixture.done<{ data: { type: string }[] }>('GET', `/v1/runs/${run}/events`);
     expect(data.slice(-2).map(({ type }) => type)).toEqual(['session.canceled', 'run.canceled']);
   }
 });

@@ -10,7 +10,7 @@ import { Endpoints } from '../../src/http/endpoint.ts';
 import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
 import { Past } from '../../src/kernel/index.ts';
-import { encryptionKey, openDoor, takeTokens } from '../access/stage.ts';
+import { encryptionKey, openAccess, takeTokens } from '../access/fixture.ts';
 
 const order = endpoint({
   method: 'POST',
@@ -36,8 +36,8 @@ const put = endpoint({ ...order, method: 'PUT', path: '/v1/put' });
 
 /** An endpoint that counts; `act` is what it does besides. */
 async function openOrders(act: (count: number) => Promise<void> | void = () => {}) {
-  const door = await openDoor();
-  const { db, kernel, access: ours, stream, followers } = door;
+  const fixture = await openAccess();
+  const { db, kernel, access: ours, stream, followers } = fixture;
   let access = ours;
   /** As a process with these keys of the operator's. */
   const restart = (...keys: EncryptionKey[]) => {
@@ -80,7 +80,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     const response = await app.request(more.path ?? '/v1/orders', {
       method: more.method ?? 'POST',
       headers: {
-        authorization: `Bearer ${door.ourKey}`,
+        authorization: `Bearer ${fixture.ourKey}`,
         'content-type': 'application/json',
         ...(key === null ? {} : { 'idempotency-key': key }),
         ...more.headers,
@@ -96,7 +96,7 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
       body: answer === '' ? null : JSON.parse(answer),
     };
   };
-  return { ...door, door, send, made, restart, count: () => count };
+  return { ...fixture, fixture, send, made, restart, count: () => count };
 }
 
 test('the same request again gets the same answer, and is carried out once', async () => {
@@ -186,8 +186,8 @@ test('a request is kept under the key of the operator, and known again while any
 });
 
 test('the keys of one person are not in the way of another', async () => {
-  const { send, door, ours } = await openOrders();
-  const { publicKey, tokenOf } = await takeTokens(door, ours);
+  const { send, fixture, ours } = await openOrders();
+  const { publicKey, tokenOf } = await takeTokens(fixture, ours);
   const as = async (person: string) => ({
     'troupe-key': publicKey,
     authorization: `Bearer ${await tokenOf(person)}`,
@@ -332,7 +332,7 @@ test('answers are kept for a day', async () => {
 });
 
 test('a key of an API is not kept to be shown again', async () => {
-  const { ask, ourKey, db } = await openDoor();
+  const { ask, ourKey, db } = await openAccess();
   const make = () =>
     ask('POST', '/v1/keys', { key: ourKey, body: { name: 'once' }, headers: { 'idempotency-key': 'k' } });
   const made = await make();

@@ -3,16 +3,16 @@ import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { argumentsHash } from '../../src/runs/inbox.ts';
 import { disown } from '../../src/store/index.ts';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 // One server; every test has a session of its own. The first message names the calls that the model makes.
 
-let stage: SessionStage;
+let fixture: SessionFixture;
 const executed: string[] = [];
 let release = () => {};
 
 beforeAll(async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     script: ({ messages }) => {
       // A list of lists: what it calls in one step after the other.
       const said = messages.findLastIndex(({ role }) => role === 'user');
@@ -57,11 +57,11 @@ beforeAll(async () => {
       { name: 'brief', provider: 'client', waitsFor: 'client', deadlineMs: 300 },
     ],
   });
-  await stage.done('PATCH', `/v1/agents/${stage.cast.agent}`, { inDoubt: 'wait' });
+  await fixture.done('PATCH', `/v1/agents/${fixture.ids.agent}`, { inDoubt: 'wait' });
 });
 afterAll(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 const call = (id: string, name: string, args: object = {}) => ({ id, name, arguments: args });
@@ -71,33 +71,33 @@ function asked(...calls: object[]): Promise<{ session: Session; run: string }> {
   return askedIn([calls]);
 }
 async function askedIn(steps: object[][]): Promise<{ session: Session; run: string }> {
-  const session = await stage.create();
-  const run = (await stage.say(session, JSON.stringify(steps))).run!.id;
-  await stage.becomes(session, 'waiting');
+  const session = await fixture.create();
+  const run = (await fixture.say(session, JSON.stringify(steps))).run!.id;
+  await fixture.becomes(session, 'waiting');
   return { session, run };
 }
 const inbox = async (run: string, waitsFor?: string) =>
   (
-    await stage.done<{ data: WaitingCall[] }>(
+    await fixture.done<{ data: WaitingCall[] }>(
       'GET',
       `/v1/inbox?runId=${run}${waitsFor ? `&waitsFor=${waitsFor}` : ''}`,
     )
   ).data;
 const decide = (run: string, id: string, body: object) =>
-  stage.done<{ status: string; openCalls: number }>(
+  fixture.done<{ status: string; openCalls: number }>(
     'POST',
     `/v1/runs/${run}/calls/${encodeURIComponent(id)}/decision`,
     body,
   );
 const decideRefused = (run: string, id: string, body: object) =>
-  stage.refused('POST', `/v1/runs/${run}/calls/${encodeURIComponent(id)}/decision`, body);
+  fixture.refused('POST', `/v1/runs/${run}/calls/${encodeURIComponent(id)}/decision`, body);
 const results = (run: string, body: object) =>
-  stage.done<{ openCalls: number }>('POST', `/v1/runs/${run}/tool-results`, body);
+  fixture.done<{ openCalls: number }>('POST', `/v1/runs/${run}/tool-results`, body);
 const resultsRefused = (run: string, body: object) =>
-  stage.refused('POST', `/v1/runs/${run}/tool-results`, body);
+  fixture.refused('POST', `/v1/runs/${run}/tool-results`, body);
 const callsOf = async (run: string) =>
   Object.fromEntries(
-    (await stage.done<Run & { calls: ToolCall[] }>('GET', `/v1/runs/${run}`)).calls.map((one) => [
+    (await fixture.done<Run & { calls: ToolCall[] }>('GET', `/v1/runs/${run}`)).calls.map((one) => [
       one.id,
       one,
     ]),
@@ -132,7 +132,7 @@ test('a call that needs approval waits in the inbox, and is executed once when i
   expect(await resultsRefused(run, { callId: 'a 1/x', result: 1 })).toEqual([409, 'wrong_settlement']);
   expect(await inbox(run)).toEqual([waiting]);
   await decide(run, 'a 1/x', approve(waiting!));
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   expect(executed.filter((text) => text === '{"to":"ada"}')).toHaveLength(1);
   // Single use.
   expect(await decideRefused(run, 'a 1/x', approve(waiting!))).toEqual([409, 'call_not_open']);
@@ -156,7 +156,7 @@ test('five at once are settled in any order, each with its own decision, and the
   ]);
   await decide(run, 'a', approve(waiting.get('a')!));
   await decide(run, 'c', { decision: 'reject' });
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   const calls = await callsOf(run);
   expect(calls.a).toMatchObject({ status: 'completed', output: { sent: { to: 'five-a' } } });
   expect(calls.b).toMatchObject({
@@ -173,11 +173,11 @@ test('of two that answer at once one wins, and the other is told', async () => {
     const { session, run } = await asked(send('x', `race-${round}`));
     const [waiting] = await inbox(run);
     const answers = await Promise.all([
-      stage.ask('POST', `/v1/runs/${run}/calls/x/decision`, approve(waiting!)),
-      stage.ask('POST', `/v1/runs/${run}/calls/x/decision`, { decision: 'reject' }),
+      fixture.ask('POST', `/v1/runs/${run}/calls/x/decision`, approve(waiting!)),
+      fixture.ask('POST', `/v1/runs/${run}/calls/x/decision`, { decision: 'reject' }),
     ]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    await stage.becomes(session, 'pending');
+    await fixture.becomes(session, 'pending');
     const won = answers[0]!.status === 200;
     expect((await callsOf(run)).x).toMatchObject({ status: won ? 'completed' : 'failed' });
     expect(executed.filter((text) => text.includes(`"race-${round}"`))).toHaveLength(won ? 1 : 0);
@@ -189,7 +189,7 @@ test('an approval that nobody gives expires, and one that comes too late is told
   const [waiting] = await inbox(run);
   await until('it has expired', async () => (await callsOf(run)).h!.status === 'expired');
   expect(await decideRefused(run, 'h', approve(waiting!))).toEqual([409, 'call_not_open']);
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
 });
 
 test('the results of a client are taken all or none, and the same again changes nothing', async () => {
@@ -217,11 +217,11 @@ test('the results of a client are taken all or none, and the same again changes 
   expect(await results(run, { results: [p, q] })).toMatchObject({ openCalls: 1 });
   expect(await resultsRefused(run, { callId: 'p', result: { answer: 2 } })).toEqual([409, 'call_not_open']);
   await results(run, { results: [p, { callId: 'r', result: { answer: 3 } }] });
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   const calls = await callsOf(run);
   expect(calls.p).toMatchObject({ status: 'completed', output: { answer: 1 } });
   expect(calls.q).toMatchObject({ status: 'failed', error: { code: 'no_camera' } });
-  const roles = (await stage.lines(session)).filter((line) => line.includes('tool_result'));
+  const roles = (await fixture.lines(session)).filter((line) => line.includes('tool_result'));
   expect(roles).toHaveLength(3);
 });
 
@@ -230,7 +230,7 @@ test('a client that answers after the deadline or after a cancel is told which',
   await until('it has expired', async () => (await callsOf(late.run)).b!.status === 'expired');
   expect(await resultsRefused(late.run, { callId: 'b', result: 1 })).toEqual([409, 'call_not_open']);
   const canceled = await asked(call('c', 'ask'));
-  await stage.done('POST', `/v1/runs/${canceled.run}/cancel`);
+  await fixture.done('POST', `/v1/runs/${canceled.run}/cancel`);
   expect(await resultsRefused(canceled.run, { callId: 'c', result: { answer: 1 } })).toEqual([
     409,
     'call_not_open',
@@ -239,11 +239,11 @@ test('a client that answers after the deadline or after a cancel is told which',
 });
 
 test('what comes after the deadline is too late also while the run is at work, and has not been swept', async () => {
-  const session = await stage.create();
+  const session = await fixture.create();
   const calls = [call('h', 'hasty'), call('b', 'brief'), call('x', 'hold')];
-  const run = (await stage.say(session, JSON.stringify([calls]))).run!.id;
+  const run = (await fixture.say(session, JSON.stringify([calls]))).run!.id;
   await until('their time is over', async () => {
-    const { rows } = await stage.db.pool.query(
+    const { rows } = await fixture.db.pool.query(
       'select 1 from troupe.tool_calls where run_id = $1 and waits_for is not null and deadline <= now()',
       [run],
     );
@@ -253,20 +253,23 @@ test('what comes after the deadline is too late also while the run is at work, a
   for (const waitsFor of ['approval', 'client']) expect(await inbox(run, waitsFor)).toEqual([]);
   const hash = argumentsHash({});
   expect(
-    await stage.ask('POST', `/v1/runs/${run}/calls/h/decision`, { decision: 'approve', argumentsHash: hash }),
+    await fixture.ask('POST', `/v1/runs/${run}/calls/h/decision`, {
+      decision: 'approve',
+      argumentsHash: hash,
+    }),
   ).toMatchObject({
     status: 409,
     body: { code: 'call_not_open', detail: expect.stringContaining('came to its deadline') },
   });
   expect(await resultsRefused(run, { callId: 'b', result: 1 })).toEqual([409, 'call_not_open']);
-  expect(await stage.kernel.settle(run, 'h', { status: 'proceed' })).toMatchObject({
+  expect(await fixture.kernel.settle(run, 'h', { status: 'proceed' })).toMatchObject({
     code: 'call_not_open',
     status: 'expired',
     error: { code: 'expired' },
   });
   // Nothing but the third kept the run from noticing.
   release();
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   const ended = await callsOf(run);
   for (const id of ['h', 'b'])
     expect(ended[id]).toMatchObject({ status: 'expired', error: { code: 'expired' } });
@@ -283,14 +286,14 @@ test('a person who changes the arguments: that is what is called, and the model 
   // Whoever comes second learns that it is decided, not that the arguments are other ones now.
   expect(await decideRefused(run, 'e', approve(waiting.get('e')!))).toEqual([409, 'call_not_open']);
   await results(run, { callId: 'r', result: { answer: 1 } });
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   expect(executed).toContain('{"to":"new"}');
   expect(executed).not.toContain('{"to":"old"}');
   const calls = await callsOf(run);
   expect(calls.e).toMatchObject({ arguments: { to: 'new' }, edited: true, output: { sent: { to: 'new' } } });
   expect(calls.s).toMatchObject({ arguments: { to: 'same' }, edited: false });
   // The model: its own call as it made it, and a result that says what was called instead.
-  const request = stage.scripted.requests.findLast((one) => one.runId === run)!;
+  const request = fixture.scripted.requests.findLast((one) => one.runId === run)!;
   const said = request.messages.findLast(({ role }) => role === 'assistant') as { calls: object[] };
   expect(said.calls).toContainEqual({ id: 'e', name: 'send', arguments: { to: 'old' } });
   const told = request.messages.filter(({ role }) => role === 'tool') as { callId: string; output: object }[];
@@ -303,13 +306,13 @@ test('a person who changes the arguments: that is what is called, and the model 
   });
   expect(outputs.get('s')).toEqual({ sent: { to: 'same' } });
   // Everybody else: the event, and the message of the result.
-  const messages = await stage.messages(session);
+  const messages = await fixture.messages(session);
   expect(messages.find((one) => one.role === 'tool_result' && one.toolCallId === 'e')!.content).toEqual({
     result: { sent: { to: 'new' } },
     error: null,
     calledWith: { to: 'new' },
   });
-  const { data } = await stage.done<{ data: Event[] }>('GET', `/v1/runs/${run}/events?types=tool.approved`);
+  const { data } = await fixture.done<{ data: Event[] }>('GET', `/v1/runs/${run}/events?types=tool.approved`);
   expect(data.map((event) => [event.data.id, event.data.edited ?? false])).toEqual([
     ['e', true],
     ['s', false],
@@ -335,7 +338,7 @@ test('a call that is made again with other arguments needs an approval of its ow
   await next('m3');
   expect(executed.filter((text) => text === '{"to":"first"}')).toHaveLength(1);
   await decide(run, 'm3', { decision: 'reject' });
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   expect(executed.filter((text) => text === '{"to":"first"}')).toHaveLength(1);
   expect(executed).not.toContain('{"to":"second"}');
 });
@@ -346,8 +349,10 @@ async function lost(id: string): Promise<{ session: Session; run: string }> {
   const [waiting] = await inbox(run);
   await decide(run, id, approve(waiting!, { id, edited: true }));
   await until('it is executed', () => executed.some((text) => text.includes(`"${id}"`)));
-  const { rows } = await stage.db.pool.query('select epoch, worker_id from troupe.runs where id = $1', [run]);
-  await disown(stage.db, rows[0].worker_id, [{ id: run, epoch: rows[0].epoch }]);
+  const { rows } = await fixture.db.pool.query('select epoch, worker_id from troupe.runs where id = $1', [
+    run,
+  ]);
+  await disown(fixture.db, rows[0].worker_id, [{ id: run, epoch: rows[0].epoch }]);
   await until('it is in doubt', async () => (await callsOf(run))[id]!.status === 'in_doubt');
   return { session, run };
 }
@@ -360,21 +365,21 @@ test('a call in doubt: a person has it tried again, says what came of it, or giv
     expect(await decideRefused(again.run, 'again', wrong)).toEqual([409, 'wrong_settlement']);
   expect(await resultsRefused(again.run, { callId: 'again', result: 1 })).toEqual([409, 'wrong_settlement']);
   await decide(again.run, 'again', { decision: 'retry' });
-  await stage.becomes(again.session, 'pending');
+  await fixture.becomes(again.session, 'pending');
   expect((await callsOf(again.run)).again).toMatchObject({ status: 'completed', attempt: 2 });
   expect(executed.filter((text) => text.includes('"again"'))).toHaveLength(2);
   expect(await decideRefused(again.run, 'again', { decision: 'retry' })).toEqual([409, 'call_not_open']);
 
   const known = await lost('known');
   await decide(known.run, 'known', { decision: 'complete', output: { sent: 'yes' } });
-  await stage.becomes(known.session, 'pending');
+  await fixture.becomes(known.session, 'pending');
   expect((await callsOf(known.run)).known).toMatchObject({
     status: 'completed',
     output: { sent: 'yes' },
     settledBy: 'dev',
   });
   // Said by a person of a call whose arguments a person had changed: the model learns of both.
-  const request = stage.scripted.requests.findLast((one) => one.runId === known.run)!;
+  const request = fixture.scripted.requests.findLast((one) => one.runId === known.run)!;
   expect(request.messages.at(-1)).toMatchObject({
     role: 'tool',
     output: { calledWith: { id: 'known', edited: true }, result: { sent: 'yes' } },
@@ -383,7 +388,7 @@ test('a call in doubt: a person has it tried again, says what came of it, or giv
   const given = await lost('given');
   expect(await decideRefused(given.run, 'given', { decision: 'fail' })).toEqual([422, 'invalid_request']);
   await decide(given.run, 'given', { decision: 'fail', reason: 'It never came.' });
-  await stage.becomes(given.session, 'pending');
+  await fixture.becomes(given.session, 'pending');
   expect((await callsOf(given.run)).given).toMatchObject({
     status: 'failed',
     error: { code: 'failed_by_person', message: 'It never came.' },
@@ -392,9 +397,9 @@ test('a call in doubt: a person has it tried again, says what came of it, or giv
 
   // Canceled while it is in doubt.
   const over = await lost('over');
-  await stage.done('POST', `/v1/runs/${over.run}/cancel`);
+  await fixture.done('POST', `/v1/runs/${over.run}/cancel`);
   expect(await decideRefused(over.run, 'over', { decision: 'retry' })).toEqual([409, 'call_not_open']);
-  const result = (await stage.messages(over.session)).at(-1)!;
+  const result = (await fixture.messages(over.session)).at(-1)!;
   expect(result.content).toMatchObject({
     error: { code: 'canceled' },
     calledWith: { id: 'over', edited: true },
@@ -403,8 +408,8 @@ test('a call in doubt: a person has it tried again, says what came of it, or giv
 
 test('a run that was canceled and taken up again asks anew; an answer to what it asked before is told so', async () => {
   const { session, run } = await askedIn([[call('before', 'ask')], [call('anew', 'ask')]]);
-  await stage.done('POST', `/v1/runs/${run}/cancel`);
-  await stage.done('POST', `/v1/runs/${run}/retry`);
+  await fixture.done('POST', `/v1/runs/${run}/cancel`);
+  await fixture.done('POST', `/v1/runs/${run}/retry`);
   await until('it asks anew', async () =>
     (await inbox(run, 'client')).find(({ callId }) => callId === 'anew'),
   );
@@ -417,7 +422,7 @@ test('a run that was canceled and taken up again asks anew; an answer to what it
   expect(await resultsRefused(run, { results: both })).toEqual([409, 'call_not_open']);
   expect(await inbox(run, 'client')).toHaveLength(1);
   await results(run, { callId: 'anew', result: { answer: 1 } });
-  await stage.becomes(session, 'pending');
+  await fixture.becomes(session, 'pending');
   expect(await callsOf(run)).toMatchObject({ before: { status: 'canceled' }, anew: { status: 'completed' } });
 });
 
@@ -435,7 +440,7 @@ test('a result of no known shape is told what is wrong with it, and where', asyn
     [{ results: [{ callId: 'c', result: 1, error }] }, 'results.0', 'both `result` and `error`'],
     [{ results: [] }, 'results', 'at least 1 entry'],
   ] as const) {
-    const { status, body: told } = await stage.ask<Problem>('POST', `/v1/runs/${run}/tool-results`, body);
+    const { status, body: told } = await fixture.ask<Problem>('POST', `/v1/runs/${run}/tool-results`, body);
     expect([body, status, told.issues?.[0]]).toEqual([
       body,
       422,

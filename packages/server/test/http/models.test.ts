@@ -2,16 +2,16 @@ import type { Agent, Model, Provider } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { loadProvider } from '../../src/definitions/models/index.ts';
-import { AgentsStage, createSealer } from '../agents/stage.ts';
+import { AgentsFixture, createSealer } from '../agents/fixture.ts';
 
-let stage: AgentsStage;
+let fixture: AgentsFixture;
 beforeAll(async () => {
-  stage = await AgentsStage.open(inject('postgresUrl'));
+  fixture = await AgentsFixture.open(inject('postgresUrl'));
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 async function envelopeOf(id: string) {
-  const row = await stage.db.rows
+  const row = await fixture.db.rows
     .selectFrom('llm_providers')
     .select('key_envelope')
     .where('id', '=', id)
@@ -20,7 +20,7 @@ async function envelopeOf(id: string) {
 }
 
 test('a provider keeps its key sealed: it is never shown, and only the worker opens it', async () => {
-  const provider = await stage.createProvider({ name: 'OpenAI', apiKey: 'sk-very-secret' });
+  const provider = await fixture.createProvider({ name: 'OpenAI', apiKey: 'sk-very-secret' });
   expect(provider).toMatchObject({
     kind: 'openai',
     name: 'OpenAI',
@@ -29,14 +29,14 @@ test('a provider keeps its key sealed: it is never shown, and only the worker op
     status: 'active',
   });
   expect(JSON.stringify(provider)).not.toContain('sk-very-secret');
-  expect(await stage.get(`/v1/providers/${provider.id}`)).toEqual(provider);
-  const { rows } = await stage.db.pool.query(
+  expect(await fixture.get(`/v1/providers/${provider.id}`)).toEqual(provider);
+  const { rows } = await fixture.db.pool.query(
     `select (select jsonb_agg(to_jsonb(p))::text from troupe.llm_providers p)
       || (select jsonb_agg(to_jsonb(a))::text from troupe.audit_log a) as text`,
   );
   expect(rows[0].text).toContain('OpenAI');
   expect(rows[0].text).not.toContain('sk-very-secret');
-  expect(await loadProvider(stage.db, stage.services.sealer, provider.id)).toEqual({
+  expect(await loadProvider(fixture.db, fixture.services.sealer, provider.id)).toEqual({
     id: provider.id,
     kind: 'openai',
     baseUrl: null,
@@ -46,30 +46,30 @@ test('a provider keeps its key sealed: it is never shown, and only the worker op
     guardedFor: null,
   });
   // Another key, another row: neither opens it.
-  await expect(loadProvider(stage.db, createSealer(), provider.id)).rejects.toThrow();
-  await expect(loadProvider(stage.db, null, provider.id)).rejects.toMatchObject({
+  await expect(loadProvider(fixture.db, createSealer(), provider.id)).rejects.toThrow();
+  await expect(loadProvider(fixture.db, null, provider.id)).rejects.toMatchObject({
     code: 'no_encryption_key',
   });
-  const other = await stage.createProvider();
-  await stage.db.rows
+  const other = await fixture.createProvider();
+  await fixture.db.rows
     .updateTable('llm_providers')
     .set({ key_envelope: JSON.stringify(await envelopeOf(provider.id)) })
     .where('id', '=', other.id)
     .execute();
-  await expect(loadProvider(stage.db, stage.services.sealer, other.id)).rejects.toThrow();
-  expect(await loadProvider(stage.db, null, newId())).toBeNull();
+  await expect(loadProvider(fixture.db, fixture.services.sealer, other.id)).rejects.toThrow();
+  expect(await loadProvider(fixture.db, null, newId())).toBeNull();
 });
 
 test('a key can be replaced and removed, also by an address in capitals', async () => {
-  const provider = await stage.createProvider({ apiKey: 'first' });
+  const provider = await fixture.createProvider({ apiKey: 'first' });
   const patch = (body: object, id = provider.id) =>
-    stage.send<Provider>('PATCH', `/v1/providers/${id}`, { body });
+    fixture.send<Provider>('PATCH', `/v1/providers/${id}`, { body });
   expect((await patch({ apiKey: 'second' }, provider.id.toUpperCase())).status).toBe(200);
-  expect((await loadProvider(stage.db, stage.services.sealer, provider.id))?.apiKey).toBe('second');
+  expect((await loadProvider(fixture.db, fixture.services.sealer, provider.id))?.apiKey).toBe('second');
   expect((await patch({ status: 'disabled' })).body).toMatchObject({ keySet: true, status: 'disabled' });
   expect((await patch({ apiKey: null })).body).toMatchObject({ keySet: false, status: 'disabled' });
-  expect((await loadProvider(stage.db, stage.services.sealer, provider.id))?.apiKey).toBeNull();
-  expect((await stage.audit(provider.id)).map(({ action }) => action)).toEqual([
+  expect((await loadProvider(fixture.db, fixture.services.sealer, provider.id))?.apiKey).toBeNull();
+  expect((await fixture.audit(provider.id)).map(({ action }) => action)).toEqual([
     'provider.created',
     'provider.changed',
     'provider.changed',
@@ -78,46 +78,46 @@ test('a key can be replaced and removed, also by an address in capitals', async 
 });
 
 test('without a key to encrypt with, no key is stored', async () => {
-  const { sealer } = stage.services;
-  stage.services.sealer = null;
+  const { sealer } = fixture.services;
+  fixture.services.sealer = null;
   try {
     const body = { kind: 'openai', name: 'unsealed', apiKey: 'sk' };
-    const refused = await stage.send('POST', '/v1/providers', { body });
+    const refused = await fixture.send('POST', '/v1/providers', { body });
     expect([refused.status, refused.body.code]).toEqual([409, 'no_encryption_key']);
-    const keyless = await stage.createProvider({ name: 'unsealed' });
-    const patched = await stage.send('PATCH', `/v1/providers/${keyless.id}`, { body: { apiKey: 'sk' } });
+    const keyless = await fixture.createProvider({ name: 'unsealed' });
+    const patched = await fixture.send('PATCH', `/v1/providers/${keyless.id}`, { body: { apiKey: 'sk' } });
     expect(patched.body.code).toBe('no_encryption_key');
     expect(await envelopeOf(keyless.id)).toBeNull();
   } finally {
-    stage.services.sealer = sealer;
+    fixture.services.sealer = sealer;
   }
 });
 
 test('the environment may have the key', async () => {
-  expect(await stage.createProvider({ kind: 'anthropic' })).toMatchObject({ keySet: true });
-  expect(await stage.createProvider({ kind: 'openai' })).toMatchObject({ keySet: false });
+  expect(await fixture.createProvider({ kind: 'anthropic' })).toMatchObject({ keySet: true });
+  expect(await fixture.createProvider({ kind: 'openai' })).toMatchObject({ keySet: false });
   // It is the key for the provider's own address, and goes to no other.
   const baseUrl = 'https://elsewhere.example/v1';
-  const elsewhere = await stage.createProvider({ kind: 'anthropic', baseUrl });
+  const elsewhere = await fixture.createProvider({ kind: 'anthropic', baseUrl });
   expect(elsewhere).toMatchObject({ baseUrl, keySet: false });
   const path = `/v1/providers/${elsewhere.id}`;
-  const back = await stage.send('PATCH', path, { body: { baseUrl: null } });
+  const back = await fixture.send('PATCH', path, { body: { baseUrl: null } });
   expect(back.body).toMatchObject({ baseUrl: null, keySet: true });
 });
 
 test('a compatible provider needs its address, and names are unique', async () => {
   const compatible = { kind: 'openai_compatible', name: 'Ollama' };
-  const missing = await stage.send('POST', '/v1/providers', { body: compatible });
+  const missing = await fixture.send('POST', '/v1/providers', { body: compatible });
   expect([missing.status, missing.body.code]).toEqual([422, 'base_url_required']);
   const baseUrl = 'http://localhost:11434/v1';
-  const provider = await stage.createProvider({ ...compatible, baseUrl });
+  const provider = await fixture.createProvider({ ...compatible, baseUrl });
   expect(provider.baseUrl).toBe(baseUrl);
-  const cleared = await stage.send('PATCH', `/v1/providers/${provider.id}`, { body: { baseUrl: null } });
+  const cleared = await fixture.send('PATCH', `/v1/providers/${provider.id}`, { body: { baseUrl: null } });
   expect(cleared.body.code).toBe('base_url_required');
-  const again = await stage.send('POST', '/v1/providers', { body: { kind: 'openai', name: 'oLLAMA' } });
+  const again = await fixture.send('POST', '/v1/providers', { body: { kind: 'openai', name: 'oLLAMA' } });
   expect([again.status, again.body.code]).toEqual([409, 'name_taken']);
   for (const url of ['ftp://host', 'javascript:alert(1)', 'no address']) {
-    const answer = await stage.send('POST', '/v1/providers', {
+    const answer = await fixture.send('POST', '/v1/providers', {
       body: { kind: 'openai', name: url, baseUrl: url },
     });
     expect([url, answer.status]).toEqual([url, 422]);
@@ -125,9 +125,9 @@ test('a compatible provider needs its address, and names are unique', async () =
 });
 
 test('a model is made, changed and cleared', async () => {
-  const provider = await stage.createProvider();
+  const provider = await fixture.createProvider();
   const path = `/v1/providers/${provider.id}/models`;
-  const made = await stage.send<Model>('POST', path, {
+  const made = await fixture.send<Model>('POST', path, {
     body: { modelId: 'gpt-5', inputPrice: 1.25, outputPrice: 10, contextTokens: 400_000 },
   });
   expect([made.status, made.body]).toEqual([
@@ -144,9 +144,9 @@ test('a model is made, changed and cleared', async () => {
       status: 'active',
     }),
   ]);
-  const again = await stage.send('POST', path, { body: { modelId: 'gpt-5' } });
+  const again = await fixture.send('POST', path, { body: { modelId: 'gpt-5' } });
   expect([again.status, again.body.code]).toEqual([409, 'model_taken']);
-  const patched = await stage.send<Model>('PATCH', `/v1/models/${made.body.id}`, {
+  const patched = await fixture.send<Model>('PATCH', `/v1/models/${made.body.id}`, {
     body: { contextTokens: null, displayName: 'Five', inputPrice: 0 },
   });
   expect(patched.body).toMatchObject({
@@ -155,100 +155,100 @@ test('a model is made, changed and cleared', async () => {
     inputPrice: 0,
     outputPrice: 10,
   });
-  expect(await stage.get(`/v1/models/${made.body.id}`)).toEqual(patched.body);
-  const listed = await stage.get<{ data: Model[] }>(`/v1/models?providerId=${provider.id}`);
+  expect(await fixture.get(`/v1/models/${made.body.id}`)).toEqual(patched.body);
+  const listed = await fixture.get<{ data: Model[] }>(`/v1/models?providerId=${provider.id}`);
   expect(listed.data).toEqual([patched.body]);
-  const first = await stage.get<{ data: Model[]; nextCursor: string }>('/v1/models?limit=1');
+  const first = await fixture.get<{ data: Model[]; nextCursor: string }>('/v1/models?limit=1');
   expect(first.data[0]!.id).toBe(made.body.id);
 });
 
 test('one model is the default, however many want to be at once', async () => {
-  const models = await Promise.all(Array.from({ length: 8 }, () => stage.createModel({ isDefault: true })));
+  const models = await Promise.all(Array.from({ length: 8 }, () => fixture.createModel({ isDefault: true })));
   const defaults = async () =>
-    (await stage.get<{ data: Model[] }>('/v1/models?limit=200')).data.filter(({ isDefault }) => isDefault);
+    (await fixture.get<{ data: Model[] }>('/v1/models?limit=200')).data.filter(({ isDefault }) => isDefault);
   expect(await defaults()).toHaveLength(1);
   const answers = await Promise.all(
-    models.map(({ id }) => stage.send('PATCH', `/v1/models/${id}`, { body: { isDefault: true } })),
+    models.map(({ id }) => fixture.send('PATCH', `/v1/models/${id}`, { body: { isDefault: true } })),
   );
   expect(answers.map(({ status }) => status)).toEqual(models.map(() => 200));
   const [last] = await defaults();
   expect(await defaults()).toHaveLength(1);
-  const elsewhere = await stage.createModel({ isDefault: true }, stage.there);
+  const elsewhere = await fixture.createModel({ isDefault: true }, fixture.there);
   expect(elsewhere.isDefault).toBe(true);
   expect(await defaults()).toEqual([last]);
-  await stage.send('PATCH', `/v1/models/${last!.id}`, { body: { isDefault: false } });
+  await fixture.send('PATCH', `/v1/models/${last!.id}`, { body: { isDefault: false } });
   expect(await defaults()).toEqual([]);
 });
 
 test('what is in use cannot be deleted, and what uses it is named', async () => {
-  const model = await stage.createModel();
-  const fallback = await stage.createModel();
-  const agent = await stage.createAgent({
+  const model = await fixture.createModel();
+  const fallback = await fixture.createModel();
+  const agent = await fixture.createAgent({
     name: 'user of models',
     defaultModelId: model.id,
     fallbackModelIds: [fallback.id.toUpperCase()],
   });
   expect(agent.fallbackModelIds).toEqual([fallback.id]);
   for (const { id } of [model, fallback]) {
-    const refused = await stage.send('DELETE', `/v1/models/${id}`);
+    const refused = await fixture.send('DELETE', `/v1/models/${id}`);
     expect([refused.status, refused.body.code]).toEqual([409, 'in_use']);
     expect(refused.body.detail).toContain('"user of models"');
   }
-  const provider = await stage.send('DELETE', `/v1/providers/${model.providerId}`);
+  const provider = await fixture.send('DELETE', `/v1/providers/${model.providerId}`);
   expect([provider.status, provider.body.code]).toEqual([409, 'in_use']);
   expect(provider.body.detail).toContain(model.modelId);
 
-  await stage.patchAgent(agent.id, { defaultModelId: null, fallbackModelIds: [] });
-  expect((await stage.send('DELETE', `/v1/models/${model.id}`)).status).toBe(204);
-  expect((await stage.send('DELETE', `/v1/models/${model.id}`)).status).toBe(404);
-  expect((await stage.send('DELETE', `/v1/providers/${model.providerId}`)).status).toBe(204);
+  await fixture.patchAgent(agent.id, { defaultModelId: null, fallbackModelIds: [] });
+  expect((await fixture.send('DELETE', `/v1/models/${model.id}`)).status).toBe(204);
+  expect((await fixture.send('DELETE', `/v1/models/${model.id}`)).status).toBe(404);
+  expect((await fixture.send('DELETE', `/v1/providers/${model.providerId}`)).status).toBe(204);
   // The first version still names it, so it cannot come back.
-  const back = await stage.send('POST', `/v1/agents/${agent.id}/rollback`, { body: { version: 1 } });
+  const back = await fixture.send('POST', `/v1/agents/${agent.id}/rollback`, { body: { version: 1 } });
   expect([back.status, back.body.code]).toEqual([422, 'model_not_found']);
 });
 
 test('a model that an agent is just beginning to fall back to is not deleted under it', async () => {
   for (let round = 0; round < 10; round++) {
-    const model = await stage.createModel();
+    const model = await fixture.createModel();
     const name = `racing ${round}`;
     const [made, deleted] = await Promise.all([
-      stage.send<Agent>('POST', '/v1/agents', { body: { name, fallbackModelIds: [model.id] } }),
-      stage.send('DELETE', `/v1/models/${model.id}`),
+      fixture.send<Agent>('POST', '/v1/agents', { body: { name, fallbackModelIds: [model.id] } }),
+      fixture.send('DELETE', `/v1/models/${model.id}`),
     ]);
-    const there = (await stage.send('GET', `/v1/models/${model.id}`)).status === 200;
+    const there = (await fixture.send('GET', `/v1/models/${model.id}`)).status === 200;
     expect([made.status, deleted.status, there]).toEqual(there ? [201, 409, true] : [422, 204, false]);
   }
 });
 
 test('a session and the project count as users too', async () => {
-  const model = await stage.createModel();
-  const agent = await stage.createAgent({ name: 'in session' });
-  await stage.db.rows
+  const model = await fixture.createModel();
+  const agent = await fixture.createAgent({ name: 'in session' });
+  await fixture.db.rows
     .insertInto('sessions')
     .values({
       id: newId(),
-      project_id: stage.here.project,
+      project_id: fixture.here.project,
       agent_id: agent.id,
       entity_id: agent.entityId,
       thread_id: newId(),
       model_id: model.id,
     })
     .execute();
-  expect((await stage.send('DELETE', `/v1/models/${model.id}`)).body.detail).toContain('the session');
-  const other = await stage.createModel();
+  expect((await fixture.send('DELETE', `/v1/models/${model.id}`)).body.detail).toContain('the session');
+  const other = await fixture.createModel();
   const setDefault = (id: string | null) =>
-    stage.db.rows
+    fixture.db.rows
       .updateTable('projects')
       .set({ default_model_id: id })
-      .where('id', '=', stage.here.project)
+      .where('id', '=', fixture.here.project)
       .execute();
   await setDefault(other.id);
-  expect((await stage.send('DELETE', `/v1/models/${other.id}`)).body.detail).toContain('the project');
+  expect((await fixture.send('DELETE', `/v1/models/${other.id}`)).body.detail).toContain('the project');
   await setDefault(null);
 });
 
 test('another project reaches neither providers nor models', async () => {
-  const model = await stage.createModel();
+  const model = await fixture.createModel();
   const asked: [string, string, object?][] = [
     ['GET', `/v1/providers/${model.providerId}`],
     ['PATCH', `/v1/providers/${model.providerId}`, { name: 'mine' }],
@@ -259,18 +259,21 @@ test('another project reaches neither providers nor models', async () => {
     ['DELETE', `/v1/models/${model.id}`],
   ];
   for (const [method, path, body] of asked) {
-    const answer = await stage.send(method, path, { body, as: stage.there });
+    const answer = await fixture.send(method, path, { body, as: fixture.there });
     expect([method, path, answer.status, answer.body.code]).toEqual([method, path, 404, 'not_found']);
   }
-  const models = await stage.get<{ data: Model[] }>(`/v1/models?providerId=${model.providerId}`, stage.there);
+  const models = await fixture.get<{ data: Model[] }>(
+    `/v1/models?providerId=${model.providerId}`,
+    fixture.there,
+  );
   expect(models.data).toEqual([]);
-  const providers = await stage.get<{ data: Provider[] }>('/v1/providers?limit=200', stage.there);
+  const providers = await fixture.get<{ data: Provider[] }>('/v1/providers?limit=200', fixture.there);
   expect(providers.data.some(({ id }) => id === model.providerId)).toBe(false);
 });
 
 test('fields that are unknown, too large or cannot be stored are refused', async () => {
-  const { id } = await stage.createProvider();
-  const model = await stage.createModel();
+  const { id } = await fixture.createProvider();
+  const model = await fixture.createModel();
   const asked: [string, string, object][] = [
     ['POST', '/v1/providers', { kind: 'openai', name: 'n', colour: 'red' }],
     ['POST', '/v1/providers', { kind: 'telepathy', name: 'n' }],
@@ -285,13 +288,13 @@ test('fields that are unknown, too large or cannot be stored are refused', async
     ['PATCH', `/v1/models/${model.id}`, { displayName: '\0' }],
   ];
   for (const [method, path, body] of asked) {
-    const answer = await stage.send(method, path, { body });
+    const answer = await fixture.send(method, path, { body });
     expect([path, body, answer.status, answer.body.code]).toEqual([path, body, 422, 'invalid_request']);
   }
 });
 
 test('a key does not follow its provider to another address', async () => {
-  const provider = await stage.createProvider({
+  const provider = await fixture.createProvider({
     kind: 'openai_compatible',
     name: 'moves',
     baseUrl: 'https://models.example/v1',
@@ -299,16 +302,16 @@ test('a key does not follow its provider to another address', async () => {
   });
   const path = `/v1/providers/${provider.id}`;
   const elsewhere = 'https://evil.example/v1';
-  const refused = await stage.send('PATCH', path, { body: { baseUrl: elsewhere } });
+  const refused = await fixture.send('PATCH', path, { body: { baseUrl: elsewhere } });
   expect([refused.status, refused.body.code]).toEqual([422, 'key_required']);
-  expect((await stage.send('GET', path)).body).toMatchObject({ baseUrl: 'https://models.example/v1' });
-  const moved = await stage.send('PATCH', path, { body: { baseUrl: elsewhere, apiKey: null } });
+  expect((await fixture.send('GET', path)).body).toMatchObject({ baseUrl: 'https://models.example/v1' });
+  const moved = await fixture.send('PATCH', path, { body: { baseUrl: elsewhere, apiKey: null } });
   expect(moved.body).toMatchObject({ baseUrl: elsewhere, keySet: false });
 });
 
 test('an address with a name and a password in it is refused', async () => {
   const body = { kind: 'openai', name: 'leaky', baseUrl: 'https://name:password@models.example/v1' };
-  const refused = await stage.send('POST', '/v1/providers', { body });
+  const refused = await fixture.send('POST', '/v1/providers', { body });
   expect([refused.status, refused.body.code]).toEqual([422, 'invalid_request']);
-  expect(JSON.stringify((await stage.send('GET', '/v1/providers')).body)).not.toContain('password');
+  expect(JSON.stringify((await fixture.send('GET', '/v1/providers')).body)).not.toContain('password');
 });

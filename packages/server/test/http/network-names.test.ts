@@ -2,42 +2,47 @@ import { createHash } from 'node:crypto';
 import type { Change, Json, Network, NetworkAgent, NetworkDefinition, Problem } from '@troupe/protocol';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { canonicalJson } from '../../src/store/index.ts';
-import { AgentsStage, type As } from '../agents/stage.ts';
+import { AgentsFixture, type As } from '../agents/fixture.ts';
 
 // Documents that are kept in files: what they name by name, here and in another project.
 
-let stage: AgentsStage;
+let fixture: AgentsFixture;
 beforeAll(async () => {
-  stage = await AgentsStage.open(inject('postgresUrl'));
+  fixture = await AgentsFixture.open(inject('postgresUrl'));
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-async function done<Body>(method: string, path: string, body?: unknown, as: As = stage.here): Promise<Body> {
-  const answer = await stage.send<Body>(method, `/v1${path}`, { body, as });
+async function done<Body>(
+  method: string,
+  path: string,
+  body?: unknown,
+  as: As = fixture.here,
+): Promise<Body> {
+  const answer = await fixture.send<Body>(method, `/v1${path}`, { body, as });
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   return answer.body;
 }
-async function refused(method: string, path: string, body?: unknown, as: As = stage.here) {
-  const { status, body: problem } = await stage.send<Problem>(method, `/v1${path}`, { body, as });
+async function refused(method: string, path: string, body?: unknown, as: As = fixture.here) {
+  const { status, body: problem } = await fixture.send<Problem>(method, `/v1${path}`, { body, as });
   return { status, code: problem.code, detail: problem.detail, issues: problem.issues ?? [] };
 }
-const apply = (definition: { name: string }, as: As = stage.here) =>
+const apply = (definition: { name: string }, as: As = fixture.here) =>
   done<{ network: Network; changes: Change[] }>(
     'PUT',
     `/networks/${encodeURIComponent(definition.name)}/definition`,
     definition,
     as,
   );
-const namesOf = (network: string, as: As = stage.here) =>
+const namesOf = (network: string, as: As = fixture.here) =>
   done<NetworkDefinition>('GET', `/networks/${network}/definition?names=true`, undefined, as);
-const idsOf = async (network: string, as: As = stage.here) => {
+const idsOf = async (network: string, as: As = fixture.here) => {
   const { agents } = await done<NetworkDefinition>('GET', `/networks/${network}/definition`, undefined, as);
   return agents.map(({ agentId, modelId }) => [agentId, modelId]);
 };
 
 /** A provider of this name with this model, and an agent Ada. */
 async function furnish(as: As) {
-  const provider = await stage.createProvider({ name: 'Main/EU' }, as);
+  const provider = await fixture.createProvider({ name: 'Main/EU' }, as);
   const model = await done<{ id: string }>(
     'POST',
     `/providers/${provider.id}/models`,
@@ -49,7 +54,7 @@ async function furnish(as: As) {
 }
 
 test('a document names agents and models of the project, and means the same in another one', async () => {
-  const here = await furnish(stage.here);
+  const here = await furnish(fixture.here);
   const document = {
     name: 'carried',
     agents: [{ key: 'one', allowRespond: true, agentId: 'ADA', modelId: 'main/eu/meta/llama' }],
@@ -64,25 +69,25 @@ test('a document names agents and models of the project, and means the same in a
   expect((await apply(kept)).changes).toEqual([]);
 
   // Nothing of these names is there yet: each is told, with its place, and nothing is made.
-  const missing = await refused('PUT', '/networks/carried/definition', kept, stage.there);
+  const missing = await refused('PUT', '/networks/carried/definition', kept, fixture.there);
   expect(missing).toMatchObject({ status: 422, code: 'agent_not_found' });
   expect(missing.issues.map(({ path }) => path)).toEqual(['agents.0.agentId', 'agents.0.modelId']);
-  const there = await furnish(stage.there);
+  const there = await furnish(fixture.there);
   expect(there.model).not.toBe(here.model);
-  await apply(kept, stage.there);
-  expect(await idsOf('carried', stage.there)).toEqual([[there.agent, there.model]]);
-  expect(await namesOf('carried', stage.there)).toEqual(kept);
-  expect((await apply(kept, stage.there)).changes).toEqual([]);
+  await apply(kept, fixture.there);
+  expect(await idsOf('carried', fixture.there)).toEqual([[there.agent, there.model]]);
+  expect(await namesOf('carried', fixture.there)).toEqual(kept);
+  expect((await apply(kept, fixture.there)).changes).toEqual([]);
 });
 
 test('one agent is added and changed by names; what may be two models is refused', async () => {
-  const first = await stage.createProvider({ name: 'first' });
-  const second = await stage.createProvider({ name: 'second' });
+  const first = await fixture.createProvider({ name: 'first' });
+  const second = await fixture.createProvider({ name: 'second' });
   const add = (provider: { id: string }, modelId: string) =>
     done<{ id: string }>('POST', `/providers/${provider.id}/models`, { modelId });
   const [both, other] = [await add(first, 'both'), await add(second, 'both')];
   const only = await add(second, 'only');
-  const agent = await stage.createAgent({ name: 'Bea' });
+  const agent = await fixture.createAgent({ name: 'Bea' });
   await done('POST', '/networks', { name: 'Parts' });
   const made = await done<NetworkAgent>('POST', '/networks/parts/agents', {
     key: 'one',
@@ -112,7 +117,7 @@ test('one agent is added and changed by names; what may be two models is refused
   expect(kept.agents[0]!.modelId).toBe('first/both');
   expect((await apply(kept)).changes).toEqual([]);
   // A name that means two things is no name: the id stays.
-  const odd = await stage.createProvider({ name: 'first/x' });
+  const odd = await fixture.createProvider({ name: 'first/x' });
   const [one, another] = [await add(odd, 'y'), await add(first, 'x/y')];
   for (const { id } of [one, another]) {
     await patch({ modelId: id });
@@ -121,10 +126,10 @@ test('one agent is added and changed by names; what may be two models is refused
 });
 
 test('a file that was made by hand may name them, too', async () => {
-  await stage.createAgent({ name: 'Cleo' });
+  await fixture.createAgent({ name: 'Cleo' });
   await done('POST', '/networks', { name: 'made', agents: [{ key: 'one', allowRespond: true }] });
   await done('POST', '/networks/made/publish', {});
-  const file = await stage.get<{ definition: NetworkDefinition }>('/v1/networks/made/versions/1/export');
+  const file = await fixture.get<{ definition: NetworkDefinition }>('/v1/networks/made/versions/1/export');
   const by = (agentId: string) => {
     const definition = structuredClone(file.definition);
     definition.agents[0]!.agentId = agentId;
@@ -145,7 +150,7 @@ test('no network is called as an id, or as a step in an address', async () => {
     agents: [{ key: 'one', allowRespond: true }],
   });
   await done('POST', '/networks/mine/publish', {});
-  const file = await stage.get<object>('/v1/networks/mine/versions/1/export');
+  const file = await fixture.get<object>('/v1/networks/mine/versions/1/export');
   const before = await done<Network>('GET', '/networks/mine');
   for (const name of [id, id.toUpperCase(), ' 00000000-0000-0000-0000-000000000000 ', '.', '..']) {
     const cases = [
@@ -175,7 +180,7 @@ test('no network is called as an id, or as a step in an address', async () => {
   // One that has such a name from before is edited as any other, and can be given another.
   const odd = '0198c0de-0000-7000-8000-000000000001';
   const { id: old } = await done<Network>('POST', '/networks', { name: 'old' });
-  await stage.db.pool.query('update troupe.networks set name = $2 where id = $1', [old, odd]);
+  await fixture.db.pool.query('update troupe.networks set name = $2 where id = $1', [old, odd]);
   await done('POST', `/networks/${old}/agents`, { key: 'one' });
   expect(await done('PATCH', `/networks/${old}`, { name: 'new' })).toMatchObject({ name: 'new' });
 });

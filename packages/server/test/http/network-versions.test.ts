@@ -18,24 +18,29 @@ import {
   lockNetwork,
   writeDefinition,
 } from '../../src/store/index.ts';
-import { AgentsStage, type As } from '../agents/stage.ts';
+import { AgentsFixture, type As } from '../agents/fixture.ts';
 
-let stage: AgentsStage;
+let fixture: AgentsFixture;
 beforeAll(async () => {
-  stage = await AgentsStage.open(inject('postgresUrl'));
-  for (const as of [stage.here, stage.there])
+  fixture = await AgentsFixture.open(inject('postgresUrl'));
+  for (const as of [fixture.here, fixture.there])
     for (const name of ['search', 'lookup'])
       await done('POST', '/v1/tools', { name, kind: 'static', output: name }, as);
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-async function done<Body>(method: string, path: string, body?: unknown, as: As = stage.here): Promise<Body> {
-  const answer = await stage.send<Body>(method, path, { body, as });
+async function done<Body>(
+  method: string,
+  path: string,
+  body?: unknown,
+  as: As = fixture.here,
+): Promise<Body> {
+  const answer = await fixture.send<Body>(method, path, { body, as });
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   return answer.body;
 }
-async function refused(method: string, path: string, body?: unknown, as: As = stage.here) {
-  const { status, body: problem } = await stage.send<Problem>(method, path, { body, as });
+async function refused(method: string, path: string, body?: unknown, as: As = fixture.here) {
+  const { status, body: problem } = await fixture.send<Problem>(method, path, { body, as });
   return { status, code: problem.code, paths: problem.issues?.map(({ path }) => path) };
 }
 
@@ -54,10 +59,10 @@ const two = (name: string, more: object = {}): Document => ({
 });
 
 /** Writes rows as they are, without the checks of an edit: a network may have become invalid in any way. */
-async function put(document: Document, as: As = stage.here): Promise<NetworkDefinition> {
+async function put(document: Document, as: As = fixture.here): Promise<NetworkDefinition> {
   const definition = networkDefinition.parse(document);
   const { project } = as;
-  await inTransaction(stage.db, async (transaction) => {
+  await inTransaction(fixture.db, async (transaction) => {
     const rows =
       (await lockNetwork(transaction, project, definition.name)) ??
       (await insertNetwork(transaction, project, definition));
@@ -95,12 +100,12 @@ test('publishing makes a version, and the same content none', async () => {
   const turned = two('Twice');
   await put({ ...turned, agents: (turned.agents as object[]).toReversed() });
   expect(await publish('twice')).toMatchObject({ version: 1, created: false });
-  const whole = await stage.get<NetworkVersion & { snapshot: { [key: string]: Json } }>(
+  const whole = await fixture.get<NetworkVersion & { snapshot: { [key: string]: Json } }>(
     '/v1/networks/TWICE/versions/1',
   );
   expect(whole.checksum).toBe(sum(whole.snapshot));
   expect(whole.snapshot).toMatchObject({ kind: 'network', network: { defaultAgent: 'desk' } });
-  expect(await stage.audit(first.networkId)).toMatchObject([
+  expect(await fixture.audit(first.networkId)).toMatchObject([
     { action: 'network.published', data: { name: 'Twice', version: 1 } },
   ]);
 });
@@ -120,7 +125,7 @@ test('a change makes the next version; the diff tells by key what changed, tools
     }),
   );
   expect(await publish('grows')).toMatchObject({ version: 2, created: true });
-  const { changes } = await stage.get<{ changes: Change[] }>('/v1/networks/grows/diff?from=1&to=2');
+  const { changes } = await fixture.get<{ changes: Change[] }>('/v1/networks/grows/diff?from=1&to=2');
   expect(changes.map(({ path }) => path).sort()).toEqual([
     '$.agents.checker',
     '$.agents.desk.routes.checker',
@@ -134,20 +139,20 @@ test('a change makes the next version; the diff tells by key what changed, tools
     to: 9,
   });
   // What the network only refers to: nothing of it was edited.
-  const model = await stage.createModel({ modelId: 'for-all', isDefault: true });
+  const model = await fixture.createModel({ modelId: 'for-all', isDefault: true });
   expect(await publish('grows')).toMatchObject({ version: 3 });
-  const later = await stage.get<{ changes: Change[] }>('/v1/networks/grows/diff?from=2&to=3');
+  const later = await fixture.get<{ changes: Change[] }>('/v1/networks/grows/diff?from=2&to=3');
   expect(later.changes.map(({ path }) => path)).toContain('$.compiled.models.desk[0].model');
   await done('PATCH', `/v1/models/${model.id}`, { isDefault: false });
 
-  const page = await stage.get<{ data: NetworkVersion[]; nextCursor: string }>(
+  const page = await fixture.get<{ data: NetworkVersion[]; nextCursor: string }>(
     '/v1/networks/grows/versions?limit=2',
   );
   expect(page.data.map(({ version, isCurrent }) => [version, isCurrent])).toEqual([
     [3, true],
     [2, false],
   ]);
-  const rest = await stage.get<{ data: NetworkVersion[] }>(
+  const rest = await fixture.get<{ data: NetworkVersion[] }>(
     `/v1/networks/grows/versions?cursor=${page.nextCursor}`,
   );
   expect(rest.data.map(({ version }) => version)).toEqual([1]);
@@ -160,7 +165,7 @@ test('what publishing would change is told before, also of tools and agents of t
     description: 'Says it again.',
     params: [{ name: 'query' }, { name: 'tenant', source: 'system' }],
   });
-  const agent = await stage.createAgent({ name: 'changed since', systemPrompt: 'As it was.' });
+  const agent = await fixture.createAgent({ name: 'changed since', systemPrompt: 'As it was.' });
   const document = two('borrows', {
     tools: [{ key: 'lent' }],
     agents: [{ key: 'desk', allowRespond: true, agentId: agent.id, tools: ['lent'] }],
@@ -176,7 +181,7 @@ test('what publishing would change is told before, also of tools and agents of t
     return versionChanges;
   };
   expect(await wouldChange()).toEqual([]);
-  await stage.patchAgent(agent.id, { systemPrompt: 'As it is.' });
+  await fixture.patchAgent(agent.id, { systemPrompt: 'As it is.' });
   await done('PATCH', `/v1/tools/${tool.id}`, {
     description: 'Says it once more.',
     params: [{ name: 'query' }, { name: 'tenant', source: 'default', default: 't-1' }],
@@ -200,7 +205,7 @@ test('what publishing would change is told before, also of tools and agents of t
   expect(paths).toContain('$.tools.lent.description');
   // It is what the version differs in, once there is one.
   await publish('borrows');
-  const { changes } = await stage.get<{ changes: Change[] }>('/v1/networks/borrows/diff?from=1&to=2');
+  const { changes } = await fixture.get<{ changes: Change[] }>('/v1/networks/borrows/diff?from=1&to=2');
   expect(changes).toEqual(found);
   // Nothing is told that was not asked for, or that cannot be published.
   const unasked = await done('PUT', '/v1/networks/borrows/definition?dryRun=true', document);
@@ -261,15 +266,15 @@ test('another project finds nothing', async () => {
     ['POST', 'rollback', { version: 1 }],
     ['POST', 'archive', {}],
   ] as const) {
-    const answer = await refused(method, `/v1/networks/hidden/${path}`, body, stage.there);
+    const answer = await refused(method, `/v1/networks/hidden/${path}`, body, fixture.there);
     expect([path, answer.status, answer.code]).toEqual([path, 404, 'not_found']);
   }
 });
 
 test('all that is wrong is told at once, with its place', async () => {
   expect(await put({ name: 'empty' }).then(() => problems('empty'))).toEqual(['agents no_agents']);
-  const gone = await stage.createModel();
-  const off = await stage.createModel();
+  const gone = await fixture.createModel();
+  const off = await fixture.createModel();
   await done('POST', '/v1/tools', {
     name: 'secretive',
     kind: 'http',
@@ -301,7 +306,7 @@ test('all that is wrong is told at once, with its place', async () => {
     ],
   });
   await done('PATCH', `/v1/models/${off.id}`, { status: 'disabled' });
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `update troupe.tools set input_schema = '{"type":"object","properties":{"a":{"pattern":"("}}}' where name = 'broken'`,
   );
   await done('DELETE', `/v1/models/${gone.id}`);
@@ -329,7 +334,7 @@ test('all that is wrong is told at once, with its place', async () => {
   expect(answer).toMatchObject({ status: 422, code: 'network_invalid' });
   expect(answer.paths).toContain('agents.island');
   expect(answer.paths).toHaveLength(16);
-  expect((await stage.get<{ data: unknown[] }>('/v1/networks/wrong/versions')).data).toEqual([]);
+  expect((await fixture.get<{ data: unknown[] }>('/v1/networks/wrong/versions')).data).toEqual([]);
 
   await put({ name: 'nowhere', agents: [{ key: 'a' }, { key: 'b', routes: ['a'] }] });
   expect(await problems('nowhere')).toEqual(['agents no_default', 'agents no_responder']);
@@ -339,8 +344,8 @@ test('all that is wrong is told at once, with its place', async () => {
 });
 
 test('an agent has its own model and prompt, else those of the agent it names, else the project’s', async () => {
-  const [own, lent] = [await stage.createModel(), await stage.createModel()];
-  const agent = await stage.createAgent({
+  const [own, lent] = [await fixture.createModel(), await fixture.createModel()];
+  const agent = await fixture.createAgent({
     name: 'Lender',
     systemPrompt: 'Lent.',
     defaultModelId: lent.id,
@@ -362,7 +367,7 @@ test('an agent has its own model and prompt, else those of the agent it names, e
     ],
   });
   const { version } = await publish('borrows');
-  const { snapshot } = await stage.get<{
+  const { snapshot } = await fixture.get<{
     snapshot: {
       models: { model: string }[];
       network: { agents: { key: string; prompt: string; models: { model: string }[] }[] };
@@ -379,19 +384,19 @@ test('an agent has its own model and prompt, else those of the agent it names, e
 });
 
 test('a file becomes a draft, in another project too, and is refused where anything in it was changed', async () => {
-  const model = await stage.createModel({ modelId: 'known-by-name' });
-  const agent = await stage.createAgent({ name: 'Stays at home', systemPrompt: 'Lent.' });
-  const [desk, writer] = two('carried').agents as object[];
+  const model = await fixture.createModel({ modelId: 'known-by-name' });
+  const agent = await fixture.createAgent({ name: 'Stays at home', systemPrompt: 'Lent.' });
+  const [first, writer] = two('carried').agents as object[];
   await put(
     two('carried', {
       agents: [
-        { ...desk, modelId: model.id },
+        { ...first, modelId: model.id },
         { ...writer, prompt: '', agentId: agent.id },
       ],
     }),
   );
   const { checksum } = await publish('carried');
-  const file = await stage.get<NetworkFile>('/v1/networks/carried/versions/1/export');
+  const file = await fixture.get<NetworkFile>('/v1/networks/carried/versions/1/export');
   expect(file).toMatchObject({ format: 'troupe.network/1', checksum });
   expect([sum(file.snapshot), sum(file.definition)]).toEqual([checksum, file.definitionChecksum]);
 
@@ -401,13 +406,13 @@ test('a file becomes a draft, in another project too, and is refused where anyth
   expect(await publish('copied')).toMatchObject({ version: 1, created: true });
 
   // There, ids mean nothing: the model goes by its name, the prompt is the one that was lent.
-  expect(await refused('POST', '/v1/networks/import', file, stage.there)).toMatchObject({
+  expect(await refused('POST', '/v1/networks/import', file, fixture.there)).toMatchObject({
     code: 'model_not_found',
     paths: ['definition.agents.0.modelId'],
   });
-  const other = await stage.createModel({ modelId: 'known-by-name' }, stage.there);
-  await done('POST', '/v1/networks/import', file, stage.there);
-  const there = await stage.get<NetworkDefinition>('/v1/networks/carried/definition', stage.there);
+  const other = await fixture.createModel({ modelId: 'known-by-name' }, fixture.there);
+  await done('POST', '/v1/networks/import', file, fixture.there);
+  const there = await fixture.get<NetworkDefinition>('/v1/networks/carried/definition', fixture.there);
   expect(there.agents.map(({ modelId, agentId, prompt }) => [modelId, agentId, prompt])).toEqual([
     [other.id, null, 'Ask.'],
     [null, null, 'Lent.'],
@@ -469,19 +474,19 @@ test('race: publishes at the same time give versions without gaps, and the same 
   const sorted = versions.toSorted((a, b) => a - b);
   expect(sorted).toEqual(Array.from({ length: versions.length }, (_, at) => at + 2));
   expect(versions.length).toBeGreaterThan(0);
-  const { data } = await stage.get<{ data: NetworkVersion[] }>('/v1/networks/raced/versions');
+  const { data } = await fixture.get<{ data: NetworkVersion[] }>('/v1/networks/raced/versions');
   expect(data.map(({ version }) => version)).toEqual([...sorted.toReversed(), 1]);
   expect(data.filter(({ isCurrent }) => isCurrent).map(({ version }) => version)).toEqual([sorted.at(-1)]);
 });
 
 test('a network of 1,000 agents, 2,000 tools and 10,000 routes is published in less than 2 s', async () => {
   const key = (word: string, at: number) => `${word}${at}`;
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `insert into troupe.tools (id, project_id, name, description, kind, input_schema, effect, approval, visible, config)
      select gen_random_uuid(), $1, 'large' || n, 'Finds number ' || n, 'static', jsonb_build_object('type', 'object',
        'properties', jsonb_build_object('field' || n, '{"type":"string","maxLength":200}'::jsonb, 'limit', '{"type":"integer"}'::jsonb),
        'required', jsonb_build_array('field' || n)), 'pure', false, false, '{}' from generate_series(0, 1999) n`,
-    [stage.here.project],
+    [fixture.here.project],
   );
   const agents = Array.from({ length: 1_000 }, (_, at) => ({
     key: key('agent', at),

@@ -52,7 +52,7 @@ async function refused(method: string, path: string, body?: unknown) {
   };
 }
 const definitionOf = (name: string) => done<NetworkDefinition>('GET', `/networks/${name}/definition`);
-const desk = (name: string) => ({
+const helpDesk = (name: string) => ({
   name,
   tools: [{ key: 'search' }, { key: 'SAVE', description: 'Keeps it.' }],
   agents: [
@@ -63,7 +63,7 @@ const desk = (name: string) => ({
 });
 
 test('a network is made, found by id and by name in any case, listed, changed, copied and deleted', async () => {
-  const made = await done<Network>('POST', '/networks', desk('Help Desk'));
+  const made = await done<Network>('POST', '/networks', helpDesk('Help Desk'));
   expect(made).toMatchObject({ status: 'draft', currentVersion: null, agentCount: 3, toolCount: 2 });
   expect(made.policy).toMatchObject({ maxSteps: 25, retries: 3 });
   for (const name of [made.id, 'Help%20Desk', 'help%20desk'])
@@ -179,7 +179,7 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
       definition,
     );
   const paths = ({ changes }: { changes: Change[] }) => changes.map(({ path }) => path);
-  const first = desk('Applied');
+  const first = helpDesk('Applied');
   const trial = await apply(first, '?dryRun=true');
   expect(trial.network).toBeNull();
   expect(paths(trial)).toEqual([
@@ -249,14 +249,14 @@ test('applied twice it changes nothing; dryRun tells the differences by key and 
   expect(await refused('PUT', '/networks/other/definition', { name: 'else' })).toMatchObject({ status: 404 });
   expect(await refused('GET', '/networks/else')).toMatchObject({ status: 404 });
   expect(clerk).toBeDefined();
-  const both = await Promise.all(Array.from({ length: 6 }, () => apply(desk('Race'), '', 'race')));
+  const both = await Promise.all(Array.from({ length: 6 }, () => apply(helpDesk('Race'), '', 'race')));
   expect(new Set(both.map(({ network }) => network!.id)).size).toBe(1);
 });
 
 test('what is being edited can be asked before it is published', async () => {
   const owed = { key: 'search', params: [{ name: 'tenant', source: 'system', required: true }] };
   const { id, publishedAt } = await done<Network>('POST', '/networks', {
-    ...desk('Asked'),
+    ...helpDesk('Asked'),
     tools: [owed, { key: 'save' }],
   });
   expect(publishedAt).toBeNull();
@@ -288,7 +288,7 @@ test('what is being edited can be asked before it is published', async () => {
 });
 
 test('agents are added, changed, equipped and removed; what is in the way is told', async () => {
-  await done('POST', '/networks', desk('Parts'));
+  await done('POST', '/networks', helpDesk('Parts'));
   const at = '/networks/parts/agents';
   const added = await done<NetworkAgent>('POST', at, { key: 'Editor', routes: ['FRONT'], tools: ['save'] });
   expect(added).toMatchObject({ key: 'Editor', routes: ['front'], tools: ['save'], isDefault: false });
@@ -410,11 +410,11 @@ test('what a network has is neither deleted nor archived, and the refusal says w
 });
 
 test('an archived network is not edited', async () => {
-  const { id } = await done<Network>('POST', '/networks', desk('Old'));
+  const { id } = await done<Network>('POST', '/networks', helpDesk('Old'));
   await server.db.pool.query(`update troupe.networks set status = 'archived' where id = $1`, [id]);
   const edits = [
     ['PATCH', '', { description: 'x' }],
-    ['PUT', '/definition', desk('Old')],
+    ['PUT', '/definition', helpDesk('Old')],
     ['POST', '/agents', { key: 'x' }],
     ['DELETE', '/agents/writer'],
     ['PUT', '/tools', { tools: [] }],

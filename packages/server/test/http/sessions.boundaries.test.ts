@@ -2,7 +2,7 @@ import type { BusyPolicy, Session } from '@troupe/protocol';
 import type { ModelMessage, ModelRequest, Turn } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 /** A moment of a turn: `answer after #2` is right after the second answer was written. */
 type Moment = string;
@@ -16,7 +16,7 @@ const MOMENTS: Moment[] = [
   ...['answer before #2', 'answer after #2'],
 ];
 
-let stage: SessionStage;
+let fixture: SessionFixture;
 /** While it is set, no try succeeds. */
 let broken = false;
 let watch: {
@@ -28,7 +28,7 @@ let watch: {
 } | null = null;
 
 beforeAll(async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     script,
     tools: { echo: () => 'x' },
     toolList: [{ name: 'echo' }, { name: 'ask', provider: 'client', waitsFor: 'client' }],
@@ -49,13 +49,13 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 describe('a second message at any moment of a turn is answered exactly once', () => {
   it('the moments are all of them', async () => {
-    const session = await stage.create();
+    const session = await fixture.create();
     const { seen } = await turn(session, 'none', async () => {});
     expect(new Set(seen)).toEqual(new Set(MOMENTS));
   });
@@ -63,19 +63,19 @@ describe('a second message at any moment of a turn is answered exactly once', ()
   for (const policy of ['queue', 'steer', 'interrupt', 'reject'] as const) {
     for (const moment of MOMENTS) {
       it(`${policy}, ${moment}`, async () => {
-        const session = await stage.create();
+        const session = await fixture.create();
         let status = 0;
         let outcome: string | undefined;
         await turn(session, moment, async () => {
-          const path = `${stage.sessions}/${session.id}/messages`;
-          const answer = await stage.ask<{ run?: { outcome: string } }>('POST', path, {
+          const path = `${fixture.sessions}/${session.id}/messages`;
+          const answer = await fixture.ask<{ run?: { outcome: string } }>('POST', path, {
             content: { text: 'second' },
             policy,
           });
           status = answer.status;
           outcome = answer.body.run?.outcome;
         });
-        const messages = await stage.messages(session);
+        const messages = await fixture.messages(session);
         const asked = messages.filter(({ role }) => role === 'user').map(textOf);
         const answers = messages.filter(({ role }) => role === 'assistant').map(textOf);
         // A commit that lets the run go, to wait or to be taken again, leaves it free to end before the message comes.
@@ -94,37 +94,39 @@ describe('a second message at any moment of a turn is answered exactly once', ()
 describe('a second message to a turn that fails', () => {
   for (const policy of ['queue', 'steer', 'interrupt', 'reject'] as const) {
     it(`${policy}, right before it is written`, async () => {
-      const session = await stage.create();
-      const path = `${stage.sessions}/${session.id}`;
+      const session = await fixture.create();
+      const path = `${fixture.sessions}/${session.id}`;
       broken = true;
       let status = 0;
       await turn(session, 'finish before #1', async () => {
         broken = false;
-        status = (await stage.ask('POST', `${path}/messages`, { content: { text: 'second' }, policy }))
+        status = (await fixture.ask('POST', `${path}/messages`, { content: { text: 'second' }, policy }))
           .status;
       });
       expect(status).toBe(policy === 'reject' ? 409 : 201);
       const failed = policy === 'steer' || policy === 'reject';
-      expect((await stage.get(session)).status).toBe(failed ? 'failed' : 'pending');
+      expect((await fixture.get(session)).status).toBe(failed ? 'failed' : 'pending');
       if (failed) {
-        await stage.done('POST', `${path}/retry`);
+        await fixture.done('POST', `${path}/retry`);
         await settled(session);
       }
-      const answers = (await stage.messages(session)).filter(({ role }) => role === 'assistant').map(textOf);
+      const answers = (await fixture.messages(session))
+        .filter(({ role }) => role === 'assistant')
+        .map(textOf);
       expect(answers).toEqual([policy === 'reject' ? 're: first' : 're: first+second']);
     });
 
     it(`${policy}, right after it was written, is refused`, async () => {
-      const session = await stage.create();
+      const session = await fixture.create();
       broken = true;
       let refusal: unknown;
       await turn(session, 'finish after #1', async () => {
         const body = { content: { text: 'second' }, policy };
-        refusal = await stage.refused('POST', `${stage.sessions}/${session.id}/messages`, body);
+        refusal = await fixture.refused('POST', `${fixture.sessions}/${session.id}/messages`, body);
       });
       broken = false;
       expect(refusal).toEqual([409, 'session_failed']);
-      expect(await stage.messages(session)).toHaveLength(1);
+      expect(await fixture.messages(session)).toHaveLength(1);
     });
   }
 });
@@ -150,7 +152,7 @@ async function turn(session: Session, at: Moment, act: () => Promise<void>): Pro
     },
   };
   watch = watching;
-  await stage.say(session, 'first');
+  await fixture.say(session, 'first');
   await settled(session, () => acted);
   watch = null;
   return watching;
@@ -159,14 +161,14 @@ async function turn(session: Session, at: Moment, act: () => Promise<void>): Pro
 /** Settles whatever waits for a client, until nothing is left to do. */
 async function settled(session: Session, done = () => true): Promise<void> {
   await until('the session has nothing to do', async () => {
-    const { rows } = await stage.db.pool.query<{ run: string; call: string }>(
+    const { rows } = await fixture.db.pool.query<{ run: string; call: string }>(
       `select c.run_id as run, c.call_id as call from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
         where r.thread_id = $1 and r.status = 'waiting_tool' and c.waits_for is not null`,
       [session.threadId],
     );
     for (const { run, call } of rows)
-      await stage.kernel.settle(run, call, { status: 'completed', output: 'ok' });
-    const { status } = await stage.get(session);
+      await fixture.kernel.settle(run, call, { status: 'completed', output: 'ok' });
+    const { status } = await fixture.get(session);
     return done() && (status === 'pending' || status === 'failed');
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 const POLICIES: BusyPolicy[] = ['queue', 'steer', 'interrupt', 'reject'];
 const AT_REST: Record<string, SessionStatus> = {
@@ -18,9 +18,9 @@ const AT_REST: Record<string, SessionStatus> = {
   'session.failed': 'failed',
 };
 
-let stage: SessionStage;
+let fixture: SessionFixture;
 beforeAll(async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     // The last message says what happens.
     script: ({ messages }) => {
       const last = messages.findLast((one) => one.role === 'user')!.text;
@@ -34,14 +34,14 @@ beforeAll(async () => {
   await witness();
 });
 afterAll(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 /** At the end of every transaction that changes a run or tells of something: how far the log is, and what the session does. */
 async function witness(): Promise<void> {
-  await stage.db.pool.query(`create table public.witnessed (thread uuid, seq bigint, status text)`);
-  await stage.db.pool.query(`create function public.witness() returns trigger language plpgsql as $$ begin
+  await fixture.db.pool.query(`create table public.witnessed (thread uuid, seq bigint, status text)`);
+  await fixture.db.pool.query(`create function public.witness() returns trigger language plpgsql as $$ begin
     insert into public.witnessed select t.id, t.last_event_seq, case when a.status in ('queued', 'running') then 'running'
         when a.status is not null then 'waiting'
         when exists (select from troupe.runs q where q.thread_id = t.id and q.status = 'queued' and not q.ready) then 'running'
@@ -52,7 +52,7 @@ async function witness(): Promise<void> {
     ['events', 'insert on troupe.events'],
     ['runs', 'insert or update on troupe.runs'],
   ])
-    await stage.db.pool.query(
+    await fixture.db.pool.query(
       `create constraint trigger witness_${name} after ${what} deferrable initially deferred for each row execute function public.witness()`,
     );
 }
@@ -60,8 +60,8 @@ async function witness(): Promise<void> {
 async function eventsOf(session: Session): Promise<Event[]> {
   const all: Event[] = [];
   for (;;) {
-    const path = `${stage.sessions}/${session.id}/events?limit=1000&after=${all.length}`;
-    const { data } = await stage.done<{ data: Event[] }>('GET', path);
+    const path = `${fixture.sessions}/${session.id}/events?limit=1000&after=${all.length}`;
+    const { data } = await fixture.done<{ data: Event[] }>('GET', path);
     all.push(...data);
     if (data.length < 1000) return all;
   }
@@ -88,34 +88,34 @@ function dice(seed: number) {
 }
 
 async function act(session: Session, roll: (sides: number) => number): Promise<void> {
-  const path = `${stage.sessions}/${session.id}`;
+  const path = `${fixture.sessions}/${session.id}`;
   const which = roll(12);
   if (which < 6) {
     const text = ['fail', 'stall', 'ask', 'talk', 'talk'][roll(5)]!;
-    await stage.ask('POST', `${path}/messages`, { content: { text }, policy: POLICIES[roll(4)] });
-  } else if (which < 7) await stage.ask('POST', `${path}/cancel`);
-  else if (which < 9) await stage.ask('POST', `${path}/retry`);
+    await fixture.ask('POST', `${path}/messages`, { content: { text }, policy: POLICIES[roll(4)] });
+  } else if (which < 7) await fixture.ask('POST', `${path}/cancel`);
+  else if (which < 9) await fixture.ask('POST', `${path}/retry`);
   else if (which < 10) await settle(session);
   else {
-    const { data } = await stage.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
+    const { data } = await fixture.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
     const run = data[roll(Math.min(3, data.length))];
-    if (run) await stage.ask('POST', `/v1/runs/${run.id}/${which < 11 ? 'cancel' : 'retry'}`);
+    if (run) await fixture.ask('POST', `/v1/runs/${run.id}/${which < 11 ? 'cancel' : 'retry'}`);
   }
 }
 
 async function settle(session: Session): Promise<void> {
-  const { rows } = await stage.db.pool.query<{ run: string; call: string }>(
+  const { rows } = await fixture.db.pool.query<{ run: string; call: string }>(
     `select c.run_id as run, c.call_id as call from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
       where r.thread_id = $1 and c.waits_for is not null`,
     [session.threadId],
   );
   for (const { run, call } of rows)
-    await stage.kernel.settle(run, call, { status: 'completed', output: 'ok' });
+    await fixture.kernel.settle(run, call, { status: 'completed', output: 'ok' });
 }
 
 describe('what a session does can be followed from its events', () => {
   it('at every commit, whatever is done to it and in whatever order', async () => {
-    const sessions = await Promise.all(Array.from({ length: 4 }, () => stage.create()));
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => fixture.create()));
     const seen = new Set<SessionStatus>();
     await Promise.all(
       sessions.map(async (session, place) => {
@@ -124,19 +124,19 @@ describe('what a session does can be followed from its events', () => {
           await Promise.all(Array.from({ length: 1 + roll(3) }, () => act(session, roll)));
           // What reading says lies between what two lists of the events say.
           const before = await eventsOf(session);
-          const { status } = await stage.get(session);
+          const { status } = await fixture.get(session);
           const after = await eventsOf(session);
           expect(followed(after).slice(before.length)).toContain(status);
         }
         await until('it is at rest', async () => {
           await settle(session);
-          const { status } = await stage.get(session);
-          if (status === 'running') await stage.ask('POST', `${stage.sessions}/${session.id}/cancel`);
+          const { status } = await fixture.get(session);
+          if (status === 'running') await fixture.ask('POST', `${fixture.sessions}/${session.id}/cancel`);
           return status === 'pending' || status === 'failed';
         });
         const events = await eventsOf(session);
         const statuses = followed(events);
-        const { rows } = await stage.db.pool.query<{ seq: number; status: SessionStatus }>(
+        const { rows } = await fixture.db.pool.query<{ seq: number; status: SessionStatus }>(
           'select seq, status from public.witnessed where thread = $1',
           [session.threadId],
         );
@@ -153,11 +153,11 @@ describe('what a session does can be followed from its events', () => {
         }
         // Whoever asks for session.* alone knows how it ended.
         const last = events.findLast(({ type }) => type.startsWith('session.'));
-        expect(last ? AT_REST[last.type] : 'pending').toBe((await stage.get(session)).status);
-        const path = `${stage.sessions}/${session.id}`;
-        expect((await stage.ask('DELETE', path)).status).toBe(204);
-        expect(await stage.refused('GET', path)).toEqual([404, 'not_found']);
-        expect(await stage.refused('GET', `${path}/events`)).toEqual([404, 'not_found']);
+        expect(last ? AT_REST[last.type] : 'pending').toBe((await fixture.get(session)).status);
+        const path = `${fixture.sessions}/${session.id}`;
+        expect((await fixture.ask('DELETE', path)).status).toBe(204);
+        expect(await fixture.refused('GET', path)).toEqual([404, 'not_found']);
+        expect(await fixture.refused('GET', `${path}/events`)).toEqual([404, 'not_found']);
       }),
     );
     expect(seen).toEqual(new Set(['pending', 'running', 'waiting', 'failed']));
@@ -166,18 +166,18 @@ describe('what a session does can be followed from its events', () => {
   it('when it is stopped, and when it is taken up again', async () => {
     const types = async (session: Session) =>
       (await eventsOf(session)).map(({ type }) => type).filter((type) => /^(session|run)\./.test(type));
-    const stopped = await stage.create();
-    await stage.say(stopped, 'stall');
-    await stage.say(stopped, 'talk');
-    await stage.done('POST', `${stage.sessions}/${stopped.id}/cancel`);
+    const stopped = await fixture.create();
+    await fixture.say(stopped, 'stall');
+    await fixture.say(stopped, 'talk');
+    await fixture.done('POST', `${fixture.sessions}/${stopped.id}/cancel`);
     // One that had not begun ends nothing but itself.
     expect((await types(stopped)).slice(-3)).toEqual(['run.canceled', 'session.canceled', 'run.canceled']);
 
-    const failed = await stage.create();
-    await stage.say(failed, 'fail');
-    await stage.becomes(failed, 'failed');
+    const failed = await fixture.create();
+    await fixture.say(failed, 'fail');
+    await fixture.becomes(failed, 'failed');
     const before = (await types(failed)).length;
-    await stage.done('POST', `${stage.sessions}/${failed.id}/retry`);
+    await fixture.done('POST', `${fixture.sessions}/${failed.id}/retry`);
     await until('failed again', async () => (await types(failed)).length === before + 5);
     expect((await types(failed)).slice(before)).toEqual([
       ...['run.queued', 'run.resumed', 'session.started', 'session.failed', 'run.failed'],
@@ -185,27 +185,27 @@ describe('what a session does can be followed from its events', () => {
   });
 
   it('when one fails with another behind it: that one goes on, and how it ends is how the session ends', async () => {
-    const session = await stage.create();
-    await stage.say(session, 'stall');
-    await stage.say(session, 'fail');
-    await stage.say(session, 'talk');
-    const { data } = await stage.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
-    await stage.done('POST', `/v1/runs/${data[2]!.id}/cancel`);
-    await stage.becomes(session, 'pending');
-    const runs = await stage.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
+    const session = await fixture.create();
+    await fixture.say(session, 'stall');
+    await fixture.say(session, 'fail');
+    await fixture.say(session, 'talk');
+    const { data } = await fixture.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
+    await fixture.done('POST', `/v1/runs/${data[2]!.id}/cancel`);
+    await fixture.becomes(session, 'pending');
+    const runs = await fixture.done<{ data: Run[] }>('GET', `/v1/runs?sessionId=${session.id}`);
     expect(runs.data.map(({ status }) => status)).toEqual(['completed', 'failed', 'canceled']);
 
     // One that was canceled while it waited for its turn does not hide that the one before it failed.
-    const other = await stage.create();
-    await stage.say(other, 'ask');
-    const { run } = await stage.say(other, 'talk');
-    await stage.becomes(other, 'waiting');
-    await stage.done('POST', `/v1/runs/${run!.id}/cancel`);
-    await stage.say(other, 'fail', { policy: 'steer' });
+    const other = await fixture.create();
+    await fixture.say(other, 'ask');
+    const { run } = await fixture.say(other, 'talk');
+    await fixture.becomes(other, 'waiting');
+    await fixture.done('POST', `/v1/runs/${run!.id}/cancel`);
+    await fixture.say(other, 'fail', { policy: 'steer' });
     await settle(other);
-    expect((await stage.becomes(other, 'failed')).finishedAt).not.toBeNull();
+    expect((await fixture.becomes(other, 'failed')).finishedAt).not.toBeNull();
     const again = { content: { text: 'talk' } };
-    expect(await stage.refused('POST', `${stage.sessions}/${other.id}/messages`, again)).toEqual([
+    expect(await fixture.refused('POST', `${fixture.sessions}/${other.id}/messages`, again)).toEqual([
       ...[409, 'session_failed'],
     ]);
   });

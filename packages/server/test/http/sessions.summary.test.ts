@@ -3,7 +3,7 @@ import { violations } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SUMMARY_KEY } from '../../src/doors/sessions/summary.ts';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 /** What a process does all the time, turn or no turn. */
 const BACKGROUND = new Set([
@@ -11,7 +11,7 @@ const BACKGROUND = new Set([
 ]);
 const TURNS = 500;
 
-let stage: SessionStage;
+let fixture: SessionFixture;
 let statements: string[] = [];
 const query = pg.Client.prototype.query;
 
@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 afterEach(async () => {
   pg.Client.prototype.query = query;
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 /** The turns that a text speaks of. */
@@ -40,27 +40,27 @@ function shownBy({ messages }: ModelRequest) {
 }
 
 it('a model is shown a summary and the last turns, the same much at turn 500 as at turn 50', async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     script: ({ messages }) => {
       const last = messages.at(-1) as { text: string };
       return { text: `About that: ${last.text.replace('question', 'answer')} It goes on for long.` };
     },
   });
-  const session = await stage.create();
+  const session = await fixture.create();
   const counts: { run: string; names: string[] }[] = [];
   for (let turn = 1; turn <= TURNS; turn++) {
     statements = [];
-    const { run } = await stage.say(session, `This is question ${turn}. More words that are not kept.`);
-    await stage.kernel.ended(run!.id);
+    const { run } = await fixture.say(session, `This is question ${turn}. More words that are not kept.`);
+    await fixture.kernel.ended(run!.id);
     counts.push({ run: run!.id, names: statements.filter((name) => !BACKGROUND.has(name)) });
   }
 
-  const sizes = stage.scripted.requests.map((request) => JSON.stringify(request.messages).length);
+  const sizes = fixture.scripted.requests.map((request) => JSON.stringify(request.messages).length);
   expect(sizes).toHaveLength(TURNS);
   expect(Math.max(...sizes)).toBeLessThan(14_000);
   expect(Math.max(...sizes.slice(400))).toBeLessThanOrEqual(Math.max(...sizes.slice(200, 300)) * 1.1);
 
-  stage.scripted.requests.forEach((request, index) => {
+  fixture.scripted.requests.forEach((request, index) => {
     const { summary, said } = shownBy(request);
     // One after the other up to the one that is asked, and nothing both shortened and as it was said.
     const all = [...summary, ...said];
@@ -71,7 +71,7 @@ it('a model is shown a summary and the last turns, the same much at turn 500 as 
   });
 
   // Each with the answer of a turn, each beginning where the last one ended.
-  const { rows } = await stage.db.pool.query(
+  const { rows } = await fixture.db.pool.query(
     `select s.run_id as run, (s.metadata->$2->>'upTo')::int as "upTo", s.run_id = a.run_id and s.created_at = a.created_at as together, a.role
       from troupe.messages s join troupe.messages a on a.thread_id = s.thread_id and a.seq = s.seq - 1
       where s.thread_id = $1 and s.role = 'system' order by s.seq`,

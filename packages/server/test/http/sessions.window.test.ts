@@ -1,15 +1,15 @@
 import type { Json } from '@troupe/protocol';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SessionStage } from './session-stage.ts';
+import { SessionFixture } from './session-fixture.ts';
 
 // A model that reads 8,192 tokens and refuses more, as a small one on somebody's own machine: at three bytes a token.
 
 const CONTEXT = 8_192;
 const FILE = 'line of a large file\n'.repeat(10_000);
-let stage: SessionStage;
+let fixture: SessionFixture;
 
 beforeAll(async () => {
-  stage = await SessionStage.open({
+  fixture = await SessionFixture.open({
     contextTokens: CONTEXT,
     tools: {
       read_file: () => FILE,
@@ -33,14 +33,14 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 it('reads what is too large in part, is told so, and every later turn goes well', async () => {
-  const session = await stage.create();
+  const session = await fixture.create();
   const turn = async (text: string) => {
-    await stage.say(session, text);
-    await stage.becomes(session, 'pending');
-    return stage.scripted.requests.at(-1)!;
+    await fixture.say(session, text);
+    await fixture.becomes(session, 'pending');
+    return fixture.scripted.requests.at(-1)!;
   };
 
   const { messages } = await turn('Read it');
@@ -50,7 +50,7 @@ it('reads what is too large in part, is told so, and every later turn goes well'
   expect(outputs).toHaveLength(2);
   for (const output of outputs) expect(output).toMatch(/\[Shortened: \d+ of \d+ characters of this result/);
   expect(outputs[0]).toMatch(/^line of a large file\n[\s\S]+line of a large file\n$/);
-  const stored = (await stage.messages(session)).filter(({ role }) => role === 'tool_result');
+  const stored = (await fixture.messages(session)).filter(({ role }) => role === 'tool_result');
   expect(stored.map(({ content }) => (content as { result: Json }).result)[0]).toBe(FILE);
 
   const pasted = `Look at this: ${'é🎭 '.repeat(20_000)} and tell me.`;
@@ -59,26 +59,26 @@ it('reads what is too large in part, is told so, and every later turn goes well'
     text: expect.stringMatching(/^Look at this: [\s\S]+\[Shortened: [\s\S]+ and tell me\.$/),
   });
   for (let n = 0; n < 12; n++) await turn(`Turn ${n}: ${'words and more words '.repeat(40)}`);
-  expect((await stage.lines(session)).at(-1)).toContain('I heard Turn 11');
+  expect((await fixture.lines(session)).at(-1)).toContain('I heard Turn 11');
   // A good part of its window is in use, and not the last turn alone.
-  const last = stage.scripted.requests.at(-1)!;
+  const last = fixture.scripted.requests.at(-1)!;
   expect(JSON.stringify(last.messages)).toContain('Turn 10');
 });
 
 it('tells half an answer from a whole one, and a filter from silence', async () => {
-  const session = await stage.create();
-  await stage.say(session, 'whole');
-  await stage.becomes(session, 'pending');
-  await stage.say(session, 'half');
-  await stage.becomes(session, 'pending');
-  const said = (await stage.messages(session)).filter(({ role }) => role === 'assistant');
+  const session = await fixture.create();
+  await fixture.say(session, 'whole');
+  await fixture.becomes(session, 'pending');
+  await fixture.say(session, 'half');
+  await fixture.becomes(session, 'pending');
+  const said = (await fixture.messages(session)).filter(({ role }) => role === 'assistant');
   expect(said.map(({ metadata }) => metadata)).toEqual([{}, { finishReason: 'length' }]);
 
-  const before = stage.scripted.requests.length;
-  const { run } = await stage.say(session, 'filtered');
-  await stage.becomes(session, 'failed');
-  expect(stage.scripted.requests).toHaveLength(before + 1);
-  const { rows } = await stage.db.pool.query('select error from troupe.runs where id = $1', [run!.id]);
+  const before = fixture.scripted.requests.length;
+  const { run } = await fixture.say(session, 'filtered');
+  await fixture.becomes(session, 'failed');
+  expect(fixture.scripted.requests).toHaveLength(before + 1);
+  const { rows } = await fixture.db.pool.query('select error from troupe.runs where id = $1', [run!.id]);
   expect(rows[0].error).toMatchObject({
     code: 'content_filter',
     message: expect.stringContaining('another way'),

@@ -514,8 +514,8 @@ test('a deleted space takes all that was said with it, and stops its runs', asyn
   const { id } = await open({ name: 'gone' });
   const kept = await open();
   await done(key, 'POST', `/v1/spaces/${id}/members`, { agentId: agent.id });
-  const cast = { project, agent: agent.id, entity: agent.entityId };
-  const snapshot = await buildSnapshot(server.db, cast);
+  const ids = { project, agent: agent.id, entity: agent.entityId };
+  const snapshot = await buildSnapshot(server.db, ids);
   const { run } = await post(id, adaId, 'go', { snapshot });
   await server.db.pool.query(
     `insert into troupe.run_shown (run_id, space_id, seqs) values ($1, $2, '{[1,2)}')`,

@@ -4,8 +4,8 @@ import { newId } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { call, calls, enter, nameIn, say, triggerIn } from '../spaces/cast.ts';
-import type { Page } from '../sync/scene.ts';
+import { call, calls, enter, nameIn, say, triggerIn } from '../spaces/scripted-agents.ts';
+import type { Page } from '../sync/fixture.ts';
 
 // What people see of agents that work beside them: not what these think, not what of their tools is hidden, and not what was said
 // where they were not.

@@ -1,21 +1,21 @@
 import type { Run, SubAgent, SubAgentMessage, SubAgentToolCall, Task } from '@troupe/protocol';
 import { newId, TroupeError } from '@troupe/server';
-import { buildStart, Stage, until } from '@troupe/testing';
+import { buildStart, openKernel, type KernelFixture, until } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Services } from '../../src/http/index.ts';
-import { inside } from '../access/stage.ts';
+import { inside } from '../access/fixture.ts';
 import { openHttpSide } from '../http-side.ts';
 
 // How tasks and sub-agents are told of. How they come to be is tested with their door.
 
-let stage: Stage;
+let fixture: KernelFixture;
 let services: Services;
 let app: Hono;
 let key: string;
 
 beforeAll(async () => {
-  stage = await Stage.open({
+  fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     script: ({ step }) =>
       step === 1
@@ -37,12 +37,12 @@ beforeAll(async () => {
       },
     },
   });
-  ({ services, app } = await openHttpSide(stage));
+  ({ services, app } = await openHttpSide(fixture));
   const made = { name: 'k', kind: 'secret' as const, scopes: [], expiresAt: null };
-  ({ key } = await services.access.keys.create(inside(stage.cast.project), made));
+  ({ key } = await services.access.keys.create(inside(fixture.ids.project), made));
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 async function get<Body>(path: string, status = 200): Promise<Body> {
   const response = await app.request(`/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -59,46 +59,46 @@ interface Given {
 
 /** A task whose sub-agent has looked around, and waits for tea. */
 async function give({ chat, user, parent }: Given) {
-  const { pool } = stage.db;
-  const snapshot = await stage.snapshot({
+  const { pool } = fixture.db;
+  const snapshot = await fixture.snapshot({
     tools: [
       ...['look', 'fall'].map((name) => ({ name, provider: 'code' as const, effect: 'idempotent' as const })),
       { name: 'wait', provider: 'code', effect: 'once', waitsFor: 'client' },
     ],
   });
-  const item = buildStart(stage.cast, snapshot, 'What colour is it?');
+  const item = buildStart(fixture.ids, snapshot, 'What colour is it?');
   const [task, subAgent] = [newId(), newId()];
-  await stage.kernel.start(item);
+  await fixture.kernel.start(item);
   await pool.query(
     `insert into troupe.tasks (id, project_id, user_id, chat_id, type, name, instruction, sub_agent_id, depth,
         parent_task_id, parent_run_id, parent_call_id, run_id)
       values ($1, $2, $3, $4, 'agent', 'agent:painter', 'What colour is it?', $5, $6, $7, $8, 'c', $9)`,
-    [task, stage.cast.project, user, chat, subAgent, parent ? 2 : 1, parent ?? null, newId(), item.run.id],
+    [task, fixture.ids.project, user, chat, subAgent, parent ? 2 : 1, parent ?? null, newId(), item.run.id],
   );
   await pool.query(
     `insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)
       values ($1, $2, $3, $4, $5, $6, 'painter', $7)`,
-    [subAgent, stage.cast.project, user, chat, task, stage.cast.agent, item.thread],
+    [subAgent, fixture.ids.project, user, chat, task, fixture.ids.agent, item.thread],
   );
   await pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, task]);
-  await until('it waits for tea', async () => (await stage.row(item.run.id)).status === 'waiting_tool');
+  await until('it waits for tea', async () => (await fixture.row(item.run.id)).status === 'waiting_tool');
   const asks = `update troupe.tasks set status = 'waiting', question = 'Of what?', error = '{"code": "e", "message": "Earlier."}' where id = $1`;
   await pool.query(asks, [task]);
   return {
     task,
     subAgent,
     run: item.run.id,
-    call: (await stage.calls(item.run.id)).at(-1)!.call_id as string,
+    call: (await fixture.calls(item.run.id)).at(-1)!.call_id as string,
   };
 }
 
 const settle = async (run: string, call: string) => {
-  await stage.kernel.settle(run, call, { status: 'completed', output: 'tea' });
-  await stage.kernel.ended(run, { timeoutMs: 10_000 });
+  await fixture.kernel.settle(run, call, { status: 'completed', output: 'tea' });
+  await fixture.kernel.ended(run, { timeoutMs: 10_000 });
 };
 
 it('lists them by chat, status and parent, page by page, and tells of each', async () => {
-  const [chat, user] = [newId(), stage.cast.entity];
+  const [chat, user] = [newId(), fixture.ids.entity];
   const first = await give({ chat, user });
   const second = await give({ chat, user, parent: first.task });
   const elsewhere = await give({ chat: newId(), user });

@@ -6,8 +6,8 @@ import type { Batch } from '@troupe/protocol';
 import { releaseJobsOfTheGone } from '@troupe/server';
 import { openServer, until, violations } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { compiled, publish } from '../networks/fixture.ts';
-import { after, end } from './stage.ts';
+import { compiled, publish } from '../networks/published-network.ts';
+import { after, end } from './fixture.ts';
 
 const script = fileURLToPath(new URL('batches-process.ts', import.meta.url));
 const key = randomBytes(32);

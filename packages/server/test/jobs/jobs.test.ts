@@ -1,7 +1,7 @@
 import { addJob, createLogger, housekeeping, houseTasks, Jobs, removeJob } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect, test } from 'vitest';
-import { after, allGone, done, freshDatabase, jobsProcess, note, startJobs } from './stage.ts';
+import { after, allGone, done, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
 
 test('a job is carried out at once, with its payload, and is gone', async () => {
   const db = await freshDatabase();

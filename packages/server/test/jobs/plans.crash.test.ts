@@ -1,18 +1,18 @@
 import { type Database, newId, rearmPlans, releaseJobsOfTheGone } from '@troupe/server';
-import { buildCast, type Cast, until, violations } from '@troupe/testing';
+import { buildProject, type AgentIds, until, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
-import { after, end, freshDatabase, jobsProcess } from './stage.ts';
+import { after, end, freshDatabase, jobsProcess } from './fixture.ts';
 
 // Processes that are killed around the moment at which they fire a plan. Nobody works on the runs: that they are there is the point.
 
 const script = new URL('plans-process.ts', import.meta.url);
 
-async function plansDue(db: Database, cast: Cast, count: number): Promise<string[]> {
+async function plansDue(db: Database, agent: AgentIds, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, newId);
   await db.pool.query(
     `insert into troupe.plans (id, project_id, agent_id, entity_id, name, cron, time_zone, next_run_at)
       select i, $2, $3, $4, i::text, '0 0 1 1 *', 'UTC', date_trunc('milliseconds', now()) - interval '1 hour' from unnest($1::uuid[]) i`,
-    [ids, cast.project, cast.agent, cast.entity],
+    [ids, agent.project, agent.agent, agent.entity],
   );
   return ids;
 }
@@ -26,7 +26,7 @@ const locked = async (db: Database) =>
 
 test('kill -9 in the middle of firing: one run, whether what it had sent is carried out or lost with it', async () => {
   const db = await freshDatabase();
-  const plans = await plansDue(db, await buildCast(db), 2);
+  const plans = await plansDue(db, await buildProject(db), 2);
   const holder = await db.pool.connect();
   after(async () => holder.release());
   await holder.query('begin');
@@ -56,7 +56,7 @@ test('kill -9 in the middle of firing: one run, whether what it had sent is carr
 
 test('kill -9 of one process after another at any moment, two at a time: every plan runs once', async () => {
   const db = await freshDatabase();
-  const plans = await plansDue(db, await buildCast(db), 150);
+  const plans = await plansDue(db, await buildProject(db), 150);
   for (let round = 0; round < 2; round++) {
     const pair = await Promise.all([jobsProcess(db.url, script), jobsProcess(db.url, script)]);
     await until('some were fired', async () => (await undone(db)) < plans.length - 50 * round);

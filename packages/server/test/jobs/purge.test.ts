@@ -8,9 +8,9 @@ import {
   purgeWorkers,
   reportBudgets,
 } from '@troupe/server';
-import { buildCast, buildSnapshot, buildStart, violations } from '@troupe/testing';
+import { buildProject, buildSnapshot, buildStart, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
-import { after, freshDatabase } from './stage.ts';
+import { after, freshDatabase } from './fixture.ts';
 
 async function insertWorker(db: Database, age: string): Promise<string> {
   const incarnation = newId();
@@ -40,8 +40,8 @@ test('rows of workers long gone go; the young, the living and the holders of run
   const living = await insertWorker(db, '2 days');
   await holdLock(db, living);
   const holder = await insertWorker(db, '2 days');
-  const cast = await buildCast(db);
-  const item = buildStart(cast, await buildSnapshot(db, cast), 'go');
+  const ids = await buildProject(db);
+  const item = buildStart(ids, await buildSnapshot(db, ids), 'go');
   await db.pool.query('select troupe.start_many($1::jsonb)', [JSON.stringify([item])]);
   await db.pool.query(`update troupe.runs set status = 'running', worker_id = $1`, [holder]);
   expect(await purgeWorkers(db)).toBe(1);
@@ -51,13 +51,13 @@ test('rows of workers long gone go; the young, the living and the holders of run
 
 test('shares of a budget whose worker is gone are settled; those of the living stay', async () => {
   const db = await freshDatabase();
-  const cast = await buildCast(db);
+  const ids = await buildProject(db);
   const budget = newId();
   await createBudget(db, {
     id: budget,
-    project: cast.project,
+    project: ids.project,
     scope: 'project',
-    scopeId: cast.project,
+    scopeId: ids.project,
     unit: 'tokens',
     amount: 1_000,
     onExhausted: 'stop',

@@ -12,7 +12,17 @@ import {
 } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect, test } from 'vitest';
-import { after, allGone, connect, done, end, freshDatabase, jobsProcess, note, startJobs } from './stage.ts';
+import {
+  after,
+  allGone,
+  connect,
+  done,
+  end,
+  freshDatabase,
+  jobsProcess,
+  note,
+  startJobs,
+} from './fixture.ts';
 
 const isBack = (lines: string[]) => lines.some((line) => line.includes('carried out again'));
 

@@ -1,35 +1,35 @@
 import type { Absorbed, Kernel } from '@troupe/server';
-import { buildAgent, buildCast, buildSnapshot, buildStart, until } from '@troupe/testing';
+import { buildAgent, buildProject, buildSnapshot, buildStart, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { call, clientTool, codeTool, gate, Scene } from './scene.ts';
+import { call, clientTool, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
-let scene: Scene;
+let fixture: ScriptedFixture;
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'));
+  fixture = await ScriptedFixture.open(inject('postgresUrl'));
 });
-afterEach(() => scene.sound());
-afterAll(() => scene.close());
+afterEach(() => fixture.checkInvariants());
+afterAll(() => fixture.close());
 
 /** A run whose tool absorbs what it is told to, with the fence that tools are given. */
 let absorber: { run: string; absorb(target: string): Promise<Absorbed>; end(): Promise<unknown> };
 beforeEach(async () => {
   const ready = gate<{ run: string; by: Parameters<Kernel['absorb']>[1] }>();
   const finish = gate<string>();
-  scene.tools.absorb = (_args, { runId, worker, epoch }) => {
+  fixture.tools.absorb = (_args, { runId, worker, epoch }) => {
     ready.resolve({ run: runId, by: { run: runId, worker, epoch } });
     return finish.promise;
   };
-  const snapshot = await scene.agent([{ calls: [call('absorb')] }, { text: 'took over' }], {
+  const snapshot = await fixture.agent([{ calls: [call('absorb')] }, { text: 'took over' }], {
     tools: [codeTool('absorb')],
   });
-  const { run } = await scene.start(snapshot);
+  const { run } = await fixture.start(snapshot);
   const { by } = await ready.promise;
   absorber = {
     run,
-    absorb: (target) => scene.kernel.absorb(target, by),
+    absorb: (target) => fixture.kernel.absorb(target, by),
     end: () => {
       finish.resolve('done');
-      return scene.ended(run);
+      return fixture.ended(run);
     },
   };
 });
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 describe('absorbing a run', () => {
   it('that is queued gives its trigger; it never starts', async () => {
-    const target = await scene.start(await scene.agent([{ text: 'never' }]), {
+    const target = await fixture.start(await fixture.agent([{ text: 'never' }]), {
       run: { delayMs: 3_600_000, trigger: { about: 'the bill' } },
     });
     expect(await absorber.absorb(target.run)).toEqual({
@@ -52,33 +52,33 @@ describe('absorbing a run', () => {
       trigger: { type: 'message', messageId: target.message, about: 'the bill' },
       actions: [],
     });
-    expect(await scene.stage.row(target.run)).toMatchObject({
+    expect(await fixture.row(target.run)).toMatchObject({
       status: 'canceled',
       cancel_reason: 'absorbed',
       absorbed_by: absorber.run,
     });
-    expect(await scene.types(target.thread)).toContain('run.absorbed');
-    expect(scene.requests(target.run)).toEqual([]);
+    expect(await fixture.types(target.thread)).toContain('run.absorbed');
+    expect(fixture.requests(target.run)).toEqual([]);
   });
 
   it('that is running aborts it and gives every action that it took', async () => {
     const [began, aborted] = [gate(), gate()];
-    scene.tools.note = (args) => ({ noted: args });
-    scene.tools.endless = (_args, { signal }) => {
+    fixture.tools.note = (args) => ({ noted: args });
+    fixture.tools.endless = (_args, { signal }) => {
       began.resolve();
       return new Promise(() => signal.addEventListener('abort', () => aborted.resolve()));
     };
-    const snapshot = await scene.agent(
+    const snapshot = await fixture.agent(
       [
         { calls: [call('note', { n: 1 }, 'one')] },
         { calls: [call('note', { n: 2 }, 'two'), call('endless')] },
       ],
       { tools: [codeTool('note'), codeTool('endless')] },
     );
-    const target = await scene.start(snapshot);
+    const target = await fixture.start(snapshot);
     await began.promise;
     await until('two notes', async () => {
-      const ledger = await scene.stage.calls(target.run);
+      const ledger = await fixture.calls(target.run);
       return ledger.filter((each) => each.status === 'completed').length === 2;
     });
     const absorbed = await absorber.absorb(target.run);
@@ -99,72 +99,74 @@ describe('absorbing a run', () => {
       ],
     });
     await aborted.promise;
-    expect(await scene.ended(target.run)).toMatchObject({ status: 'canceled' });
+    expect(await fixture.ended(target.run)).toMatchObject({ status: 'canceled' });
   });
 
   it('that waits closes the call that it waited for', async () => {
-    const snapshot = await scene.agent([{ calls: [call('pick')] }], { tools: [clientTool('pick')] });
-    const target = await scene.startWaiting(snapshot);
+    const snapshot = await fixture.agent([{ calls: [call('pick')] }], { tools: [clientTool('pick')] });
+    const target = await fixture.startWaiting(snapshot);
     expect(await absorber.absorb(target.run)).toMatchObject({
       ok: true,
       status: 'waiting_tool',
       actions: [{ id: 'pick', status: 'canceled', waitsFor: null }],
     });
-    expect(await scene.kernel.settle(target.run, 'pick', { status: 'completed', output: 1 })).toMatchObject({
-      code: 'call_not_open',
-    });
+    expect(await fixture.kernel.settle(target.run, 'pick', { status: 'completed', output: 1 })).toMatchObject(
+      {
+        code: 'call_not_open',
+      },
+    );
   });
 
   it('twice by the same is safe, by another is refused; it cannot be tried again by itself', async () => {
-    const target = await scene.start(await scene.agent([{ text: 'x' }]), { run: { delayMs: 3_600_000 } });
+    const target = await fixture.start(await fixture.agent([{ text: 'x' }]), { run: { delayMs: 3_600_000 } });
     expect(await absorber.absorb(target.run)).toMatchObject({ ok: true });
     expect(await absorber.absorb(target.run)).toMatchObject({ ok: true, run: target.run, actions: [] });
     const first = absorber;
     const other = gate<Absorbed>();
-    scene.tools.absorb = async (_args, { runId, worker, epoch }) => {
-      other.resolve(await scene.kernel.absorb(target.run, { run: runId, worker, epoch }));
+    fixture.tools.absorb = async (_args, { runId, worker, epoch }) => {
+      other.resolve(await fixture.kernel.absorb(target.run, { run: runId, worker, epoch }));
       return 'tried';
     };
-    await scene.play(
-      await scene.agent([{ calls: [call('absorb')] }, { text: 'well' }], { tools: [codeTool('absorb')] }),
+    await fixture.play(
+      await fixture.agent([{ calls: [call('absorb')] }, { text: 'well' }], { tools: [codeTool('absorb')] }),
     );
     expect(await other.promise).toEqual({ ok: false, code: 'already_absorbed', by: first.run });
-    expect(await scene.kernel.retry(target.run)).toMatchObject({ ok: false, code: 'run_not_retryable' });
+    expect(await fixture.kernel.retry(target.run)).toMatchObject({ ok: false, code: 'run_not_retryable' });
   });
 
   it('of a serial thread lets the next one in', async () => {
-    const head = await scene.start(await scene.agent([{ text: 'x' }]), {
+    const head = await fixture.start(await fixture.agent([{ text: 'x' }]), {
       run: { serial: true, delayMs: 3_600_000 },
     });
-    const next = await scene.start(await scene.agent([{ text: 'next' }]), {
+    const next = await fixture.start(await fixture.agent([{ text: 'next' }]), {
       thread: head.thread,
       run: { serial: true },
     });
     await absorber.absorb(head.run);
-    expect(await scene.ended(next.run)).toMatchObject({ status: 'completed' });
+    expect(await fixture.ended(next.run)).toMatchObject({ status: 'completed' });
   });
 
   it('is refused: itself, one that is not there, another entity’s, another project’s, one that has ended', async () => {
     expect(await absorber.absorb(absorber.run)).toEqual({ ok: false, code: 'cannot_absorb_itself' });
-    expect(await absorber.absorb(scene.stage.cast.agent)).toEqual({ ok: false, code: 'run_not_found' });
+    expect(await absorber.absorb(fixture.ids.agent)).toEqual({ ok: false, code: 'run_not_found' });
 
     const waiting = { delayMs: 3_600_000 };
-    const other = await buildAgent(scene.stage.db, scene.stage.cast);
-    const foreign = await scene.start(await scene.agent([{ text: 'x' }]), {
+    const other = await buildAgent(fixture.db, fixture.ids);
+    const foreign = await fixture.start(await fixture.agent([{ text: 'x' }]), {
       run: { ...waiting, entity: other.entity, agent: other.agent },
     });
     expect(await absorber.absorb(foreign.run)).toEqual({ ok: false, code: 'not_your_run' });
-    expect((await scene.stage.row(foreign.run)).status).toBe('queued');
+    expect((await fixture.row(foreign.run)).status).toBe('queued');
 
-    const project = await buildCast(scene.stage.db);
-    const item = buildStart(project, await buildSnapshot(scene.stage.db, project), 'go', { run: waiting });
-    await scene.kernel.start(item);
+    const project = await buildProject(fixture.db);
+    const item = buildStart(project, await buildSnapshot(fixture.db, project), 'go', { run: waiting });
+    await fixture.kernel.start(item);
     expect(await absorber.absorb(item.run.id)).toEqual({ ok: false, code: 'run_not_found' });
 
-    const ended = await scene.play(await scene.agent([{ text: 'done' }]));
+    const ended = await fixture.play(await fixture.agent([{ text: 'done' }]));
     expect(await absorber.absorb(ended.run)).toEqual({ ok: false, code: 'run_ended', status: 'completed' });
-    const canceled = await scene.start(await scene.agent([{ text: 'x' }]), { run: waiting });
-    await scene.kernel.cancel(canceled.run);
+    const canceled = await fixture.start(await fixture.agent([{ text: 'x' }]), { run: waiting });
+    await fixture.kernel.cancel(canceled.run);
     expect(await absorber.absorb(canceled.run)).toEqual({ ok: false, code: 'run_ended', status: 'canceled' });
   });
 });

@@ -1,28 +1,28 @@
 import type { Json } from '@troupe/protocol';
 import { type ModelAnswer, TroupeError } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { call, codeTool, Scene } from './scene.ts';
+import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
 // Whatever a tool or a model does has a name that everybody can see, and is the end of nothing but itself.
 
-let scene: Scene;
+let fixture: ScriptedFixture;
 const surprises: unknown[] = [];
 const surprise = (error: unknown) => surprises.push(error);
 beforeAll(async () => {
   process.on('unhandledRejection', surprise);
   process.on('uncaughtException', surprise);
-  scene = await Scene.open(inject('postgresUrl'));
+  fixture = await ScriptedFixture.open(inject('postgresUrl'));
 });
 afterEach(async () => {
   // The process lives, the worker holds nothing back, and the next run completes.
-  expect(await scene.play(await scene.agent([{ text: 'fine' }]))).toMatchObject({ status: 'completed' });
+  expect(await fixture.play(await fixture.agent([{ text: 'fine' }]))).toMatchObject({ status: 'completed' });
   expect(surprises).toEqual([]);
-  await scene.sound();
+  await fixture.checkInvariants();
 });
 afterAll(async () => {
   process.off('unhandledRejection', surprise);
   process.off('uncaughtException', surprise);
-  await scene.close();
+  await fixture.close();
 });
 
 const nested = (depth: number): Json => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
@@ -88,49 +88,49 @@ describe('a call', () => {
   ];
 
   it.each(cases)('%s', async (_what, asked, code) => {
-    for (const { name } of tools) scene.tools[name] = () => 'done';
+    for (const { name } of tools) fixture.tools[name] = () => 'done';
     // By hand: no script can hold all of this.
-    scene.others.careless = answering([asked as ModelAnswer['calls'][number]]);
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:careless')], tools });
+    fixture.others.careless = answering([asked as ModelAnswer['calls'][number]]);
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:careless')], tools });
     const began = performance.now();
-    const ended = await scene.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(performance.now() - began).toBeLessThan(3_000);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'well' } });
-    const [ledger] = await scene.stage.calls(ended.run);
+    const [ledger] = await fixture.calls(ended.run);
     expect(ledger).toMatchObject(code ? { status: 'failed', error: { code } } : { status: 'completed' });
-    const told = (await scene.stage.events(ended.thread)).find((event) => event.type === 'tool.failed');
+    const told = (await fixture.events(ended.thread)).find((event) => event.type === 'tool.failed');
     expect(told?.data?.code).toBe(code ?? undefined);
     if (code) expect((ledger!.error as { message: string }).message.length).toBeLessThan(2_000);
   });
 
   it('repeated with the same id ten times in one answer is ten calls', async () => {
-    scene.tools.any = (args) => args;
-    scene.others.careless = answering(
+    fixture.tools.any = (args) => args;
+    fixture.others.careless = answering(
       Array.from({ length: 10 }, (_, n) => ({
         id: n % 2 ? '\ud800' : '\udc00',
         name: 'any',
         arguments: { n },
       })),
     );
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:careless')], tools });
-    const ended = await scene.play(snapshot);
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:careless')], tools });
+    const ended = await fixture.play(snapshot);
     expect(ended.status).toBe('completed');
-    const ledger = await scene.stage.calls(ended.run);
+    const ledger = await fixture.calls(ended.run);
     expect(ledger.map((each) => each.output)).toEqual(Array.from({ length: 10 }, (_, n) => ({ n })));
     expect(new Set(ledger.map((each) => each.call_id)).size).toBe(10);
   });
 
   it('beside 499 others: as many as may are made, the rest is told why not', async () => {
     let made = 0;
-    scene.tools.any = () => ++made;
-    scene.others.careless = answering(
+    fixture.tools.any = () => ++made;
+    fixture.others.careless = answering(
       Array.from({ length: 500 }, (_, n) => ({ id: `call ${n}`, name: 'any', arguments: {} })),
     );
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:careless')], tools });
-    const ended = await scene.play(snapshot);
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:careless')], tools });
+    const ended = await fixture.play(snapshot);
     expect(ended.status).toBe('completed');
     expect(made).toBe(32);
-    const ledger = await scene.stage.calls(ended.run);
+    const ledger = await fixture.calls(ended.run);
     expect(
       ledger.filter((each) => (each.error as { code: string } | null)?.code === 'too_many_calls'),
     ).toHaveLength(468);
@@ -182,7 +182,7 @@ describe('a tool that', () => {
     const { run, ledger } = await once(act);
     expect(ledger).toMatchObject({ status: 'failed', output: null, error: { code } });
     expect((ledger.error as { message: string }).message).toMatch(message);
-    expect(scene.shown(run)).toMatchObject({ act: { code } });
+    expect(fixture.shown(run)).toMatchObject({ act: { code } });
   });
 
   const odd: [string, () => unknown, Json][] = [
@@ -215,8 +215,8 @@ describe('a tool that', () => {
     expect(ledger).toMatchObject({ status: 'completed', error: null });
     expect(ledger.output).toEqual(output);
     // The model is shown now what any other worker would read from the rows.
-    expect(scene.shown(run)).toEqual({ act: output });
-    const result = (await scene.stage.messages(thread)).find((message) => message.role === 'tool_result')!;
+    expect(fixture.shown(run)).toEqual({ act: output });
+    const result = (await fixture.messages(thread)).find((message) => message.role === 'tool_result')!;
     expect(result.content).toEqual({ result: output, error: null });
   });
 
@@ -226,26 +226,26 @@ describe('a tool that', () => {
       queueMicrotask(() => setImmediate(() => Object.assign(kept, { n: 2 })));
       return kept;
     });
-    expect(scene.shown(run)).toEqual({ act: { n: 1 } });
+    expect(fixture.shown(run)).toEqual({ act: { n: 1 } });
   });
 
   it('is not here: the model is told that no worker can execute it', async () => {
-    const snapshot = await scene.agent([{ calls: [call('elsewhere')] }, { text: 'well' }], {
+    const snapshot = await fixture.agent([{ calls: [call('elsewhere')] }, { text: 'well' }], {
       tools: [codeTool('elsewhere')],
     });
-    const ended = await scene.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(ended.status).toBe('completed');
-    expect(scene.shown(ended.run)).toMatchObject({ elsewhere: { code: 'tool_unavailable' } });
+    expect(fixture.shown(ended.run)).toMatchObject({ elsewhere: { code: 'tool_unavailable' } });
   });
 
   async function once(act: () => unknown) {
-    scene.tools.act = () => act() as Json;
-    const snapshot = await scene.agent([{ calls: [call('act')] }, { text: 'well' }], {
+    fixture.tools.act = () => act() as Json;
+    const snapshot = await fixture.agent([{ calls: [call('act')] }, { text: 'well' }], {
       tools: [codeTool('act', { timeoutMs: 300 })],
     });
-    const ended = await scene.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'well' } });
-    const [ledger] = await scene.stage.calls(ended.run);
+    const [ledger] = await fixture.calls(ended.run);
     return { ...ended, ledger: ledger! };
   }
 });
@@ -278,19 +278,19 @@ describe('a model that', () => {
   ];
 
   it.each(fails)('%s', async (_what, generate, code) => {
-    scene.others.bad = { generate: async () => generate() as ModelAnswer };
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:bad')], limits });
-    const ended = await scene.play(snapshot);
+    fixture.others.bad = { generate: async () => generate() as ModelAnswer };
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:bad')], limits });
+    const ended = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'failed', error: { code } });
     expect(ended.error!.message).not.toBe('');
-    expect(await scene.stage.row(ended.run)).toMatchObject({ status: 'failed', error: { code }, step: 0 });
-    const types = await scene.types(ended.thread);
+    expect(await fixture.row(ended.run)).toMatchObject({ status: 'failed', error: { code }, step: 0 });
+    const types = await fixture.types(ended.thread);
     expect(types).toContain('step.error');
     expect(types.at(-1)).toBe('run.failed');
   });
 
   it('sends a word now and then but never ends', async () => {
-    scene.others.slow = {
+    fixture.others.slow = {
       generate: (_request, { onDelta, signal }) =>
         new Promise((_, reject) => {
           const timer = setInterval(() => onDelta({ type: 'text', text: 'and ' }), 30);
@@ -300,25 +300,28 @@ describe('a model that', () => {
           });
         }),
     };
-    const snapshot = await scene.stage.snapshot({
-      models: [scene.model('other:slow')],
+    const snapshot = await fixture.snapshot({
+      models: [fixture.model('other:slow')],
       limits: { ...limits, modelTries: 1 },
     });
-    expect(await scene.play(snapshot)).toMatchObject({ status: 'failed', error: { code: 'model_timeout' } });
+    expect(await fixture.play(snapshot)).toMatchObject({
+      status: 'failed',
+      error: { code: 'model_timeout' },
+    });
   });
 
   it('never stops calling tools', async () => {
-    scene.tools.again = () => 'again';
-    const snapshot = await scene.agent(
+    fixture.tools.again = () => 'again';
+    const snapshot = await fixture.agent(
       (request) => ({ calls: [call('again', {}, `again ${request.step}`)] }),
       {
         tools: [codeTool('again')],
         limits,
       },
     );
-    const ended = await scene.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'failed', error: { code: 'step_limit' } });
-    expect(await scene.stage.calls(ended.run)).toHaveLength(5);
+    expect(await fixture.calls(ended.run)).toHaveLength(5);
   });
 
   const usages: [string, object][] = [
@@ -329,20 +332,20 @@ describe('a model that', () => {
     ['infinity', { inputTokens: Number.POSITIVE_INFINITY, outputTokens: 1e300 }],
   ];
   it.each(usages)('reports %s as its usage', async (_what, usage) => {
-    scene.others.odd = { generate: async () => answer({ usage }) };
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:odd')], limits });
-    const ended = await scene.play(snapshot);
+    fixture.others.odd = { generate: async () => answer({ usage }) };
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:odd')], limits });
+    const ended = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed' });
-    const row = await scene.stage.row(ended.run);
+    const row = await fixture.row(ended.run);
     expect(Number(row.input_tokens)).toBeGreaterThanOrEqual(0);
   });
 
   it('answers with NUL and half a character', async () => {
-    scene.others.odd = { generate: async () => answer({ text: 'a\u0000b\ud800' }) };
-    const snapshot = await scene.stage.snapshot({ models: [scene.model('other:odd')], limits });
-    const ended = await scene.play(snapshot);
+    fixture.others.odd = { generate: async () => answer({ text: 'a\u0000b\ud800' }) };
+    const snapshot = await fixture.snapshot({ models: [fixture.model('other:odd')], limits });
+    const ended = await fixture.play(snapshot);
     expect(ended.status).toBe('completed');
-    expect((await scene.stage.messages(ended.thread)).at(-1)!.content).toEqual({ text: 'a\ufffdb\ufffd' });
+    expect((await fixture.messages(ended.thread)).at(-1)!.content).toEqual({ text: 'a\ufffdb\ufffd' });
   });
 });
 

@@ -7,36 +7,36 @@ import {
   silentLogger,
   type Tools,
 } from '@troupe/server';
-import { buildStart, plainDoor, Stage, until, violations } from '@troupe/testing';
+import { buildStart, plainDoor, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // Which worker takes which runs. One database with no worker of its own; each test brings those that it needs.
 
 const STUCK = 5_000;
-let stage: Stage;
+let fixture: KernelFixture;
 const open = new Set<Kernel>();
 
 beforeAll(async () => {
-  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+  fixture = await openKernel({ postgresUrl: inject('postgresUrl'), work: false });
 });
 afterAll(async () => {
   await Promise.all([...open].map((kernel) => kernel.close()));
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 const needing = (...functions: string[]) =>
-  stage.snapshot({
+  fixture.snapshot({
     tools: functions.map((name) => ({ name, provider: 'code', config: { function: name } })),
   });
-const start = async (snapshot: string, more = {}, by: Kernel = stage.kernel): Promise<string> => {
-  const item = buildStart(stage.cast, snapshot, 'go');
+const start = async (snapshot: string, more = {}, by: Kernel = fixture.kernel): Promise<string> => {
+  const item = buildStart(fixture.ids, snapshot, 'go');
   Object.assign(item.run, more);
   expect(await by.start(item)).toMatchObject({ ok: true });
   return item.run.id;
 };
 const worker = async (...code: string[]): Promise<Kernel> => {
-  const kernel = new Kernel({ db: stage.db, logger: silentLogger });
+  const kernel = new Kernel({ db: fixture.db, logger: silentLogger });
   open.add(kernel);
   const tools: Tools = { code: code.sort(), resolve: () => undefined };
   await kernel.work({
@@ -50,13 +50,13 @@ const close = async (kernel: Kernel) => {
   open.delete(kernel);
   await kernel.close();
 };
-const status = async (run: string) => (await stage.row(run)).status;
+const status = async (run: string) => (await fixture.row(run)).status;
 const completed = (run: string) =>
   until('the run is completed', async () => (await status(run)) === 'completed');
 
 test('a worker takes what needs no more than it has, and of a lane too', async () => {
   const [none, a, b, both] = [
-    await stage.snapshot(),
+    await fixture.snapshot(),
     await needing('a'),
     await needing('b'),
     await needing('a', 'b'),
@@ -81,11 +81,11 @@ test('a worker takes what needs no more than it has, and of a lane too', async (
 
 test('a run that ended is taken up again by a worker that has what its snapshot needs then', async () => {
   const run = await start(await needing('a'));
-  await stage.kernel.cancel(run);
-  expect(await stage.kernel.retry(run, { snapshot: await needing('b'), wallMs: 60_000 })).toMatchObject({
+  await fixture.kernel.cancel(run);
+  expect(await fixture.kernel.retry(run, { snapshot: await needing('b'), wallMs: 60_000 })).toMatchObject({
     ok: true,
   });
-  expect((await stage.row(run)).code_tools).toEqual(['b']);
+  expect((await fixture.row(run)).code_tools).toEqual(['b']);
   const kernel = await worker('b');
   await completed(run);
   await close(kernel);
@@ -95,23 +95,23 @@ test('runs that nobody can take are given up after their time, unless somebody h
   const snapshot = await needing('lost');
   const runs = [await start(snapshot), await start(snapshot, { lane: 'y', laneLimit: 1 })];
   const late = `update troupe.runs set run_at = now() - interval '1 hour', wall_ms = 600000 where id = any($1)`;
-  await stage.db.pool.query(late, [runs]);
-  expect(await expireUnclaimed(stage.db, ['lost', 'more'], 10)).toEqual([]);
-  await stage.db.pool.query(`update troupe.code_tools set seen_at = now() - interval '11 minutes'`);
-  expect((await expireUnclaimed(stage.db, [], 10)).sort()).toEqual([...runs].sort());
+  await fixture.db.pool.query(late, [runs]);
+  expect(await expireUnclaimed(fixture.db, ['lost', 'more'], 10)).toEqual([]);
+  await fixture.db.pool.query(`update troupe.code_tools set seen_at = now() - interval '11 minutes'`);
+  expect((await expireUnclaimed(fixture.db, [], 10)).sort()).toEqual([...runs].sort());
   for (const run of runs)
-    expect(await stage.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'timeout' });
+    expect(await fixture.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'timeout' });
 });
 
 test(`${STUCK} runs that nobody can take cost the others nothing`, async () => {
-  const { db, cast } = stage;
-  const [none, fits] = [await stage.snapshot(), await needing('a')];
+  const { db, ids } = fixture;
+  const [none, fits] = [await fixture.snapshot(), await needing('a')];
   const stuck = await needing('nobody');
   await db.pool.query(
     `with made as (insert into troupe.threads (id, project_id, kind) select troupe.new_id(), $1, 'run' from generate_series(1, $3) returning id)
       insert into troupe.runs (id, project_id, door, snapshot_id, thread_id, root_run_id, trigger_type, wall_ms, run_at)
       select id, $1, 'plain', $2, id, id, 'message', 60000, now() - interval '1 hour' from made`,
-    [cast.project, stuck, STUCK],
+    [ids.project, stuck, STUCK],
   );
   // What the tests before left behind is looked at, too, until it is swept up.
   await db.pool.query('vacuum troupe.runs');

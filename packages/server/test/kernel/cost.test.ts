@@ -1,5 +1,5 @@
 import { newId } from '@troupe/server';
-import { Stage } from '@troupe/testing';
+import { openKernel, type KernelFixture } from '@troupe/testing';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 
 const postgresUrl = inject('postgresUrl');
@@ -13,23 +13,23 @@ const BACKGROUND = new Set([
   'uptime',
   'load_snapshots',
 ]);
-let stage: Stage;
-afterEach(() => stage.close());
+let fixture: KernelFixture;
+afterEach(() => fixture.close());
 
 describe('the cost of a run', () => {
   it('with five tools is at most 16 statements, from the message to its end', async () => {
     let statements: string[] = [];
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: (request) =>
         request.step <= 5 ? { calls: [{ name: 'echo', arguments: {} }] } : { text: 'Done.' },
       tools: { echo: () => 'x' },
       onStatement: (name) => statements.push(name),
     });
-    const snapshot = await stage.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
-    await stage.play(snapshot);
+    const snapshot = await fixture.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
+    await fixture.play(snapshot);
     statements = [];
-    const ended = await stage.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(ended.status).toBe('completed');
     const counted = statements.filter((name) => !BACKGROUND.has(name));
     expect(counted.length, counted.join(' ')).toBeLessThanOrEqual(16);
@@ -39,7 +39,7 @@ describe('the cost of a run', () => {
 
   it('does not grow with the history: 5,000 messages within 1.2 times 50', async () => {
     let shown = 0;
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: (request) => {
         shown = request.messages.length;
@@ -47,7 +47,7 @@ describe('the cost of a run', () => {
       },
       tools: { echo: () => 'x' },
     });
-    const snapshot = await stage.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
+    const snapshot = await fixture.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
     const samples: Record<number, number[]> = { 50: [], 5000: [] };
     const most: Record<number, number> = {};
     const threads: Record<number, string> = { 50: await seed(50), 5000: await seed(5000) };
@@ -56,7 +56,7 @@ describe('the cost of a run', () => {
       for (const length of [50, 5000]) {
         const thread = threads[length]!;
         const began = performance.now();
-        const ended = await stage.play(snapshot, 'and now?', { thread, run: { serial: true } });
+        const ended = await fixture.play(snapshot, { text: 'and now?', thread, run: { serial: true } });
         samples[length]!.push(performance.now() - began);
         expect(ended.status).toBe('completed');
         most[length] = shown;
@@ -76,12 +76,12 @@ describe('the cost of a run', () => {
 
 async function seed(length: number): Promise<string> {
   const thread = newId();
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `with t as (insert into troupe.threads (id, project_id, kind, last_message_seq) values ($1, $2, 'session', $3))
      insert into troupe.messages (thread_id, seq, id, role, content)
      select $1, n, gen_random_uuid(), case n % 2 when 1 then 'user' else 'assistant' end::troupe.message_role,
        jsonb_build_object('text', 'message ' || n || ' ' || repeat('lorem ipsum ', 16)) from generate_series(1, $3) n`,
-    [thread, stage.cast.project, length],
+    [thread, fixture.ids.project, length],
   );
   return thread;
 }

@@ -1,15 +1,15 @@
 import { type AgentSnapshot, snapshotTool } from '@troupe/protocol';
 import { plainDoor } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { call, codeTool, Scene } from './scene.ts';
+import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
-let scene: Scene;
+let fixture: ScriptedFixture;
 const asked: AgentSnapshot[] = [];
 const brought = ['look', 'speak'].map((name) =>
   snapshotTool.parse({ name, provider: 'code', description: 'of the door' }),
 );
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'), {
+  fixture = await ScriptedFixture.open(inject('postgresUrl'), {
     doors: [
       plainDoor,
       {
@@ -23,25 +23,25 @@ beforeAll(async () => {
     ],
   });
 });
-afterEach(() => scene.sound());
-afterAll(() => scene.close());
+afterEach(() => fixture.checkInvariants());
+afterAll(() => fixture.close());
 
 it('gives runs of a door the tools it brings, which win over those of the agent', async () => {
-  scene.tools.speak = () => 'spoken';
-  const snapshot = await scene.agent([{ calls: [call('speak')] }, { text: 'done' }], {
+  fixture.tools.speak = () => 'spoken';
+  const snapshot = await fixture.agent([{ calls: [call('speak')] }, { text: 'done' }], {
     tools: [codeTool('speak', { description: 'of the agent' }), codeTool('own')],
   });
   const hall = { run: { door: 'hall' } };
-  const { run } = await scene.play(snapshot, hall);
-  expect(scene.requests(run)[0]!.tools.map(({ name, description }) => [name, description])).toEqual([
+  const { run } = await fixture.play(snapshot, hall);
+  expect(fixture.requests(run)[0]!.tools.map(({ name, description }) => [name, description])).toEqual([
     ...brought.map(({ name }) => [name, 'of the door']),
     ['own', ''],
   ]);
-  expect(scene.shown(run)).toEqual({ speak: 'spoken' });
+  expect(fixture.shown(run)).toEqual({ speak: 'spoken' });
 
   // Asked once for a snapshot; runs of another door have the agent's tools.
-  const plain = await scene.play(snapshot);
-  expect(scene.requests(plain.run)[0]!.tools.map(({ name }) => name)).toEqual(['speak', 'own']);
-  await scene.play(snapshot, hall);
+  const plain = await fixture.play(snapshot);
+  expect(fixture.requests(plain.run)[0]!.tools.map(({ name }) => name)).toEqual(['speak', 'own']);
+  await fixture.play(snapshot, hall);
   expect(asked).toHaveLength(1);
 });

@@ -1,26 +1,26 @@
 import { newId } from '@troupe/server';
-import { buildStart, Stage } from '@troupe/testing';
+import { buildStart, openKernel, type KernelFixture } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // What a worker is given where both lanes and others wait. No worker is here; the tests claim.
 
-let stage: Stage;
+let fixture: KernelFixture;
 let snapshot: string;
 beforeAll(async () => {
-  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
-  snapshot = await stage.snapshot();
+  fixture = await openKernel({ postgresUrl: inject('postgresUrl'), work: false });
+  snapshot = await fixture.snapshot();
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const start = async (many: number, more = {}) => {
   for (let index = 0; index < many; index++) {
-    const item = buildStart(stage.cast, snapshot, 'go');
+    const item = buildStart(fixture.ids, snapshot, 'go');
     Object.assign(item.run, more);
-    await stage.kernel.start(item);
+    await fixture.kernel.start(item);
   }
 };
 const claimed = async (limit: number): Promise<{ lanes: number; all: number }> => {
-  const { rows } = await stage.db.pool.query<{ lane: string | null }>(
+  const { rows } = await fixture.db.pool.query<{ lane: string | null }>(
     `select r.lane from troupe.claim($1, $2, array['plain'], '{}'::jsonb) c join troupe.runs r on r.id = (c->>'id')::uuid`,
     [newId(), limit],
   );
@@ -43,7 +43,7 @@ test('lanes go on while others fill every place, and places that they leave are 
   expect(rest.all).toBe(20);
   await start(10, { lane: 'wide', laneLimit: 9 });
   for (let left = 20; left > 0; left -= 5) await claimed(5);
-  const { rows } = await stage.db.pool.query<{ n: number }>(
+  const { rows } = await fixture.db.pool.query<{ n: number }>(
     `select count(*)::int as n from troupe.runs where lane = 'wide' and status = 'running'`,
   );
   expect(rows[0]!.n).toBe(9);

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createModels, type Model } from '@troupe/server';
-import { Stage } from '@troupe/testing';
+import { openKernel } from '@troupe/testing';
 import { expect, inject, it } from 'vitest';
 
 setFlagsFromString('--expose-gc');
@@ -30,16 +30,18 @@ const model: Model = {
 };
 
 it('a run that has ended leaves nothing in memory: 1,000 more take no more', async () => {
-  const stage = await Stage.open({
+  const fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     work: { models: createModels({ scripted: () => model }) },
     tools: { echo: () => 'x'.repeat(2_000) },
   });
   try {
-    const snapshot = await stage.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
+    const snapshot = await fixture.snapshot({ tools: [{ name: 'echo', provider: 'code' }] });
     const play = async (runs: number) => {
       for (let done = 0; done < runs; done += 20) {
-        await Promise.all(Array.from({ length: 20 }, () => stage.play(snapshot, 'y'.repeat(2_000))));
+        await Promise.all(
+          Array.from({ length: 20 }, () => fixture.play(snapshot, { text: 'y'.repeat(2_000) })),
+        );
       }
     };
     await play(400);
@@ -49,6 +51,6 @@ it('a run that has ended leaves nothing in memory: 1,000 more take no more', asy
     // Each run carries four kilobytes of text; one in eight left behind would show.
     expect(grown / 1_000, `${Math.round(grown / 1024)} KB for 1,000 runs`).toBeLessThan(512);
   } finally {
-    await stage.close();
+    await fixture.close();
   }
 });

@@ -1,24 +1,24 @@
 import { newId, type PostPolicy } from '@troupe/server';
 import { buildStart } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { call, clientTool, codeTool, gate, Scene } from './scene.ts';
+import { call, clientTool, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
-let scene: Scene;
+let fixture: ScriptedFixture;
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'));
+  fixture = await ScriptedFixture.open(inject('postgresUrl'));
 });
-afterEach(() => scene.sound());
-afterAll(() => scene.close());
+afterEach(() => fixture.checkInvariants());
+afterAll(() => fixture.close());
 
 /** A serial thread whose run is in the middle of a tool; `go` lets the tool end. */
 async function busy() {
   const [began, finish, aborted] = [gate(), gate<string>(), gate()];
-  scene.tools.work = (_args, { signal }) => {
+  fixture.tools.work = (_args, { signal }) => {
     began.resolve();
     signal.addEventListener('abort', () => aborted.resolve());
     return finish.promise;
   };
-  const snapshot = await scene.agent(
+  const snapshot = await fixture.agent(
     (request) => {
       const asked = request.messages.findLast((message) => message.role === 'user')!;
       const worked = request.messages.some((message) => message.role === 'tool');
@@ -27,14 +27,14 @@ async function busy() {
     },
     { tools: [codeTool('work')] },
   );
-  const started = await scene.start(snapshot, { text: 'first', run: { serial: true } });
+  const started = await fixture.start(snapshot, { text: 'first', run: { serial: true } });
   await began.promise;
   return { ...started, snapshot, go: () => finish.resolve('worked'), aborted: aborted.promise };
 }
 
 function post(thread: string, snapshot: string, policy: PostPolicy, text = 'second', message = newId()) {
-  const item = buildStart(scene.stage.cast, snapshot, text, { thread, message, run: { serial: true } });
-  return scene.kernel.post({ ...item, policy });
+  const item = buildStart(fixture.ids, snapshot, text, { thread, message, run: { serial: true } });
+  return fixture.kernel.post({ ...item, policy });
 }
 
 describe('a message to a busy thread', () => {
@@ -43,10 +43,10 @@ describe('a message to a busy thread', () => {
     const posted = await post(thread, snapshot, 'queue');
     expect(posted).toMatchObject({ ok: true, outcome: 'started', ready: false });
     const next = posted.ok ? posted.run! : '';
-    expect(await scene.stage.row(next)).toMatchObject({ status: 'queued', ready: false });
+    expect(await fixture.row(next)).toMatchObject({ status: 'queued', ready: false });
     go();
-    expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
-    expect(await scene.ended(next)).toMatchObject({ status: 'completed', outcome: { text: 're: second' } });
+    expect(await fixture.ended(run)).toMatchObject({ status: 'completed' });
+    expect(await fixture.ended(next)).toMatchObject({ status: 'completed', outcome: { text: 're: second' } });
   });
 
   it('with policy steer is seen by the run at its next step', async () => {
@@ -57,15 +57,18 @@ describe('a message to a busy thread', () => {
       run,
     });
     go();
-    expect(await scene.ended(run)).toMatchObject({ status: 'completed', outcome: { text: 're: look left' } });
-    expect(scene.requests(run)).toHaveLength(2);
-    const runs = await scene.stage.db.pool.query('select from troupe.runs where thread_id = $1', [thread]);
+    expect(await fixture.ended(run)).toMatchObject({
+      status: 'completed',
+      outcome: { text: 're: look left' },
+    });
+    expect(fixture.requests(run)).toHaveLength(2);
+    const runs = await fixture.db.pool.query('select from troupe.runs where thread_id = $1', [thread]);
     expect(runs.rowCount).toBe(1);
   });
 
   it('with policy steer that comes while the model gives its last answer makes it take another step', async () => {
     const [asked, answer] = [gate(), gate()];
-    const snapshot = await scene.agent(async (request) => {
+    const snapshot = await fixture.agent(async (request) => {
       const last = request.messages.findLast((message) => message.role === 'user')!;
       if (request.step === 1) {
         asked.resolve();
@@ -73,31 +76,31 @@ describe('a message to a busy thread', () => {
       }
       return { text: `step ${request.step}: ${'text' in last ? last.text : ''}` };
     });
-    const { run, thread } = await scene.start(snapshot, { text: 'first', run: { serial: true } });
+    const { run, thread } = await fixture.start(snapshot, { text: 'first', run: { serial: true } });
     await asked.promise;
     expect(await post(thread, snapshot, 'steer', 'wait')).toMatchObject({ outcome: 'steered' });
     answer.resolve();
-    expect(await scene.ended(run)).toMatchObject({ outcome: { text: 'step 2: wait' } });
-    const said = (await scene.stage.messages(thread)).map((message) => message.content.text);
+    expect(await fixture.ended(run)).toMatchObject({ outcome: { text: 'step 2: wait' } });
+    const said = (await fixture.messages(thread)).map((message) => message.content.text);
     expect(said).toEqual(['first', 'wait', 'step 1: first', 'step 2: wait']);
-    expect((await scene.types(thread)).filter((type) => type === 'run.completed')).toHaveLength(1);
+    expect((await fixture.types(thread)).filter((type) => type === 'run.completed')).toHaveLength(1);
   });
 
   it('with policy steer reaches a run that waits, when it goes on', async () => {
-    const snapshot = await scene.agent(
+    const snapshot = await fixture.agent(
       (request) =>
         request.step === 1
           ? { calls: [call('pick')] }
           : { text: request.messages.map((message) => ('text' in message ? message.text : '')).join('|') },
       { tools: [clientTool('pick')] },
     );
-    const { run, thread } = await scene.startWaiting(snapshot, { run: { serial: true } });
+    const { run, thread } = await fixture.startWaiting(snapshot, { run: { serial: true } });
     expect(await post(thread, snapshot, 'steer', 'the red one')).toMatchObject({ outcome: 'steered', run });
-    expect((await scene.stage.row(run)).status).toBe('waiting_tool');
-    await scene.kernel.settle(run, 'pick', { status: 'completed', output: 'red' });
-    const { outcome } = await scene.ended(run);
+    expect((await fixture.row(run)).status).toBe('waiting_tool');
+    await fixture.kernel.settle(run, 'pick', { status: 'completed', output: 'red' });
+    const { outcome } = await fixture.ended(run);
     expect(outcome).toMatchObject({ text: expect.stringContaining('the red one') });
-    expect(scene.requests(run)).toHaveLength(2);
+    expect(fixture.requests(run)).toHaveLength(2);
   });
 
   it('with policy interrupt ends the run and starts its own', async () => {
@@ -105,19 +108,19 @@ describe('a message to a busy thread', () => {
     const posted = await post(thread, snapshot, 'interrupt', 'stop that');
     expect(posted).toMatchObject({ ok: true, outcome: 'interrupted', canceled: run, ready: true });
     await aborted;
-    expect(await scene.stage.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'superseded' });
-    expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({
+    expect(await fixture.row(run)).toMatchObject({ status: 'canceled', cancel_reason: 'superseded' });
+    expect(await fixture.ended(posted.ok ? posted.run! : '')).toMatchObject({
       outcome: { text: 're: stop that' },
     });
   });
 
   it('with policy reject is refused and leaves nothing behind', async () => {
     const { run, thread, snapshot, go } = await busy();
-    const before = (await scene.stage.messages(thread)).length;
+    const before = (await fixture.messages(thread)).length;
     expect(await post(thread, snapshot, 'reject')).toEqual({ ok: false, code: 'busy', run });
-    expect(await scene.stage.messages(thread)).toHaveLength(before);
+    expect(await fixture.messages(thread)).toHaveLength(before);
     go();
-    await scene.ended(run);
+    await fixture.ended(run);
     expect(await post(thread, snapshot, 'reject')).toMatchObject({
       ok: true,
       outcome: 'started',
@@ -140,8 +143,8 @@ describe('a message to a busy thread', () => {
       started: next.ok ? next.run : '',
     });
     go();
-    expect(await scene.ended(run)).toMatchObject({ status: 'completed' });
-    expect(await scene.ended(next.ok ? next.run! : '')).toMatchObject({ status: 'completed' });
+    expect(await fixture.ended(run)).toMatchObject({ status: 'completed' });
+    expect(await fixture.ended(next.ok ? next.run! : '')).toMatchObject({ status: 'completed' });
   });
 });
 
@@ -149,16 +152,16 @@ describe('a message to an idle thread', () => {
   it.each(['queue', 'steer', 'interrupt', 'reject'] as const)(
     'with policy %s starts a run',
     async (policy) => {
-      const snapshot = await scene.agent([{ text: 'hello' }]);
-      const first = await scene.play(snapshot, { run: { serial: true } });
+      const snapshot = await fixture.agent([{ text: 'hello' }]);
+      const first = await fixture.play(snapshot, { run: { serial: true } });
       const posted = await post(first.thread, snapshot, policy);
       expect(posted).toMatchObject({ ok: true, outcome: 'started', ready: true });
-      expect(await scene.ended(posted.ok ? posted.run! : '')).toMatchObject({ status: 'completed' });
+      expect(await fixture.ended(posted.ok ? posted.run! : '')).toMatchObject({ status: 'completed' });
     },
   );
 
   it('that is not there is refused', async () => {
-    const snapshot = await scene.agent([{ text: 'hello' }]);
+    const snapshot = await fixture.agent([{ text: 'hello' }]);
     for (const policy of ['queue', 'steer', 'interrupt', 'reject'] as const) {
       expect(await post(newId(), snapshot, policy)).toEqual({ ok: false, code: 'thread_not_found' });
     }

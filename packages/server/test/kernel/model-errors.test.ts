@@ -1,66 +1,66 @@
 import { RetryableError, type Turn } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { call, codeTool, Scene } from './scene.ts';
+import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
-let scene: Scene;
+let fixture: ScriptedFixture;
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'));
+  fixture = await ScriptedFixture.open(inject('postgresUrl'));
 });
-afterEach(() => scene.sound());
-afterAll(() => scene.close());
+afterEach(() => fixture.checkInvariants());
+afterAll(() => fixture.close());
 
 const busy = (more: object = {}): Turn => ({
   error: { code: 'overloaded', message: 'Come back later.', retryable: true, ...more },
 });
 const limits = { modelTries: 3, retryBackoffMs: 20 };
 const stepErrors = async (thread: string) =>
-  (await scene.stage.events(thread)).flatMap(({ type, data }) => (type === 'step.error' ? [data!] : []));
+  (await fixture.events(thread)).flatMap(({ type, data }) => (type === 'step.error' ? [data!] : []));
 
 describe('a model that fails', () => {
   it('is tried again after a growing pause, and the run goes on as if nothing had been', async () => {
-    const snapshot = await scene.agent((_request, attempt) => (attempt <= 2 ? busy() : { text: 'there' }), {
+    const snapshot = await fixture.agent((_request, attempt) => (attempt <= 2 ? busy() : { text: 'there' }), {
       limits,
     });
-    const { run, thread, ...ended } = await scene.play(snapshot);
+    const { run, thread, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'there' } });
     expect(await stepErrors(thread)).toMatchObject([
       { code: 'overloaded', attempt: 1, retryInMs: 20 },
       { code: 'overloaded', attempt: 2, retryInMs: 40 },
     ]);
-    expect(await scene.stage.row(run)).toMatchObject({ error: null, attempt: 0 });
-    expect(new Set(scene.requests(run).map((request) => request.requestKey)).size).toBe(1);
+    expect(await fixture.row(run)).toMatchObject({ error: null, attempt: 0 });
+    expect(new Set(fixture.requests(run).map((request) => request.requestKey)).size).toBe(1);
   });
 
   it('waits as long as the provider asks; no place is held meanwhile', async () => {
     const asked: number[] = [];
-    const snapshot = await scene.agent(
+    const snapshot = await fixture.agent(
       () => {
         asked.push(performance.now());
         return asked.length === 1 ? busy({ retryAfterMs: 400 }) : { text: 'ok' };
       },
       { limits },
     );
-    const { run, thread } = await scene.start(snapshot);
-    await until('the worker has let go of it', () => asked.length === 1 && scene.kernel.worker!.load === 0);
-    expect((await scene.stage.row(run)).status).toBe('queued');
-    await scene.ended(run);
+    const { run, thread } = await fixture.start(snapshot);
+    await until('the worker has let go of it', () => asked.length === 1 && fixture.kernel.worker!.load === 0);
+    expect((await fixture.row(run)).status).toBe('queued');
+    await fixture.ended(run);
     expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(395);
     expect(await stepErrors(thread)).toMatchObject([{ retryInMs: 400 }]);
   });
 
   it('is left for the next of the list when its tries are used up, then the run fails readably', async () => {
-    for (const name of ['second', 'third']) scene.scripted.add(name, () => busy({ code: `${name}_down` }));
-    const snapshot = await scene.agent(() => busy(), {
+    for (const name of ['second', 'third']) fixture.scripted.add(name, () => busy({ code: `${name}_down` }));
+    const snapshot = await fixture.agent(() => busy(), {
       models: ['second', 'third'],
       limits: { ...limits, modelTries: 2 },
     });
-    const { run, thread, ...ended } = await scene.play(snapshot);
+    const { run, thread, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({
       status: 'failed',
       error: { code: 'third_down', message: 'Come back later.', retryable: true },
     });
-    expect(scene.requests(run).map((request) => request.model.replace(/ .*/, ''))).toEqual([
+    expect(fixture.requests(run).map((request) => request.model.replace(/ .*/, ''))).toEqual([
       ...['script', 'script', 'second', 'second', 'third', 'third'],
     ]);
     expect((await stepErrors(thread)).map((data) => data.fallbackTo ?? data.retryInMs ?? 'end')).toEqual([
@@ -69,44 +69,44 @@ describe('a model that fails', () => {
   });
 
   it('that cannot be helped by another try is left at once; the fallback answers', async () => {
-    scene.scripted.add('backup', [{ text: 'backup' }]);
-    const snapshot = await scene.agent(
+    fixture.scripted.add('backup', [{ text: 'backup' }]);
+    const snapshot = await fixture.agent(
       [{ error: { code: 'no_key', message: 'No key.', retryable: false } }],
       {
         models: ['backup'],
         limits,
       },
     );
-    const { run, ...ended } = await scene.play(snapshot);
+    const { run, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'backup' } });
-    expect(scene.requests(run)).toHaveLength(2);
-    const { rows } = await scene.stage.db.pool.query('select model from troupe.run_steps where run_id = $1', [
+    expect(fixture.requests(run)).toHaveLength(2);
+    const { rows } = await fixture.db.pool.query('select model from troupe.run_steps where run_id = $1', [
       run,
     ]);
     expect(rows).toEqual([{ model: 'backup' }]);
   });
 
   it('that asks for more patience than there is, is left for the next of the list', async () => {
-    scene.scripted.add('patient', [{ text: 'at once' }]);
-    const snapshot = await scene.agent(() => busy({ retryAfterMs: 3_600_000 }), {
+    fixture.scripted.add('patient', [{ text: 'at once' }]);
+    const snapshot = await fixture.agent(() => busy({ retryAfterMs: 3_600_000 }), {
       models: ['patient'],
       limits,
     });
-    expect(await scene.play(snapshot)).toMatchObject({ status: 'completed', outcome: { text: 'at once' } });
+    expect(await fixture.play(snapshot)).toMatchObject({ status: 'completed', outcome: { text: 'at once' } });
   });
 
   it('stays left: later steps go on with the fallback', async () => {
-    scene.tools.noop = () => null;
-    scene.scripted.add('fallback', (request) =>
+    fixture.tools.noop = () => null;
+    fixture.scripted.add('fallback', (request) =>
       request.step === 1 ? { calls: [call('noop')] } : { text: `step ${request.step}` },
     );
-    const snapshot = await scene.agent([{ error: { code: 'gone', message: 'gone', retryable: false } }], {
+    const snapshot = await fixture.agent([{ error: { code: 'gone', message: 'gone', retryable: false } }], {
       models: ['fallback'],
       tools: [codeTool('noop')],
     });
-    const { run, ...ended } = await scene.play(snapshot);
+    const { run, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'step 2' } });
-    expect(scene.requests(run).map((request) => request.model)).toEqual([
+    expect(fixture.requests(run).map((request) => request.model)).toEqual([
       expect.any(String),
       'fallback',
       'fallback',
@@ -115,7 +115,7 @@ describe('a model that fails', () => {
 
   it('in any other way counts as one that may be tried again', async () => {
     let tries = 0;
-    scene.others.odd = {
+    fixture.others.odd = {
       generate: async () => {
         tries++;
         if (tries === 1) throw new TypeError('fetch failed');
@@ -129,11 +129,11 @@ describe('a model that fails', () => {
         };
       },
     };
-    const snapshot = await scene.stage.snapshot({
-      models: [scene.model('other:odd')],
+    const snapshot = await fixture.snapshot({
+      models: [fixture.model('other:odd')],
       limits: { modelTries: 5, retryBackoffMs: 1 },
     });
-    const { thread, ...ended } = await scene.play(snapshot);
+    const { thread, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed' });
     expect(await stepErrors(thread)).toMatchObject([
       { code: 'model_error', message: 'fetch failed' },
@@ -143,7 +143,10 @@ describe('a model that fails', () => {
   });
 
   it('is not known here: the run fails with that code', async () => {
-    const snapshot = await scene.stage.snapshot({ models: [{ provider: 'nobody', model: 'x' }] });
-    expect(await scene.play(snapshot)).toMatchObject({ status: 'failed', error: { code: 'unknown_model' } });
+    const snapshot = await fixture.snapshot({ models: [{ provider: 'nobody', model: 'x' }] });
+    expect(await fixture.play(snapshot)).toMatchObject({
+      status: 'failed',
+      error: { code: 'unknown_model' },
+    });
   });
 });

@@ -1,18 +1,18 @@
 import { newId } from '@troupe/server';
-import { Stage, until, violations } from '@troupe/testing';
+import { openKernel, type KernelFixture, until, violations } from '@troupe/testing';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 
 const postgresUrl = inject('postgresUrl');
-let stage: Stage;
+let fixture: KernelFixture;
 
 afterEach(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 describe('a run', () => {
   it('goes from its message through tools to its answer, and leaves a complete record', async () => {
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: (request) =>
         request.step <= 2
@@ -20,13 +20,13 @@ describe('a run', () => {
           : { text: 'Done.' },
       tools: { lookup: async (args) => ({ looked: args }) },
     });
-    const snapshot = await stage.snapshot({
+    const snapshot = await fixture.snapshot({
       tools: [{ name: 'lookup', provider: 'code', effect: 'idempotent' }],
     });
-    const ended = await stage.play(snapshot);
+    const ended = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'Done.' }, error: null });
 
-    const messages = await stage.messages(ended.thread);
+    const messages = await fixture.messages(ended.thread);
     expect(messages.map((message) => message.role)).toEqual([
       'user',
       'tool_call',
@@ -36,7 +36,7 @@ describe('a run', () => {
       'assistant',
     ]);
     expect(messages[2]!.content).toEqual({ result: { looked: { n: 1 } }, error: null });
-    const events = await stage.events(ended.thread);
+    const events = await fixture.events(ended.thread);
     expect(events.map((event) => event.type)).toEqual([
       'message.created',
       'run.queued',
@@ -45,7 +45,7 @@ describe('a run', () => {
       ...['step.started', 'step.generated', 'tool.started', 'tool.completed'],
       ...['step.started', 'step.generated', 'message.created', 'run.completed'],
     ]);
-    expect(await stage.row(ended.run)).toMatchObject({
+    expect(await fixture.row(ended.run)).toMatchObject({
       status: 'completed',
       step: 3,
       epoch: 1,
@@ -56,7 +56,7 @@ describe('a run', () => {
   it('runs all calls of one answer in parallel and waits for every one', async () => {
     let together = 0;
     let most = 0;
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: [{ calls: [1, 2, 3].map((n) => ({ name: 'slow', arguments: { n } })) }, { text: 'all' }],
       tools: {
@@ -67,9 +67,9 @@ describe('a run', () => {
         },
       },
     });
-    const ended = await stage.play(await stage.snapshot({ tools: [{ name: 'slow', provider: 'code' }] }));
+    const ended = await fixture.play(await fixture.snapshot({ tools: [{ name: 'slow', provider: 'code' }] }));
     expect(ended.status).toBe('completed');
-    expect((await stage.calls(ended.run)).map((call) => call.status)).toEqual([
+    expect((await fixture.calls(ended.run)).map((call) => call.status)).toEqual([
       'completed',
       'completed',
       'completed',
@@ -77,58 +77,58 @@ describe('a run', () => {
   });
 
   it('started twice is one run; one message starts one run per entity', async () => {
-    stage = await Stage.open({ postgresUrl, script: [{ text: 'hi' }] });
-    const snapshot = await stage.snapshot();
+    fixture = await openKernel({ postgresUrl, script: [{ text: 'hi' }] });
+    const snapshot = await fixture.snapshot();
     const message = newId();
-    const first = await stage.play(snapshot, 'x', { message });
-    const again = await stage.kernel.start({
-      project: stage.cast.project,
+    const first = await fixture.play(snapshot, { text: 'x', message });
+    const again = await fixture.kernel.start({
+      project: fixture.ids.project,
       thread: first.thread,
       message: { id: message, role: 'user', content: { text: 'x' } },
       run: {
         id: newId(),
         door: 'plain',
-        agent: stage.cast.agent,
-        entity: stage.cast.entity,
+        agent: fixture.ids.agent,
+        entity: fixture.ids.entity,
         snapshot,
         triggerType: 'message',
         wallMs: 1000,
       },
     });
     expect(again).toMatchObject({ ok: true, duplicate: true, run: first.run });
-    expect(await stage.messages(first.thread)).toHaveLength(2);
+    expect(await fixture.messages(first.thread)).toHaveLength(2);
   });
 
   it('keeps call ids apart where the model reuses them', async () => {
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: (request) =>
         request.step <= 2 ? { calls: [{ id: 'call_0', name: 'echo', arguments: {} }] } : { text: 'ok' },
       tools: { echo: () => 'x' },
     });
-    const ended = await stage.play(await stage.snapshot({ tools: [{ name: 'echo', provider: 'code' }] }));
-    expect((await stage.calls(ended.run)).map((call) => call.call_id)).toEqual(['call_0', 'call_0_2']);
+    const ended = await fixture.play(await fixture.snapshot({ tools: [{ name: 'echo', provider: 'code' }] }));
+    expect((await fixture.calls(ended.run)).map((call) => call.call_id)).toEqual(['call_0', 'call_0_2']);
   });
 });
 
 describe('serial runs of a thread', () => {
   it('go one after the other, and each message is answered once', async () => {
-    stage = await Stage.open({
+    fixture = await openKernel({
       postgresUrl,
       script: (request) => ({ text: `answer to ${request.messages.at(-1)!.role}` }),
     });
-    const snapshot = await stage.snapshot();
+    const snapshot = await fixture.snapshot();
     const thread = newId();
-    const first = await stage.play(snapshot, 'one', { run: { serial: true } });
+    const first = await fixture.play(snapshot, { text: 'one', run: { serial: true } });
     const item = (text: string) => ({
-      project: stage.cast.project,
+      project: fixture.ids.project,
       thread: first.thread,
       message: { id: newId(), role: 'user' as const, content: { text } },
       run: {
         id: newId(),
         door: 'plain',
-        agent: stage.cast.agent,
-        entity: stage.cast.entity,
+        agent: fixture.ids.agent,
+        entity: fixture.ids.entity,
         snapshot,
         triggerType: 'message',
         serial: true,
@@ -136,8 +136,8 @@ describe('serial runs of a thread', () => {
       },
     });
     const items = Array.from({ length: 10 }, (_, n) => item(`message ${n}`));
-    await Promise.all(items.map((each) => stage.kernel.start(each)));
-    const ends = await Promise.all(items.map((each) => stage.kernel.ended(each.run.id)));
+    await Promise.all(items.map((each) => fixture.kernel.start(each)));
+    const ends = await Promise.all(items.map((each) => fixture.kernel.ended(each.run.id)));
     expect(ends.every((end) => end.status === 'completed')).toBe(true);
     expect(thread).toBeTruthy();
   });

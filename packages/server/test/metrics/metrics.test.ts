@@ -2,7 +2,7 @@ import { newId } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { Counter, countedHere, metricsText } from '../../src/base/index.ts';
-import { inside } from '../access/stage.ts';
+import { inside } from '../access/fixture.ts';
 import { readExposition } from './exposition.ts';
 
 let server: TestServer;

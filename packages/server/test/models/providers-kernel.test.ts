@@ -1,6 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
 import { createProviders, newId, type ProviderRecord } from '@troupe/server';
-import { buildStart, codeTools, Stage, until, violations } from '@troupe/testing';
+import { buildStart, codeTools, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formats, responses } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
@@ -8,7 +8,7 @@ import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
 // The kernel and the providers together: what a provider does wrong ends as what the kernel does about it.
 
 let wire: WireServer;
-let stage: Stage;
+let fixture: KernelFixture;
 const rows = new Map(
   formats.map(({ kind }): [string, ProviderRecord] => [
     kind,
@@ -20,7 +20,7 @@ const modelOf = (kind: string, model = `${kind}-model`) => ({ provider: rows.get
 beforeAll(async () => {
   wire = await WireServer.open();
   for (const row of rows.values()) row.baseUrl = wire.url;
-  stage = await Stage.open({
+  fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     work: {
       models: createProviders({
@@ -33,10 +33,10 @@ beforeAll(async () => {
 afterEach(async () => {
   expect(wire.left).toBe(0);
   wire.heard.length = 0;
-  expect(await violations(stage.db.pool)).toEqual([]);
+  expect(await violations(fixture.db.pool)).toEqual([]);
 });
 afterAll(async () => {
-  await stage.close();
+  await fixture.close();
   await wire.close();
 });
 
@@ -58,9 +58,11 @@ const add = {
 };
 const limits = { modelTries: 3, retryBackoffMs: 10 };
 const errors = async (thread: string) =>
-  (await stage.events(thread)).flatMap(({ type, data }) => (type === 'step.error' ? [data!] : []));
+  (await fixture.events(thread)).flatMap(({ type, data }) => (type === 'step.error' ? [data!] : []));
 const said = async (thread: string) =>
-  (await stage.messages(thread)).flatMap(({ role, content }) => (role === 'assistant' ? [content.text] : []));
+  (await fixture.messages(thread)).flatMap(({ role, content }) =>
+    role === 'assistant' ? [content.text] : [],
+  );
 
 describe.each(formats.map((format) => ({ name: format.kind, format })))('$name', ({ format }) => {
   it('takes a turn with a tool call', async () => {
@@ -75,12 +77,12 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
       ),
       stream(format.events({ text: ['It is ', '4.'], usage: { input: 30, output: 6 } })),
     );
-    const snapshot = await stage.snapshot({ models: [modelOf(format.kind)], tools: [add], limits });
-    const { run, thread, ...ended } = await stage.play(snapshot, 'How much is 2+2?');
+    const snapshot = await fixture.snapshot({ models: [modelOf(format.kind)], tools: [add], limits });
+    const { run, thread, ...ended } = await fixture.play(snapshot, { text: 'How much is 2+2?' });
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'It is 4.' } });
-    expect(await stage.calls(run)).toMatchObject([{ status: 'completed', args: { a: 2, b: 2 } }]);
+    expect(await fixture.calls(run)).toMatchObject([{ status: 'completed', args: { a: 2, b: 2 } }]);
     expect(JSON.stringify(wire.heard[1]!.body)).toMatch(/call_1.*"4"/);
-    expect(await stage.row(run)).toMatchObject({ input_tokens: 50, output_tokens: 11 });
+    expect(await fixture.row(run)).toMatchObject({ input_tokens: 50, output_tokens: 11 });
     expect(await said(thread)).toEqual(['I add.', 'It is 4.']);
   });
 
@@ -89,15 +91,15 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     wire.replies(stream(format.events({ calls: [call] })), stream(format.events({ text: ['It is 7.'] })));
     const tools = [{ ...add, waitsFor: 'approval' as const }];
     const item = buildStart(
-      stage.cast,
-      await stage.snapshot({ models: [modelOf(format.kind)], tools, limits }),
+      fixture.ids,
+      await fixture.snapshot({ models: [modelOf(format.kind)], tools, limits }),
       'Add.',
     );
-    await stage.kernel.start(item);
+    await fixture.kernel.start(item);
     const settle = () =>
-      stage.kernel.settle(item.run.id, 'call_9', { status: 'proceed', args: { a: 3, b: 4 } }, 'ann');
+      fixture.kernel.settle(item.run.id, 'call_9', { status: 'proceed', args: { a: 3, b: 4 } }, 'ann');
     await until('it is approved', async () => (await settle()).ok);
-    expect(await stage.kernel.ended(item.run.id, { timeoutMs: 30_000 })).toMatchObject({
+    expect(await fixture.kernel.ended(item.run.id, { timeoutMs: 30_000 })).toMatchObject({
       status: 'completed',
     });
     const sent = JSON.stringify(wire.heard[1]!.body).replaceAll('\\', '');
@@ -120,13 +122,13 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
       { content: { text: '', parts: [text('only parts')] }, read: ['only parts'] },
       { content: { text: 'no parts', parts: [] }, read: ['no parts'] },
     ];
-    const snapshot = await stage.snapshot({ models: [modelOf(format.kind)], limits });
+    const snapshot = await fixture.snapshot({ models: [modelOf(format.kind)], limits });
     for (const { content, read } of cases) {
       wire.replies(stream(format.events({ text: ['Yes.'] })));
-      const item = buildStart(stage.cast, snapshot, content.text);
+      const item = buildStart(fixture.ids, snapshot, content.text);
       item.message!.content = content;
-      await stage.kernel.start(item);
-      await stage.kernel.ended(item.run.id, { timeoutMs: 30_000 });
+      await fixture.kernel.start(item);
+      await fixture.kernel.ended(item.run.id, { timeoutMs: 30_000 });
       const heard = saidTo(wire.heard.at(-1)!.body);
       expect(heard.texts, JSON.stringify(content)).toEqual(read);
       expect(heard.pictures).toBe(content.parts.filter((part) => part === picture).length);
@@ -137,8 +139,8 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     const events = format.events({ text: ['It ', 'is ', 'whole.'] });
     const middle = events.findIndex((event) => event.includes('is ')) + 1;
     wire.replies(stream(events.slice(0, middle), { last: 'cut' }), hangUp, stream(events));
-    const snapshot = await stage.snapshot({ models: [modelOf(format.kind)], limits });
-    const { thread, ...ended } = await stage.play(snapshot);
+    const snapshot = await fixture.snapshot({ models: [modelOf(format.kind)], limits });
+    const { thread, ...ended } = await fixture.play(snapshot);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'It is whole.' } });
     expect(await said(thread)).toEqual(['It is whole.']);
     expect(await errors(thread)).toHaveLength(2);
@@ -152,8 +154,8 @@ it('comes back when the provider said, and not before', async () => {
     }),
     stream(responses.events({ text: ['there'] })),
   );
-  const snapshot = await stage.snapshot({ models: [modelOf('openai')], limits });
-  const { thread, ...ended } = await stage.play(snapshot);
+  const snapshot = await fixture.snapshot({ models: [modelOf('openai')], limits });
+  const { thread, ...ended } = await fixture.play(snapshot);
   expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'there' } });
   expect(await errors(thread)).toMatchObject([{ code: 'rate_limited', retryInMs: 400 }]);
   expect(wire.heard[1]!.at - wire.heard[0]!.at).toBeGreaterThanOrEqual(395);
@@ -165,26 +167,26 @@ it('goes on with the next model where one refuses, and with the one after where 
     refuse(400, responses.refusal({ type: 'invalid_request_error', message: 'No such model.' })),
     stream(last.events({ text: ['from the third'] })),
   );
-  const snapshot = await stage.snapshot({
+  const snapshot = await fixture.snapshot({
     models: [modelOf('openai'), { provider: newId(), model: 'gone' }, modelOf('anthropic')],
     limits,
   });
-  const { run, thread, ...ended } = await stage.play(snapshot);
+  const { run, thread, ...ended } = await fixture.play(snapshot);
   expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'from the third' } });
   expect(await errors(thread)).toMatchObject([{ code: 'model_rejected' }, { code: 'unknown_model' }]);
   expect(wire.heard.map((heard) => heard.body.model)).toEqual(['openai-model', 'anthropic-model']);
-  expect((await stage.row(run)).error).toBeNull();
+  expect((await fixture.row(run)).error).toBeNull();
 });
 
 it('gives up a stream that says nothing more, closes it, and asks again', async () => {
   const events = responses.events({ text: ['a', 'b'] });
   const middle = events.findIndex((event) => event.includes('"a"')) + 1;
   wire.replies(stream(events.slice(0, middle), { last: 'silence' }), stream(events));
-  const snapshot = await stage.snapshot({
+  const snapshot = await fixture.snapshot({
     models: [modelOf('openai')],
     limits: { ...limits, modelStallMs: 300 },
   });
-  const { thread, ...ended } = await stage.play(snapshot);
+  const { thread, ...ended } = await fixture.play(snapshot);
   expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'ab' } });
   expect(await errors(thread)).toMatchObject([{ code: 'model_stalled' }]);
   await wire.heard[0]!.closed;
@@ -194,10 +196,10 @@ it('fails the run with the provider’s words, and without the key', async () =>
   wire.replies(
     refuse(401, responses.refusal({ type: 'x', message: 'Incorrect API key provided: sk-test.' })),
   );
-  const snapshot = await stage.snapshot({ models: [modelOf('openai')], limits });
-  const { run, thread, ...ended } = await stage.play(snapshot);
+  const snapshot = await fixture.snapshot({ models: [modelOf('openai')], limits });
+  const { run, thread, ...ended } = await fixture.play(snapshot);
   expect(ended).toMatchObject({ status: 'failed', error: { code: 'model_auth' } });
-  const everything = JSON.stringify([ended, await stage.row(run), await stage.events(thread)]);
+  const everything = JSON.stringify([ended, await fixture.row(run), await fixture.events(thread)]);
   expect(everything).toContain('Incorrect API key provided');
   expect(everything).not.toContain('sk-test');
 });

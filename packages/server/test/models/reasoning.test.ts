@@ -1,5 +1,13 @@
 import { Database, type Door, Kernel, newId, silentLogger } from '@troupe/server';
-import { buildStart, codeTools, plainDoor, Stage, until, violations } from '@troupe/testing';
+import {
+  buildStart,
+  codeTools,
+  plainDoor,
+  openKernel,
+  type KernelFixture,
+  until,
+  violations,
+} from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import type { ModelDelta } from '../../src/kernel/ports.ts';
 import { createProviders, type ProviderRecord } from '../../src/models/index.ts';
@@ -11,7 +19,7 @@ import { refuse, stream, WireServer } from './wire/server.ts';
 // a request without them, as Anthropic does.
 
 let wire: WireServer;
-let stage: Stage;
+let fixture: KernelFixture;
 const deltas: ModelDelta[] = [];
 const rows = new Map(
   [anthropic, responses].map(({ kind }): [string, ProviderRecord] => [
@@ -36,16 +44,16 @@ const work = () => ({
 beforeAll(async () => {
   wire = await WireServer.open();
   for (const row of rows.values()) row.baseUrl = wire.url;
-  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: work() });
+  fixture = await openKernel({ postgresUrl: inject('postgresUrl'), work: work() });
 });
 afterEach(async () => {
   expect(wire.left).toBe(0);
   wire.heard.length = 0;
   deltas.length = 0;
-  expect(await violations(stage.db.pool)).toEqual([]);
+  expect(await violations(fixture.db.pool)).toEqual([]);
 });
 afterAll(async () => {
-  await stage.close();
+  await fixture.close();
   await wire.close();
 });
 
@@ -73,8 +81,8 @@ it('Claude gets every thought of the run back, signed and at its place, and goes
     stream(anthropic.events(calling('c2', 'Second thought.'))),
     stream(anthropic.events({ reasoning: ['Third.'], text: ['Done.'] })),
   );
-  const snapshot = await stage.snapshot({ models: [claude], tools: [look], limits });
-  const { thread, ...ended } = await stage.play(snapshot);
+  const snapshot = await fixture.snapshot({ models: [claude], tools: [look], limits });
+  const { thread, ...ended } = await fixture.play(snapshot);
   expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'Done.' } });
   expect(wire.heard.map(({ body }) => body.thinking)).toMatchObject(
     Array.from({ length: 3 }, () => ({ type: 'enabled' })),
@@ -90,14 +98,14 @@ it('Claude gets every thought of the run back, signed and at its place, and goes
 
   // What anybody reads has nothing of it, and what streams is the thought in words, not its seal.
   const shown = JSON.stringify([
-    await listMessages(stage.db, thread, { limit: 50 }),
-    await stage.events(thread),
+    await listMessages(fixture.db, thread, { limit: 50 }),
+    await fixture.events(thread),
   ]);
   for (const hidden of ['First thought.', signed('First thought.'), 'troupe:reasoning']) {
     expect(shown).not.toContain(hidden);
   }
   expect(JSON.stringify(deltas)).not.toContain(signed('First thought.'));
-  const { rows: kept } = await stage.db.pool.query(
+  const { rows: kept } = await fixture.db.pool.query(
     "select role from troupe.messages where thread_id = $1 and metadata ? 'troupe:reasoning' order by seq",
     [thread],
   );
@@ -111,37 +119,37 @@ it('OpenAI is asked for its thoughts encrypted, and gets them back', async () =>
     stream(responses.events({ text: ['Done.'], usage })),
   );
   const prices = { inputPrice: 10, outputPrice: 5, cacheReadPrice: 1 };
-  const snapshot = await stage.snapshot({ models: [{ ...gpt, ...prices }], tools: [look], limits });
-  const { run, thread, status } = await stage.play(snapshot);
+  const snapshot = await fixture.snapshot({ models: [{ ...gpt, ...prices }], tools: [look], limits });
+  const { run, thread, status } = await fixture.play(snapshot);
   expect(status).toBe('completed');
   expect(wire.heard[0]!.body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
   expect(inputOf(1)).toMatchObject([{ encrypted_content: sealed('Hm.') }]);
 
   // What was cached costs what cached input costs.
-  const { rows: steps } = await stage.db.pool.query(
+  const { rows: steps } = await fixture.db.pool.query(
     'select cost::int from troupe.run_steps where run_id = $1 order by step',
     [run],
   );
   expect(steps).toEqual([{ cost: 11 * 10 + 7 * 5 }, { cost: 20 * 10 + 80 * 1 + 5 }]);
-  const told = (await stage.events(thread)).filter(({ type }) => type === 'step.generated');
+  const told = (await fixture.events(thread)).filter(({ type }) => type === 'step.generated');
   expect(told[1]!.data).toMatchObject({ inputTokens: 100, cacheReadTokens: 80 });
 });
 
 it('another worker has them as well', async () => {
   wire.replies(stream(anthropic.events(calling('c1', 'Before the crash.'))));
   const waiting = { ...look, waitsFor: 'client' as const };
-  const snapshot = await stage.snapshot({ models: [claude], tools: [waiting], limits });
-  const item = buildStart(stage.cast, snapshot, 'go');
-  await stage.kernel.start(item);
+  const snapshot = await fixture.snapshot({ models: [claude], tools: [waiting], limits });
+  const item = buildStart(fixture.ids, snapshot, 'go');
+  await fixture.kernel.start(item);
   const run = item.run.id;
   await until('a call waits', async () => {
-    const { rows: found } = await stage.db.pool.query(
+    const { rows: found } = await fixture.db.pool.query(
       "select id from troupe.runs where status = 'waiting_tool'",
     );
     return found.length > 0;
   });
-  await stage.kernel.close();
-  const db = new Database({ url: stage.url, applicationName: 'test/other', logger: silentLogger });
+  await fixture.kernel.close();
+  const db = new Database({ url: fixture.databaseUrl, applicationName: 'test/other', logger: silentLogger });
   const other = new Kernel({ db, logger: silentLogger });
   try {
     await other.work(work());
@@ -156,8 +164,8 @@ it('another worker has them as well', async () => {
       refuse(400, responses.refusal({ type: 'x', message: 'No more.' })),
       stream(anthropic.events({ text: ['Instead.'] })),
     );
-    const both = await stage.snapshot({ models: [gpt, claude], tools: [look], limits });
-    const next = buildStart(stage.cast, both, 'go');
+    const both = await fixture.snapshot({ models: [gpt, claude], tools: [look], limits });
+    const next = buildStart(fixture.ids, both, 'go');
     await other.start(next);
     const ended = await other.ended(next.run.id, { timeoutMs: 20_000 });
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'Instead.' } });

@@ -12,7 +12,7 @@ import {
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
-import { compiled, publish } from './fixture.ts';
+import { compiled, publish } from './published-network.ts';
 
 // One server with jobs, and one network that answers with its input: "fail" fails, "hold" waits until the test lets it go, "look" calls a tool.
 // Long because a server with jobs costs more than a test.

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { JsonObject, NetworkFile } from '@troupe/protocol';
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Desk, respond, route, turns } from './desk.ts';
-import { compiled, publish } from './fixture.ts';
+import { call, NetworkFixture, respond, route, turns } from './fixture.ts';
+import { compiled, publish } from './published-network.ts';
 
 // What went wrong in the system that networks are taken from, one test for each, and those that other tests show as well.
 
-let desk: Desk;
+let fixture: NetworkFixture;
 beforeAll(async () => {
-  desk = await Desk.open();
-  await desk.done('POST', '/v1/tools', {
+  fixture = await NetworkFixture.open();
+  await fixture.done('POST', '/v1/tools', {
     name: 'lookup',
     kind: 'echo',
     params: [
@@ -19,7 +19,7 @@ beforeAll(async () => {
       { name: 'tenant', source: 'system', required: true },
     ],
   });
-  await desk.network({
+  await fixture.network({
     name: 'Desk',
     description: 'For whoever asks.',
     policy: { maxSteps: 5, retries: 4, tokens: 9_999 },
@@ -47,8 +47,8 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  expect(await violations(desk.server.db.pool)).toEqual([]);
-  await desk.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 const systemParams = { tenant: 'tenant-77aa88bb' };
@@ -56,7 +56,7 @@ const agents = (steps: { agentKey: string | null }[]) => steps.map(({ agentKey }
 
 test('1. that a forbidden route is told as refused and taken all the same is not so here', async () => {
   const script = turns(route('vault'), route('writer'), respond({ answer: 'done' }));
-  const { invoked, run, events, shown } = await desk.play('desk', script);
+  const { invoked, run, events, shown } = await fixture.play('desk', script);
   expect(invoked).toMatchObject({ status: 'completed', agent: 'writer' });
   expect(agents(run.steps)).toEqual(['front', 'front', 'writer']);
   expect(shown[1]!.system).toBe(shown[0]!.system);
@@ -66,24 +66,27 @@ test('1. that a forbidden route is told as refused and taken all the same is not
 
 test('2. that a forbidden answer ends the run is not so here', async () => {
   const script = turns(respond({ answer: 'mine' }), route('writer'), respond({ answer: 'done' }));
-  const { invoked, run } = await desk.play('desk', script);
+  const { invoked, run } = await fixture.play('desk', script);
   expect(invoked).toMatchObject({ status: 'completed', agent: 'writer', response: { answer: 'done' } });
   expect(agents(run.steps)).toEqual(['front', 'front', 'writer']);
 });
 
 test('3. that what the system gives is in the next prompt and in the answer is not so here', async () => {
   const script = turns(call('lookup', { q: 'x' }), route('writer'), respond({ answer: 'done' }));
-  const played = await desk.play('desk', script, { systemParams });
+  const played = await fixture.play('desk', script, { systemParams });
   expect(played.run.calls[0]!.output).toEqual({ echo: { q: 'x', tenant: '[secret tenant]' } });
   expect(played.run.calls[0]!.arguments).toEqual({ q: 'x' });
   expect(JSON.stringify(played)).not.toContain(systemParams.tenant);
 });
 
 test('4. that a network loses contract, policy and metadata on its way through a file is not so here', async () => {
-  const file = await desk.done<NetworkFile>('GET', '/v1/networks/desk/versions/1/export');
-  const { id } = await desk.done<{ id: string }>('POST', '/v1/networks/import', { ...file, name: 'Other' });
-  await desk.done('POST', `/v1/networks/${id}/publish`, {});
-  const again = await desk.done<NetworkFile>('GET', `/v1/networks/${id}/versions/1/export`);
+  const file = await fixture.done<NetworkFile>('GET', '/v1/networks/desk/versions/1/export');
+  const { id } = await fixture.done<{ id: string }>('POST', '/v1/networks/import', {
+    ...file,
+    name: 'Other',
+  });
+  await fixture.done('POST', `/v1/networks/${id}/publish`, {});
+  const again = await fixture.done<NetworkFile>('GET', `/v1/networks/${id}/versions/1/export`);
   expect({ ...again.snapshot, name: 'Desk' }).toEqual(file.snapshot);
   expect({ ...again.definition, name: 'Desk' }).toEqual(file.definition);
   expect(file.definition).toMatchObject({
@@ -96,7 +99,7 @@ test('4. that a network loses contract, policy and metadata on its way through a
 
 test('5. that the contract of an answer is only a text in the prompt is not so here', async () => {
   const script = turns(route('writer'), respond({ answer: 5 }), respond({}), respond({ answer: 'done' }));
-  const { invoked, events } = await desk.play('desk', script);
+  const { invoked, events } = await fixture.play('desk', script);
   expect(invoked).toMatchObject({ status: 'completed', response: { answer: 'done' } });
   const codes = events.filter(({ type }) => type === 'decision.refused').map(({ data }) => data!.code);
   expect(codes).toEqual(['response_invalid', 'response_invalid']);
@@ -105,10 +108,10 @@ test('5. that the contract of an answer is only a text in the prompt is not so h
 test('6. that what should happen at the last step never does is not so here: the run ends, with its code and without an answer', async () => {
   const ever = call('lookup', { q: 'again' });
   const given = { ...systemParams, network: { force_respond: true } };
-  expect(await desk.refused('POST', '/v1/networks/desk/invoke', { input: 'x', systemParams: given })).toBe(
+  expect(await fixture.refused('POST', '/v1/networks/desk/invoke', { input: 'x', systemParams: given })).toBe(
     'unknown_system_param',
   );
-  const { invoked, run, shown } = await desk.play('desk', turns(ever), { systemParams });
+  const { invoked, run, shown } = await fixture.play('desk', turns(ever), { systemParams });
   expect(invoked).toMatchObject({ status: 'failed', response: null, error: { code: 'step_limit' } });
   expect([shown.length, run.calls.length]).toEqual([5, 5]);
 });
@@ -116,15 +119,15 @@ test('6. that what should happen at the last step never does is not so here: the
 test('7. that a broken JSON Schema turns checks off is not so here: it is refused, and where it got in the run fails', async () => {
   const broken = { type: 'object', properties: { q: { type: 'nonsense' } } };
   const tool = { name: 'broken', kind: 'echo' };
-  expect(await desk.refused('POST', '/v1/tools', { ...tool, inputSchema: broken })).toBe(
+  expect(await fixture.refused('POST', '/v1/tools', { ...tool, inputSchema: broken })).toBe(
     'tool_schema_invalid',
   );
   const params = [{ name: 'q', source: 'agent', schema: { type: 'nonsense' } }];
-  expect(await desk.refused('POST', '/v1/tools', { ...tool, params })).toBe('tool_invalid');
+  expect(await fixture.refused('POST', '/v1/tools', { ...tool, params })).toBe('tool_invalid');
   const tools = [{ key: 'lookup', params }];
-  expect(await desk.refused('PUT', '/v1/networks/desk/tools', { tools })).toBe('tool_schema_invalid');
+  expect(await fixture.refused('PUT', '/v1/networks/desk/tools', { tools })).toBe('tool_schema_invalid');
 
-  const { rows } = await desk.server.db.pool.query('select id from troupe.projects');
+  const { rows } = await fixture.server.db.pool.query('select id from troupe.projects');
   const agent = { key: 'front', prompt: 'I am front.', allowRespond: true, tools: ['broken'] };
   const sneaked = (response: JsonObject) =>
     compiled(
@@ -133,11 +136,11 @@ test('7. that a broken JSON Schema turns checks off is not so here: it is refuse
         broken: { inputSchema: broken },
       },
     );
-  const within = await publish(desk.server.db, rows[0].id, sneaked({}));
-  const called = await desk.play(within.id, turns(call('broken', { q: 1 })));
+  const within = await publish(fixture.server.db, rows[0].id, sneaked({}));
+  const called = await fixture.play(within.id, turns(call('broken', { q: 1 })));
   expect(called.run).toMatchObject({ status: 'failed', error: { code: 'broken_schema' }, calls: [] });
-  const contract = await publish(desk.server.db, rows[0].id, sneaked({ schema: broken }));
-  const answered = await desk.play(contract.id, turns(respond({ q: 1 })));
+  const contract = await publish(fixture.server.db, rows[0].id, sneaked({ schema: broken }));
+  const answered = await fixture.play(contract.id, turns(respond({ q: 1 })));
   expect(answered.invoked).toMatchObject({
     status: 'failed',
     response: null,
@@ -149,15 +152,19 @@ test('9. that an http tool reaches what is inside, and that the name of a secret
   const inside = ['http://169.254.169.254/latest/meta-data', 'http://127.0.0.1:1/', 'http://[::1]:1/'];
   const keys = ['metadata', 'loopback', 'loopback6'];
   for (const [n, url] of inside.entries()) {
-    const { status } = await desk.ask('POST', '/v1/tools', { name: keys[n], kind: 'http', request: { url } });
+    const { status } = await fixture.ask('POST', '/v1/tools', {
+      name: keys[n],
+      kind: 'http',
+      request: { url },
+    });
     expect([url, status]).toEqual([url, 201]);
   }
-  const id = await desk.network({
+  const id = await fixture.network({
     name: 'Inside',
     tools: keys.map((key) => ({ key })),
     agents: [{ key: 'front', prompt: 'I am front.', allowRespond: true, tools: keys }],
   });
-  const { run } = await desk.play(
+  const { run } = await fixture.play(
     id,
     turns({ calls: keys.map((name) => ({ name, arguments: {} })) }, respond('tried')),
   );
@@ -167,8 +174,8 @@ test('9. that an http tool reaches what is inside, and that the name of a secret
   for (const name of ['../../etc/passwd', '..%2F..%2Fetc%2Fpasswd', 'a/b', '/etc/passwd']) {
     const url = `https://example.com/{{secrets.${name}}}`;
     const request = { name: 'traversing', kind: 'http', request: { url } };
-    expect((await desk.ask('POST', '/v1/tools', request)).status, name).toBe(422);
-    const put = await desk.ask('PUT', `/v1/secrets/${encodeURIComponent(name)}`, { value: 'x' });
+    expect((await fixture.ask('POST', '/v1/tools', request)).status, name).toBe(422);
+    const put = await fixture.ask('PUT', `/v1/secrets/${encodeURIComponent(name)}`, { value: 'x' });
     expect([404, 422], name).toContain(put.status);
   }
 });

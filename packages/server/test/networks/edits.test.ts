@@ -1,17 +1,17 @@
 import type { JsonObject } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Desk, respond, route, turns } from './desk.ts';
+import { call, NetworkFixture, respond, route, turns } from './fixture.ts';
 
 // Whatever is edited, deleted or archived, a run that has begun goes on as it would have, and one that has ended reads as it did.
 
-let desk: Desk;
+let fixture: NetworkFixture;
 beforeAll(async () => {
-  desk = await Desk.open();
+  fixture = await NetworkFixture.open();
 });
 afterAll(async () => {
-  expect(await violations(desk.server.db.pool)).toEqual([]);
-  await desk.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 const script = turns(
@@ -29,15 +29,15 @@ const script = turns(
 const systemParams = { tenant: 'tenant-0001' };
 
 async function made(name: string): Promise<{ id: string; helper: string; model: string }> {
-  const { id: helper } = await desk.done<{ id: string }>('POST', '/v1/agents', {
+  const { id: helper } = await fixture.done<{ id: string }>('POST', '/v1/agents', {
     name: `Helper of ${name}`,
     systemPrompt: 'I am front. I borrow this prompt.',
   });
-  const provider = await desk.done<{ id: string }>('POST', '/v1/providers', { kind: 'demo', name });
-  const { id: model } = await desk.done<{ id: string }>('POST', `/v1/providers/${provider.id}/models`, {
+  const provider = await fixture.done<{ id: string }>('POST', '/v1/providers', { kind: 'demo', name });
+  const { id: model } = await fixture.done<{ id: string }>('POST', `/v1/providers/${provider.id}/models`, {
     modelId: 'own-model',
   });
-  const id = await desk.network({
+  const id = await fixture.network({
     name,
     policy: { maxSteps: 12, retries: 3 },
     response: {
@@ -70,9 +70,9 @@ async function made(name: string): Promise<{ id: string; helper: string; model: 
 
 /** As far as the call that a client answers. */
 async function toTheMiddle(network: string) {
-  const run = await desk.invoke(network, script, { mode: 'background', systemParams });
-  await until('it waits', async () => (await desk.seen(run.id)).run.status === 'waiting_tool');
-  const { body } = await desk.ask<{ data: { callId: string }[] }>(
+  const run = await fixture.invoke(network, script, { mode: 'background', systemParams });
+  await until('it waits', async () => (await fixture.seen(run.id)).run.status === 'waiting_tool');
+  const { body } = await fixture.ask<{ data: { callId: string }[] }>(
     'GET',
     `/v1/inbox?runId=${run.id}&waitsFor=client`,
   );
@@ -81,9 +81,11 @@ async function toTheMiddle(network: string) {
 }
 
 async function goOn({ run, callId }: { run: string; callId: string }) {
-  await desk.done('POST', `/v1/runs/${run}/tool-results`, { results: [{ callId, result: { here: true } }] });
-  await desk.server.kernel.ended(run, { timeoutMs: 20_000 });
-  const seen = await desk.seen(run);
+  await fixture.done('POST', `/v1/runs/${run}/tool-results`, {
+    results: [{ callId, result: { here: true } }],
+  });
+  await fixture.server.kernel.ended(run, { timeoutMs: 20_000 });
+  const seen = await fixture.seen(run);
   // Whatever has another name in every run.
   const plain = (value: unknown) =>
     JSON.parse(
@@ -91,7 +93,7 @@ async function goOn({ run, callId }: { run: string; callId: string }) {
         .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'id')
         .replaceAll(/call_\w+/g, 'call'),
     );
-  return { seen, prompts: plain(desk.shownTo(run)), messages: plain(seen.messages.map(told)) };
+  return { seen, prompts: plain(fixture.shownTo(run)), messages: plain(seen.messages.map(told)) };
 }
 const told = ({ role, content }: { role: string; content: unknown }) => ({ role, content });
 
@@ -106,8 +108,8 @@ test('every edit there is, while a run is in the middle and after another has en
       { name: 'format', source: 'default', default: 'json' },
     ],
   };
-  const { id: lookupId } = await desk.done<{ id: string }>('POST', '/v1/tools', lookup);
-  const { id: waitId } = await desk.done<{ id: string }>('POST', '/v1/tools', {
+  const { id: lookupId } = await fixture.done<{ id: string }>('POST', '/v1/tools', lookup);
+  const { id: waitId } = await fixture.done<{ id: string }>('POST', '/v1/tools', {
     name: 'wait_here',
     kind: 'client',
   });
@@ -118,12 +120,12 @@ test('every edit there is, while a run is in the middle and after another has en
   expect(expected.seen.run).toMatchObject({ status: 'completed', step: 10 });
 
   const past = await goOn(await toTheMiddle(edited.id));
-  const list = await desk.done('GET', `/v1/networks/${edited.id}/runs`);
+  const list = await fixture.done('GET', `/v1/networks/${edited.id}/runs`);
   const middle = await toTheMiddle(edited.id);
   const last = await toTheMiddle(edited.id);
 
   const at = `/v1/networks/${edited.id}`;
-  const edit = (method: string, path: string, body?: JsonObject) => desk.done(method, path, body);
+  const edit = (method: string, path: string, body?: JsonObject) => fixture.done(method, path, body);
   await edit('PATCH', at, {
     name: 'Edited otherwise',
     policy: { maxSteps: 2, retries: 0, toolCalls: 0 },
@@ -153,7 +155,7 @@ test('every edit there is, while a run is in the middle and after another has en
   await edit('POST', `${at}/rollback`, { version: 2 });
   await edit('POST', `${at}/archive`, {});
   // Read before it is gone: its runs are as they were.
-  const listed = await desk.done<{ data: { id: string }[] }>('GET', `${at}/runs`);
+  const listed = await fixture.done<{ data: { id: string }[] }>('GET', `${at}/runs`);
   const kept = { ...listed, data: listed.data.filter(({ id }) => id === past.seen.run.id) };
   expect(kept).toEqual(list);
   // What is under way is bound to its snapshot, so it does not hold the network.
@@ -173,7 +175,7 @@ test('every edit there is, while a run is in the middle and after another has en
   const without = await goOn(last);
   expect(without.prompts).toEqual(expected.prompts);
   expect(without.messages).toEqual(expected.messages);
-  expect(await desk.seen(past.seen.run.id)).toEqual(past.seen);
-  expect(await desk.seen(expected.seen.run.id)).toEqual(expected.seen);
-  expect(await desk.refused('GET', `${at}/runs`)).toBe('not_found');
+  expect(await fixture.seen(past.seen.run.id)).toEqual(past.seen);
+  expect(await fixture.seen(expected.seen.run.id)).toEqual(expected.seen);
+  expect(await fixture.refused('GET', `${at}/runs`)).toBe('not_found');
 });

@@ -1,85 +1,120 @@
-import {
-  type NetworkSnapshot,
-  networkDefinition,
-  type SnapshotModel,
-  type ToolParam,
-} from '@troupe/protocol';
-import { type Database, newId, saveSnapshot } from '@troupe/server';
-import type { z } from 'zod';
-import { compileNetwork } from '../../src/definitions/networks/compile.ts';
-import type { ToolRow } from '../../src/store/index.ts';
+import type { Event, Invoked, Json, JsonObject, Message, Run, RunStep, ToolCall } from '@troupe/protocol';
+import { newId, type Turn } from '@troupe/server';
+import { openServer, type ServerOptions, type TestServer } from '@troupe/testing';
+import { expect, inject } from 'vitest';
+import type { ModelRequest } from '../../src/kernel/index.ts';
 
-// A published network without the editing that led to it.
+// A server whose networks are made, published and run over HTTP. Every run brings its script, known by its input.
 
-export type Definition = z.input<typeof networkDefinition>;
+export type Say = (request: ModelRequest, agent: string) => Turn | Promise<Turn>;
 
-export interface FixtureTool {
-  kind?: string;
-  inputSchema?: object;
-  params?: ToolParam[];
-  config?: object;
+export const call = (name: string, args: Json = {}): Turn => ({ calls: [{ name, arguments: args }] });
+export const route = (agent: string, context?: Json) =>
+  call('route_to_agent', context === undefined ? { agent } : { agent, context });
+export const respond = (payload: Json) => call('respond', { payload });
+/** One turn after the other, whoever is at it. */
+export const turns =
+  (...all: Turn[]): Say =>
+  ({ step }) =>
+    all[Math.min(step, all.length) - 1]!;
+
+export interface Seen {
+  run: Run & { calls: ToolCall[]; steps: RunStep[] };
+  messages: Message[];
+  events: Event[];
 }
 
-export const MODEL = {
-  provider: 'demo',
-  model: 'script',
-  maxOutputTokens: 4096,
-  inputPrice: 0,
-  outputPrice: 0,
-};
+export class NetworkFixture {
+  readonly server: TestServer;
+  readonly prompts: ModelRequest[];
+  readonly answered: string[] = [];
+  readonly #scripts: Map<string, Say>;
 
-export function compiled(
-  given: Definition,
-  tools: Record<string, FixtureTool> = {},
-  models: Record<string, SnapshotModel[]> = {},
-): NetworkSnapshot {
-  const definition = networkDefinition.parse(given);
-  return compileNetwork(definition, {
-    tools: new Map(Object.entries(tools).map(([name, tool]) => [name.toLowerCase(), toolRow(name, tool)])),
-    models: new Map(definition.agents.map(({ key }) => [key.toLowerCase(), models[key] ?? [MODEL]])),
-    prompts: new Map(),
-  });
-}
+  private constructor(server: TestServer, prompts: ModelRequest[], scripts: Map<string, Say>) {
+    this.server = server;
+    this.prompts = prompts;
+    this.#scripts = scripts;
+  }
 
-function toolRow(name: string, { kind = 'echo', inputSchema, params, config }: FixtureTool): ToolRow {
-  const input_schema = inputSchema ?? { type: 'object' };
-  return {
-    id: newId(),
-    version: 1,
-    name,
-    description: `The tool ${name}.`,
-    kind,
-    input_schema,
-    effect: 'pure',
-    approval: false,
-    visible: false,
-    config: config ?? {},
-    params: params ?? null,
-  } as unknown as ToolRow;
-}
+  static async open(options: Partial<ServerOptions> = {}): Promise<NetworkFixture> {
+    const prompts: ModelRequest[] = [];
+    const scripts = new Map<string, Say>();
+    const server = await openServer({
+      postgresUrl: inject('postgresUrl'),
+      script: (request) => {
+        prompts.push(structuredClone(request));
+        const { text } = request.messages.find(({ role }) => role === 'user') as { text: string };
+        const input = /ask-[0-9a-f-]{36}/.exec(text)![0];
+        return scripts.get(input)!(request, /I am (\w+)\./.exec(request.system)?.[1] ?? '');
+      },
+      ...options,
+    });
+    return new NetworkFixture(server, prompts, scripts);
+  }
 
-/** Rows as publishing leaves them; once more under the same id: the next version. */
-export async function publish(
-  db: Database,
-  project: string,
-  snapshot: NetworkSnapshot,
-  id: string = newId(),
-): Promise<{ id: string; name: string; version: number }> {
-  const stored = await saveSnapshot(db, project, snapshot as never);
-  const { policy, response, logPolicy } = snapshot.network;
-  await db.pool.query(
-    `insert into troupe.networks (id, project_id, name, policy, response, log_policy) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [id, project, snapshot.name, policy, JSON.stringify(response), logPolicy],
-  );
-  const { rows } = await db.pool.query(
-    `insert into troupe.network_versions (network_id, version, snapshot_id, definition, created_by, published_by)
-      select $1, coalesce(max(version), 0) + 1, $2, '{}', 'test', 'test' from troupe.network_versions where network_id = $1 returning version`,
-    [id, stored],
-  );
-  const { version } = rows[0];
-  await db.pool.query(`update troupe.networks set status = 'published', current_version = $2 where id = $1`, [
-    id,
-    version,
-  ]);
-  return { id, name: snapshot.name, version };
+  async ask<Body = JsonObject>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) {
+    const response = await fetch(`${this.server.url}${path}`, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    this.answered.push(text);
+    return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as Body };
+  }
+
+  /** What must be taken. */
+  async done<Body = JsonObject>(method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await this.ask<Body>(method, path, body);
+    expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+    return answer.body;
+  }
+
+  /** What must be refused, by its code. */
+  async refused(method: string, path: string, body?: unknown): Promise<string> {
+    const answer = await this.ask<{ code: string }>(method, path, body);
+    expect(answer.status, `${method} ${path}`).toBeGreaterThanOrEqual(400);
+    return answer.body.code;
+  }
+
+  /** Made and published. */
+  async network(definition: JsonObject): Promise<string> {
+    const { id } = await this.done<{ id: string }>('POST', '/v1/networks', definition);
+    await this.done('POST', `/v1/networks/${id}/publish`, {});
+    return id;
+  }
+
+  async invoke(network: string, say: Say, more: JsonObject = {}): Promise<Invoked> {
+    const input = `ask-${newId()}`;
+    this.#scripts.set(input, say);
+    return this.done<Invoked>('POST', `/v1/networks/${encodeURIComponent(network)}/invoke`, {
+      input,
+      mode: 'wait',
+      timeoutMs: 20_000,
+      ...more,
+    });
+  }
+
+  /** All that can be read of a run. */
+  async seen(run: string): Promise<Seen> {
+    return {
+      run: await this.done('GET', `/v1/runs/${run}`),
+      messages: (await this.done<{ data: Message[] }>('GET', `/v1/runs/${run}/messages`)).data,
+      events: (await this.done<{ data: Event[] }>('GET', `/v1/runs/${run}/events?limit=1000`)).data,
+    };
+  }
+
+  async play(network: string, say: Say, more: JsonObject = {}) {
+    const invoked = await this.invoke(network, say, more);
+    return { invoked, ...(await this.seen(invoked.id)), shown: this.shownTo(invoked.id) };
+  }
+
+  shownTo(run: string): ModelRequest[] {
+    return this.prompts.filter(({ runId }) => runId === run);
+  }
 }

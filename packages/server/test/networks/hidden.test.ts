@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@troupe/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withGiven } from '../../src/tools/given.ts';
-import { call, Desk, respond, turns } from './desk.ts';
+import { call, NetworkFixture, respond, turns } from './fixture.ts';
 import { placesOf } from './planted.ts';
 
 // What the system gives to tools shows nowhere: all that anybody was answered, told or logged is searched, and the whole database.
@@ -22,7 +22,7 @@ const values = [
 ];
 const logged: string[] = [];
 const received: string[] = [];
-let desk: Desk;
+let fixture: NetworkFixture;
 let outside: Server;
 let address: string;
 beforeAll(async () => {
@@ -46,14 +46,14 @@ beforeAll(async () => {
       value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value;
     logged.push(JSON.stringify(words, plain));
   };
-  desk = await Desk.open({
+  fixture = await NetworkFixture.open({
     allow: [address],
     metricsToken: 'the-token-of-metrics',
     logger: { debug: write, info: write, warn: write, error: write },
   });
 });
 afterAll(async () => {
-  await desk.server.close();
+  await fixture.server.close();
   outside.close();
 });
 
@@ -66,7 +66,7 @@ const params = [
 test('in no answer, prompt, log, metric or row, whatever becomes of the call and of the network', async () => {
   const paths = ['takes', 'fails', 'hangs'];
   for (const path of paths) {
-    await desk.done('POST', '/v1/tools', {
+    await fixture.done('POST', '/v1/tools', {
       name: path,
       kind: 'http',
       params,
@@ -78,8 +78,8 @@ test('in no answer, prompt, log, metric or row, whatever becomes of the call and
       },
     });
   }
-  await desk.done('POST', '/v1/tools', { name: 'again', kind: 'echo', params });
-  await desk.done('POST', '/v1/tools', {
+  await fixture.done('POST', '/v1/tools', { name: 'again', kind: 'echo', params });
+  await fixture.done('POST', '/v1/tools', {
     name: 'needs',
     kind: 'echo',
     params: [
@@ -88,12 +88,12 @@ test('in no answer, prompt, log, metric or row, whatever becomes of the call and
     ],
   });
   const tools = [...paths, 'again', 'needs'];
-  const id = await desk.network({
+  const id = await fixture.network({
     name: 'Planted',
     tools: tools.map((key) => ({ key })),
     agents: [{ key: 'front', prompt: 'I am front.', allowRespond: true, tools }],
   });
-  const every = await desk.play(
+  const every = await fixture.play(
     id,
     turns({ calls: [...paths, 'again'].map((name) => ({ name, arguments: {} })) }, respond({ ok: true })),
     { systemParams: planted },
@@ -105,47 +105,52 @@ test('in no answer, prompt, log, metric or row, whatever becomes of the call and
     expect.stringMatching(/failed|in_doubt/),
     'completed',
   ]);
-  const failed = await desk.play(id, turns(call('needs')), { systemParams: planted });
+  const failed = await fixture.play(id, turns(call('needs')), { systemParams: planted });
   expect(failed.run.error).toMatchObject({ code: 'missing_system_param' });
   const key = { 'idempotency-key': 'the same' };
   const body = { input: `ask-${every.run.id}`, systemParams: planted };
-  await desk.ask('POST', '/v1/networks/planted/invoke', body, key);
-  await desk.ask('POST', '/v1/networks/planted/invoke', { ...body, version: 9 }, { 'idempotency-key': 'x' });
+  await fixture.ask('POST', '/v1/networks/planted/invoke', body, key);
+  await fixture.ask(
+    'POST',
+    '/v1/networks/planted/invoke',
+    { ...body, version: 9 },
+    { 'idempotency-key': 'x' },
+  );
   const instruction = { action: { type: 'USE_TOOL', tool: 'again', params: {} } };
-  await desk.done('POST', '/v1/networks/planted/check', {
+  await fixture.done('POST', '/v1/networks/planted/check', {
     agent: 'front',
     instruction,
     systemParams: planted,
   });
-  await desk.done('PATCH', '/v1/networks/planted/agents/front', { prompt: 'I am other.' });
-  await desk.done('POST', '/v1/networks/planted/publish', {});
-  await desk.done('GET', '/v1/networks/planted/diff?from=1&to=2');
-  await desk.done('GET', '/v1/networks/planted/versions/2/export');
-  await desk.done('GET', '/v1/networks/planted/runs');
-  await desk.done('GET', '/openapi.json');
-  await desk.done('GET', '/v1/audit');
-  const metrics = await fetch(`${desk.server.url}/metrics`, {
+  await fixture.done('PATCH', '/v1/networks/planted/agents/front', { prompt: 'I am other.' });
+  await fixture.done('POST', '/v1/networks/planted/publish', {});
+  await fixture.done('GET', '/v1/networks/planted/diff?from=1&to=2');
+  await fixture.done('GET', '/v1/networks/planted/versions/2/export');
+  await fixture.done('GET', '/v1/networks/planted/runs');
+  await fixture.done('GET', '/openapi.json');
+  await fixture.done('GET', '/v1/audit');
+  const metrics = await fetch(`${fixture.server.url}/metrics`, {
     headers: { authorization: 'Bearer the-token-of-metrics' },
   });
   expect(metrics.status).toBe(200);
-  desk.answered.push(await metrics.text());
+  fixture.answered.push(await metrics.text());
 
   expect(received.length).toBeGreaterThanOrEqual(3);
   for (const sent of received) expect(sent).toContain(planted.tenant);
   const told = {
-    prompts: JSON.stringify(desk.prompts),
-    answered: desk.answered.join('\n'),
+    prompts: JSON.stringify(fixture.prompts),
+    answered: fixture.answered.join('\n'),
     logged: logged.join('\n'),
   };
   for (const value of values) {
     const forms = [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)];
     for (const [where, text] of Object.entries(told))
       for (const form of forms) expect(text.includes(form), `${where}: ${form}`).toBe(false);
-    expect(await placesOf(desk.server.db, value)).toEqual([]);
+    expect(await placesOf(fixture.server.db, value)).toEqual([]);
   }
   // It does find what is there.
-  expect(await placesOf(desk.server.db, every.run.id)).toContain('troupe.messages.run_id');
-  expect(await placesOf(desk.server.db, 'I am front.')).toContain('troupe.compiled_snapshots.compiled');
+  expect(await placesOf(fixture.server.db, every.run.id)).toContain('troupe.messages.run_id');
+  expect(await placesOf(fixture.server.db, 'I am front.')).toContain('troupe.compiled_snapshots.compiled');
 });
 
 test('short values, true and false: where they stand alone, and nothing else is touched', async () => {

@@ -2,7 +2,7 @@ import type { Instruction, Json, JsonObject } from '@troupe/protocol';
 import { describe, expect, it, test } from 'vitest';
 import { judge } from '../../src/doors/networks/judge.ts';
 import { networkOf } from '../../src/doors/networks/network.ts';
-import { compiled } from './fixture.ts';
+import { compiled } from './published-network.ts';
 
 const param = (name: string, source: 'agent' | 'system' | 'default', more: object = {}) => ({
   name,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Invoked } from '@troupe/protocol';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { compiled, publish } from './fixture.ts';
+import { compiled, publish } from './published-network.ts';
 
 const key = randomBytes(32);
 const TENANT = 'the tenant';

@@ -6,8 +6,8 @@ import { judge } from '../../src/doors/networks/judge.ts';
 import { placeOf } from '../../src/doors/networks/place.ts';
 import type { RunView } from '../../src/kernel/index.ts';
 import type { StoredMessage } from '../../src/store/index.ts';
-import { call, Desk, respond, type Say } from './desk.ts';
-import { compiled, type FixtureTool, MODEL, publish } from './fixture.ts';
+import { call, NetworkFixture, respond, type Say } from './fixture.ts';
+import { compiled, type FixtureTool, MODEL, publish } from './published-network.ts';
 
 /** Every agent has two tools and, where there are as many, routes to ten others. */
 function networkOfSize(agents: number): NetworkSnapshot {
@@ -69,13 +69,13 @@ test('a step in a network of 1,000 agents takes less than a millisecond more tha
 });
 
 test('so does a step of a whole run: model, tool, and what is stored', async () => {
-  const desk = await Desk.open();
-  const { id: project } = await desk.done<{ id: string }>('GET', '/v1/project');
-  for (const size of [3, 1_000]) await publish(desk.server.db, project, networkOfSize(size));
+  const fixture = await NetworkFixture.open();
+  const { id: project } = await fixture.done<{ id: string }>('GET', '/v1/project');
+  for (const size of [3, 1_000]) await publish(fixture.server.db, project, networkOfSize(size));
   const STEPS = 40;
   const say: Say = ({ step }) => (step < STEPS ? call('tool1', { q: 'x' }) : respond('done'));
   const msPerStepOf = async (size: number) => {
-    const run = await desk.invoke(`of ${size}`, say, { systemParams: { tenant: 'tenant' } });
+    const run = await fixture.invoke(`of ${size}`, say, { systemParams: { tenant: 'tenant' } });
     expect(run).toMatchObject({ status: 'completed', step: STEPS });
     return (Date.parse(run.completedAt!) - Date.parse(run.startedAt!)) / STEPS;
   };
@@ -85,5 +85,5 @@ test('so does a step of a whole run: model, tool, and what is stored', async () 
     for (const [at, size] of [3, 1_000].entries()) best[at] = Math.min(best[at]!, await msPerStepOf(size));
   console.info(`a step of a run: ${best[0]!.toFixed(2)} ms of 3, ${best[1]!.toFixed(2)} ms of 1,000`);
   expect(best[1]! - best[0]!).toBeLessThan(1);
-  await desk.server.close();
+  await fixture.server.close();
 });

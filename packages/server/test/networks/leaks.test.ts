@@ -4,14 +4,14 @@ import type { Json, JsonObject, Verdict } from '@troupe/protocol';
 import { type Turn, tool } from '@troupe/server';
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Desk, respond, route, type Say, turns } from './desk.ts';
+import { call, NetworkFixture, respond, route, type Say, turns } from './fixture.ts';
 import { placesOf } from './planted.ts';
 
 // Ways out that values of system parameters and of secrets have had or could have: by what begins another run, by their length, by the
 // place where an answer is cut, by the code of an error, by the stream of an invocation.
 
 const logged: string[] = [];
-let desk: Desk;
+let fixture: NetworkFixture;
 let outside: Server;
 let address: string;
 /** What the server outside answers, by the path of the request. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
   address = `127.0.0.1:${(outside.address() as AddressInfo).port}`;
   const write = (...words: unknown[]) => void logged.push(JSON.stringify(words));
-  desk = await Desk.open({
+  fixture = await NetworkFixture.open({
     allow: [address],
     logger: { debug: write, info: write, warn: write, error: write },
     code: [
@@ -43,8 +43,8 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  expect(await violations(desk.server.db.pool)).toEqual([]);
-  await desk.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
   outside.close();
 });
 
@@ -54,7 +54,7 @@ async function httpTool(
   more: JsonObject = {},
 ) {
   answers.set(`/${name}`, answer);
-  await desk.done('POST', '/v1/tools', {
+  await fixture.done('POST', '/v1/tools', {
     name,
     kind: 'http',
     params: [{ name: 'tenant', source: 'system', required: true }],
@@ -63,23 +63,23 @@ async function httpTool(
   });
 }
 const alone = (name: string, tools: string[], more: JsonObject = {}) =>
-  desk.network({
+  fixture.network({
     name,
     tools: tools.map((key) => ({ key })),
     agents: [{ key: 'front', prompt: 'I am front.', allowRespond: true, tools, ...more }],
   });
 /** All that anybody was told. */
-const told = () => [JSON.stringify(desk.prompts), ...desk.answered, ...logged].join('\n');
+const told = () => [JSON.stringify(fixture.prompts), ...fixture.answered, ...logged].join('\n');
 async function expectNowhere(...values: string[]) {
   for (const value of values) {
     expect(told().includes(value), value.slice(0, 100)).toBe(false);
-    expect(await placesOf(desk.server.db, value)).toEqual([]);
+    expect(await placesOf(fixture.server.db, value)).toEqual([]);
   }
 }
 
 test('an agent that is asked as a tool is not told what the system gives', async () => {
-  await desk.done('POST', '/v1/agents', { name: 'Ada', systemPrompt: 'I am ada.' });
-  await desk.done('POST', '/v1/tools', {
+  await fixture.done('POST', '/v1/agents', { name: 'Ada', systemPrompt: 'I am ada.' });
+  await fixture.done('POST', '/v1/tools', {
     name: 'ask_ada',
     kind: 'agent',
     agent: { agent: 'Ada' },
@@ -90,7 +90,7 @@ test('an agent that is asked as a tool is not told what the system gives', async
   });
   const id = await alone('Asking', ['ask_ada']);
   const heard: string[] = [];
-  const { run } = await desk.play(
+  const { run } = await fixture.play(
     id,
     ({ messages, step }, agent) => {
       const { text } = messages[0] as { text: string };
@@ -113,7 +113,7 @@ const long = (word: string, length: number) =>
 
 test('values of any length are hidden', async () => {
   const [system, secret, many] = [long('sys', 40_000), long('sec', 60_000), long('lst', 20_000)];
-  await desk.done('PUT', '/v1/secrets/LONG', { value: secret });
+  await fixture.done('PUT', '/v1/secrets/LONG', { value: secret });
   const headers = { 'x-none': '' };
   await httpTool('long', (sent) => ({ body: sent }), {
     request: {
@@ -128,7 +128,7 @@ test('values of any length are hidden', async () => {
     one: system,
     list: Array.from({ length: 200 }, (_, n) => many.slice(100 * n, 100 * n + 100)),
   };
-  const { run } = await desk.play(id, turns(call('long'), respond({ ok: true })), {
+  const { run } = await fixture.play(id, turns(call('long'), respond({ ok: true })), {
     systemParams: { tenant },
   });
   expect(run).toMatchObject({
@@ -152,7 +152,7 @@ test('a tool that is given nothing does not tell what another one wrote down', a
   });
   const id = await alone('Reads back', ['writes', 'reads', 'breaks']);
   const tenant = 'written-down-4711';
-  const { run } = await desk.play(
+  const { run } = await fixture.play(
     id,
     turns(call('writes'), call('reads'), call('breaks'), respond({ ok: true })),
     { systemParams: { tenant } },
@@ -173,7 +173,7 @@ test('a tool that is given nothing does not tell what another one wrote down', a
 test('there are only so many and so long ones as can be looked for in time', async () => {
   const id = await alone('Bounded', []);
   const refused = async (systemParams: JsonObject) => {
-    const { status, body } = await desk.ask<{ issues?: { path: string; message: string }[] }>(
+    const { status, body } = await fixture.ask<{ issues?: { path: string; message: string }[] }>(
       'POST',
       `/v1/networks/${id}/invoke`,
       { input: 'x', systemParams },
@@ -201,7 +201,7 @@ test('an answer that is cut within a value ends before it', async () => {
   });
   const tools = ['fails', 'no_json', 'not_picked', 'cut_off'];
   const id = await alone('Cut', tools);
-  const { run } = await desk.play(
+  const { run } = await fixture.play(
     id,
     turns({ calls: tools.map((name) => ({ name, arguments: {} })) }, respond({ ok: true })),
     { systemParams: { tenant: value } },
@@ -225,7 +225,7 @@ test('each of several values is hidden, also where they are reached by names tha
   };
   await httpTool('named_alike', (sent) => ({ body: sent }));
   const id = await alone('Alike', ['named_alike']);
-  const { run } = await desk.play(id, turns(call('named_alike'), respond({ ok: true })), {
+  const { run } = await fixture.play(id, turns(call('named_alike'), respond({ ok: true })), {
     systemParams: { tenant },
   });
   expect(run.calls).toMatchObject([
@@ -235,8 +235,8 @@ test('each of several values is hidden, also where they are reached by names tha
 });
 
 test('neither what a function throws nor its code tells it', async () => {
-  await desk.done('PUT', '/v1/secrets/IN_CODE', { value: 'sk_9f8e7d6c5b4a' });
-  await desk.done('POST', '/v1/tools', {
+  await fixture.done('PUT', '/v1/secrets/IN_CODE', { value: 'sk_9f8e7d6c5b4a' });
+  await fixture.done('POST', '/v1/tools', {
     name: 'throws_it',
     kind: 'code',
     function: 'throws_it',
@@ -247,7 +247,7 @@ test('neither what a function throws nor its code tells it', async () => {
     ['no', 'IN_CODE'],
     ['tenant_1f2e3d4c', 'tenant'],
   ] as const) {
-    const { run } = await desk.play(id, turns(call('throws_it'), respond({ ok: true })), {
+    const { run } = await fixture.play(id, turns(call('throws_it'), respond({ ok: true })), {
       systemParams: { tenant },
     });
     expect(run.calls).toMatchObject([
@@ -264,12 +264,12 @@ test('in no frame of a stream, live ones included', async () => {
   // It says all that it was told.
   const say: Say = ({ messages, step }) =>
     step === 1 ? call('streamed') : respond({ told: JSON.stringify(messages) });
-  const scripted = await desk.invoke(id, say, { systemParams: { tenant: value } });
-  const { data } = await desk.done<{ data: { content: { text: string } }[] }>(
+  const scripted = await fixture.invoke(id, say, { systemParams: { tenant: value } });
+  const { data } = await fixture.done<{ data: { content: { text: string } }[] }>(
     'GET',
     `/v1/runs/${scripted.id}/messages`,
   );
-  const response = await fetch(`${desk.server.url}/v1/networks/${id}/invoke`, {
+  const response = await fetch(`${fixture.server.url}/v1/networks/${id}/invoke`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ input: data[0]!.content.text, systemParams: { tenant: value } }),
@@ -282,7 +282,7 @@ test('in no frame of a stream, live ones included', async () => {
 });
 
 test('what `check` says is what happens: of decisions by chance, those with strange names and keys among them', async () => {
-  await desk.done('PUT', '/v1/secrets/TO_GO', { value: 'soon-gone' });
+  await fixture.done('PUT', '/v1/secrets/TO_GO', { value: 'soon-gone' });
   await httpTool('needs_secret', (sent) => ({ body: sent }), {
     params: [],
     request: {
@@ -293,7 +293,7 @@ test('what `check` says is what happens: of decisions by chance, those with stra
   });
   const integer = { type: 'integer', maximum: 5 };
   const echo = (name: string, params: JsonObject[]) =>
-    desk.done('POST', '/v1/tools', { name, kind: 'echo', params });
+    fixture.done('POST', '/v1/tools', { name, kind: 'echo', params });
   await echo('look', [
     { name: 'q', required: true, schema: integer },
     { name: 'tenant', source: 'system' },
@@ -301,8 +301,8 @@ test('what `check` says is what happens: of decisions by chance, those with stra
   ]);
   await echo('needy', [{ name: 'absent', source: 'system', required: true }]);
   await echo('theirs', []);
-  await desk.done('POST', '/v1/tools', { name: 'open', kind: 'echo' });
-  const id = await desk.network({
+  await fixture.done('POST', '/v1/tools', { name: 'open', kind: 'echo' });
+  const id = await fixture.network({
     name: 'Judged',
     policy: { retries: 0 },
     response: { schema: { type: 'object', properties: { n: integer }, required: ['n'] } },
@@ -320,7 +320,7 @@ test('what `check` says is what happens: of decisions by chance, those with stra
       { key: 'other', prompt: 'I am other.', allowRespond: true, routes: ['front'] },
     ],
   });
-  await desk.done('DELETE', '/v1/secrets/TO_GO');
+  await fixture.done('DELETE', '/v1/secrets/TO_GO');
 
   // Always the same ones.
   let seed = 20_26;
@@ -363,7 +363,7 @@ test('what `check` says is what happens: of decisions by chance, those with stra
   const codes = new Set<string>();
   const outcomes = await Promise.all(
     decisions.map(async (action) => {
-      const { status, body } = await desk.ask<Verdict>('POST', `/v1/networks/${id}/check`, {
+      const { status, body } = await fixture.ask<Verdict>('POST', `/v1/networks/${id}/check`, {
         agent: 'front',
         instruction: { action },
         systemParams: { tenant: 'tenant-judged' },
@@ -371,7 +371,7 @@ test('what `check` says is what happens: of decisions by chance, those with stra
       // What no request may have, a model may say: it is compared where it can be.
       if (status !== 200) return null;
       // With no second try, whatever is not let through ends the run with its code.
-      const { run } = await desk.play(
+      const { run } = await fixture.play(
         id,
         turns(turnOf(action), route('next'), route('other'), respond({ n: 1 })),
         {

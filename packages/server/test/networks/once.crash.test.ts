@@ -5,7 +5,7 @@ import type { Invoked, Problem } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { openServer, violations } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { compiled, publish } from './fixture.ts';
+import { compiled, publish } from './published-network.ts';
 
 test('killed between the start of a run and its answer: the same request to another process gives that run', async () => {
   const key = randomBytes(32);

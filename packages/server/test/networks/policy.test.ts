@@ -1,23 +1,23 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, Desk, respond, route, type Say, turns } from './desk.ts';
+import { call, NetworkFixture, respond, route, type Say, turns } from './fixture.ts';
 
 // What the policy of a network says binds its runs; what its log policy says is what later agents read.
 
-let desk: Desk;
+let fixture: NetworkFixture;
 let made = 0;
 beforeAll(async () => {
-  desk = await Desk.open();
-  await desk.done('POST', '/v1/tools', { name: 'look', kind: 'echo' });
+  fixture = await NetworkFixture.open();
+  await fixture.done('POST', '/v1/tools', { name: 'look', kind: 'echo' });
 });
 afterAll(async () => {
-  expect(await violations(desk.server.db.pool)).toEqual([]);
-  await desk.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 const network = (more: JsonObject) =>
-  desk.network({
+  fixture.network({
     name: `Policy ${++made}`,
     tools: [{ key: 'look' }],
     agents: [
@@ -26,7 +26,7 @@ const network = (more: JsonObject) =>
     ],
     ...more,
   });
-const bound = async (policy: JsonObject, say: Say) => desk.play(await network({ policy }), say);
+const bound = async (policy: JsonObject, say: Say) => fixture.play(await network({ policy }), say);
 const forth: Say = (_, agent) => route(agent === 'front' ? 'writer' : 'front');
 
 describe('each limit binds', () => {
@@ -111,7 +111,7 @@ describe('what of a call the next agent reads', () => {
   };
   async function line(logPolicy: JsonObject, given: Json = args): Promise<string> {
     const id = await network({ logPolicy });
-    const { shown } = await desk.play(id, turns(call('look', given), route('writer'), respond('ok')));
+    const { shown } = await fixture.play(id, turns(call('look', given), route('writer'), respond('ok')));
     const told = (shown.at(-1)!.messages[0] as { text: string }).text;
     return /^1\. (.*)$/m.exec(told)![1]!;
   }

@@ -16,7 +16,7 @@ import { newId, type Turn } from '@troupe/server';
 import { openServer, type TestServer, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
-import { compiled, type Definition, type FixtureTool, MODEL, publish } from './fixture.ts';
+import { compiled, type Definition, type FixtureTool, MODEL, publish } from './published-network.ts';
 
 // One server and one network of three; every test brings the script of its run, which breaks a rule. All runs are given system
 // parameters, and all that anybody was told or shown is searched for them in the end. Long because of that: what is searched is one server's.

@@ -15,7 +15,7 @@ import { openServer, type TestServer, until, violations } from '@troupe/testing'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/index.ts';
 import { invalidDocuments } from '../sync/valid.ts';
-import { compiled, publish } from './fixture.ts';
+import { compiled, publish } from './published-network.ts';
 
 // Runs that calls begin and wait for: tasks of a network's agents, networks and agents as tools. One server; every test brings the
 // script of all runs of its tree, which is found by a word that what is asked hands on. Long because a server costs more than a test.

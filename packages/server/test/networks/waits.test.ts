@@ -1,20 +1,20 @@
 import type { Invoked, JsonObject, WaitingCall } from '@troupe/protocol';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, Desk, respond, route, type Say, turns } from './desk.ts';
+import { call, NetworkFixture, respond, route, type Say, turns } from './fixture.ts';
 
 // Runs of networks that wait for somebody, fail and are taken up again.
 
-let desk: Desk;
+let fixture: NetworkFixture;
 beforeAll(async () => {
-  desk = await Desk.open();
+  fixture = await NetworkFixture.open();
   const params = [
     { name: 'amount', source: 'agent', required: true, schema: { type: 'integer', maximum: 100 } },
     { name: 'tenant', source: 'system', required: true },
   ];
-  await desk.done('POST', '/v1/tools', { name: 'pay', kind: 'echo', approval: true, params });
-  await desk.done('POST', '/v1/tools', { name: 'at_home', kind: 'client' });
-  await desk.network({
+  await fixture.done('POST', '/v1/tools', { name: 'pay', kind: 'echo', approval: true, params });
+  await fixture.done('POST', '/v1/tools', { name: 'at_home', kind: 'client' });
+  await fixture.network({
     name: 'Cashier',
     tools: [{ key: 'pay' }, { key: 'at_home' }],
     agents: [
@@ -30,18 +30,18 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  expect(await violations(desk.server.db.pool)).toEqual([]);
-  await desk.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 const systemParams = { tenant: 'tenant-0001' };
 
 /** Started, and what of it waits once it does. */
 async function waiting(say: Say, waitsFor: string) {
-  const run = await desk.invoke('cashier', say, { mode: 'background', systemParams });
+  const run = await fixture.invoke('cashier', say, { mode: 'background', systemParams });
   const at = `/v1/inbox?runId=${run.id}&waitsFor=${waitsFor}`;
   const [open] = await until('a call waits', async () => {
-    const { data } = await desk.done<{ data: WaitingCall[] }>('GET', at);
+    const { data } = await fixture.done<{ data: WaitingCall[] }>('GET', at);
     return data.length > 0 ? data : null;
   });
   const path = `/v1/runs/${run.id}/calls/${open!.callId}/decision`;
@@ -52,8 +52,8 @@ async function waiting(say: Say, waitsFor: string) {
     ...(args ? { arguments: args } : {}),
   });
   const ended = async () => {
-    await desk.server.kernel.ended(run.id, { timeoutMs: 20_000 });
-    return { ...(await desk.seen(run.id)), shown: desk.shownTo(run.id) };
+    await fixture.server.kernel.ended(run.id, { timeoutMs: 20_000 });
+    return { ...(await fixture.seen(run.id)), shown: fixture.shownTo(run.id) };
   };
   return { run, open: open!, path, approve, ended };
 }
@@ -69,14 +69,14 @@ test('a call that needs approval: approved, denied, and with other arguments, wh
     agentKey: 'cashier',
     rootRunId: null,
   });
-  await desk.done('POST', approved.path, approved.approve());
+  await fixture.done('POST', approved.path, approved.approve());
   const { run } = await approved.ended();
   expect(run).toMatchObject({ status: 'completed', calls: [{ status: 'completed' }] });
   expect(run.calls[0]!.output).toEqual({ echo: { amount: 5, tenant: '[secret tenant]' } });
   expect(run.steps.map(({ agentKey }) => agentKey)).toEqual(['front', 'cashier', 'cashier']);
 
   const denied = await waiting(paying, 'approval');
-  await desk.done('POST', denied.path, { decision: 'reject', reason: 'Not today.' });
+  await fixture.done('POST', denied.path, { decision: 'reject', reason: 'Not today.' });
   const after = await denied.ended();
   expect(after.run).toMatchObject({ status: 'completed', calls: [{ status: 'failed', output: null }] });
   // The same agent reads it, once.
@@ -85,25 +85,25 @@ test('a call that needs approval: approved, denied, and with other arguments, wh
   expect(heard.messages.filter((message) => JSON.stringify(message).includes('Not today.'))).toHaveLength(1);
 
   const edited = await waiting(paying, 'approval');
-  const refuse = (args: JsonObject) => desk.refused('POST', edited.path, edited.approve(args));
+  const refuse = (args: JsonObject) => fixture.refused('POST', edited.path, edited.approve(args));
   expect(await refuse({ amount: 5, tenant: 'another' })).toBe('arguments_invalid');
   expect(await refuse({ amount: 500 })).toBe('arguments_invalid');
   expect(await refuse({})).toBe('arguments_invalid');
-  await desk.done('POST', edited.path, edited.approve({ amount: 7 }));
+  await fixture.done('POST', edited.path, edited.approve({ amount: 7 }));
   const changed = await edited.ended();
   expect(changed.run.calls[0]!.output).toEqual({ echo: { amount: 7, tenant: '[secret tenant]' } });
 });
 
 test('what waits in a task, in a network that is a tool, says who asks and which run it all began with', async () => {
   const tool = { name: 'ask_cashier', kind: 'network', network: { network: 'Cashier' } };
-  await desk.done('POST', '/v1/tools', {
+  await fixture.done('POST', '/v1/tools', {
     ...tool,
     params: [
       { name: 'input', required: true, schema: { type: 'string' } },
       { name: 'tenant', source: 'system', required: true },
     ],
   });
-  await desk.network({
+  await fixture.network({
     name: 'Shop',
     tools: [{ key: 'ask_cashier' }],
     agents: [
@@ -120,7 +120,7 @@ test('what waits in a task, in a network that is a tool, says who asks and which
   });
   const input = (request: { messages: readonly object[] }) =>
     /ask-[0-9a-f-]{36}/.exec(JSON.stringify(request.messages))![0];
-  const root = await desk.invoke(
+  const root = await fixture.invoke(
     'shop',
     (request, agent) => {
       const first = request.step === 1;
@@ -135,14 +135,16 @@ test('what waits in a task, in a network that is a tool, says who asks and which
     { mode: 'background', systemParams },
   );
   const [open] = await until('the task of the task waits', async () => {
-    const { data } = await desk.done<{ data: WaitingCall[] }>('GET', '/v1/inbox');
+    const { data } = await fixture.done<{ data: WaitingCall[] }>('GET', '/v1/inbox');
     const below = data.filter(({ rootRunId }) => rootRunId === root.id);
     return below.length > 0 ? below : null;
   });
   expect(open).toMatchObject({ tool: 'pay', network: { name: 'Cashier', version: 1 }, agentKey: 'cashier' });
   expect(open!.runId).not.toBe(root.id);
-  await desk.done('POST', `/v1/runs/${open!.runId}/calls/${open!.callId}/decision`, { decision: 'reject' });
-  await desk.server.kernel.ended(root.id, { timeoutMs: 20_000 });
+  await fixture.done('POST', `/v1/runs/${open!.runId}/calls/${open!.callId}/decision`, {
+    decision: 'reject',
+  });
+  await fixture.server.kernel.ended(root.id, { timeoutMs: 20_000 });
 });
 
 test('a call that a client answers: the same agent goes on with the result, and never with what the system gives', async () => {
@@ -152,7 +154,7 @@ test('a call that a client answers: the same agent goes on with the result, and 
   );
   expect(JSON.stringify(asked.open)).not.toContain(systemParams.tenant);
   const results = [{ callId: asked.open.callId, result: { from: 'home' } }];
-  await desk.done('POST', `/v1/runs/${asked.run.id}/tool-results`, { results });
+  await fixture.done('POST', `/v1/runs/${asked.run.id}/tool-results`, { results });
   const { run, shown } = await asked.ended();
   expect(run.status).toBe('completed');
   expect(shown.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', output: { from: 'home' } });
@@ -160,7 +162,7 @@ test('a call that a client answers: the same agent goes on with the result, and 
 
 test('a run that failed is retried at its agent, in its version, with its system parameters', async () => {
   let broken = true;
-  const { invoked, run } = await desk.play(
+  const { invoked, run } = await fixture.play(
     'cashier',
     (request) => {
       if (request.step === 2 && broken)
@@ -175,47 +177,49 @@ test('a run that failed is retried at its agent, in its version, with its system
   );
   expect(invoked).toMatchObject({ status: 'failed', agent: 'cashier', network: { version: 1 } });
   expect(run.error).toMatchObject({ code: 'down' });
-  await desk.done('PATCH', '/v1/networks/cashier/agents/cashier', { prompt: 'I am cashier. Otherwise.' });
-  await desk.done('POST', '/v1/networks/cashier/publish', {});
+  await fixture.done('PATCH', '/v1/networks/cashier/agents/cashier', { prompt: 'I am cashier. Otherwise.' });
+  await fixture.done('POST', '/v1/networks/cashier/publish', {});
   broken = false;
-  const before = desk.shownTo(run.id).at(-1)!;
-  await desk.done('POST', `/v1/runs/${run.id}/retry`, {});
+  const before = fixture.shownTo(run.id).at(-1)!;
+  await fixture.done('POST', `/v1/runs/${run.id}/retry`, {});
   const path = `/v1/inbox?runId=${run.id}`;
   const [open] = await until('it waits', async () => {
-    const { data } = await desk.done<{ data: WaitingCall[] }>('GET', path);
+    const { data } = await fixture.done<{ data: WaitingCall[] }>('GET', path);
     return data.length > 0 ? data : null;
   });
-  await desk.done('POST', `/v1/runs/${run.id}/calls/${open!.callId}/decision`, {
+  await fixture.done('POST', `/v1/runs/${run.id}/calls/${open!.callId}/decision`, {
     decision: 'approve',
     argumentsHash: open!.argumentsHash,
   });
-  await desk.server.kernel.ended(run.id, { timeoutMs: 20_000 });
-  const { data } = await desk.done<{ data: Invoked[] }>('GET', '/v1/networks/cashier/runs?limit=1');
+  await fixture.server.kernel.ended(run.id, { timeoutMs: 20_000 });
+  const { data } = await fixture.done<{ data: Invoked[] }>('GET', '/v1/networks/cashier/runs?limit=1');
   expect(data[0]).toMatchObject({
     id: run.id,
     status: 'completed',
     network: { version: 1 },
     agent: 'cashier',
   });
-  const again = desk.shownTo(run.id).find((one) => one.step === 2 && one !== before)!;
+  const again = fixture.shownTo(run.id).find((one) => one.step === 2 && one !== before)!;
   expect({ system: again.system, messages: again.messages, tools: again.tools }).toEqual({
     system: before.system,
     messages: before.messages,
     tools: before.tools,
   });
-  expect((await desk.seen(run.id)).run.calls[0]!.output).toMatchObject({
+  expect((await fixture.seen(run.id)).run.calls[0]!.output).toMatchObject({
     echo: { tenant: '[secret tenant]' },
   });
 });
 
 test('what makes no sense of a run of a network is refused with a sentence', async () => {
-  const { run } = await desk.play('cashier', turns(route('cashier'), respond({ ok: true })), {
+  const { run } = await fixture.play('cashier', turns(route('cashier'), respond({ ok: true })), {
     systemParams,
   });
-  expect(await desk.refused('POST', `/v1/runs/${run.id}/fork`, { step: 1 })).toBe('run_of_network');
-  expect(await desk.refused('POST', `/v1/runs/${run.id}/continue`, {})).toBe('run_of_network');
-  expect(await desk.refused('POST', `/v1/runs/${run.id}/retry`, {})).toBe('not_failed');
+  expect(await fixture.refused('POST', `/v1/runs/${run.id}/fork`, { step: 1 })).toBe('run_of_network');
+  expect(await fixture.refused('POST', `/v1/runs/${run.id}/continue`, {})).toBe('run_of_network');
+  expect(await fixture.refused('POST', `/v1/runs/${run.id}/retry`, {})).toBe('not_failed');
   expect(
-    await desk.refused('POST', `/v1/runs/${run.id}/tool-results`, { results: [{ callId: 'x', result: 1 }] }),
+    await fixture.refused('POST', `/v1/runs/${run.id}/tool-results`, {
+      results: [{ callId: 'x', result: 1 }],
+    }),
   ).toBe('call_not_found');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createDatabase } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { isLoopback } from '../../src/process/admission.ts';
-import { after, connect, freePort, Troupe, tempHome } from './stage.ts';
+import { after, connect, freePort, Troupe, tempHome } from './fixture.ts';
 
 const KEY = 'an-operator-chose-this-key-0123456789';
 

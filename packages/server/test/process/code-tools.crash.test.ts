@@ -7,7 +7,7 @@ import { loadCodeTools } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { openCollector, wrongWith } from '../telemetry/collector.ts';
-import { after, freePort, Troupe } from './stage.ts';
+import { after, freePort, Troupe } from './fixture.ts';
 
 /** A folder as a user has one, where `troupe` and zod are installed. */
 function folder(): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Troupe } from './stage.ts';
+import { Troupe } from './fixture.ts';
 
 test('--help and --version', async () => {
   const help = new Troupe('--help', {});

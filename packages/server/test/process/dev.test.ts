@@ -17,7 +17,7 @@ import {
   Troupe,
   tempHome,
   usedHome,
-} from './stage.ts';
+} from './fixture.ts';
 
 /** It takes ten seconds to give up, while the other tests go on. */
 let hanging: { home: string; ended: Promise<{ code: number; tookMs: number }> };

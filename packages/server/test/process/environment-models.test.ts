@@ -3,7 +3,7 @@ import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { responses } from '../models/wire/formats.ts';
 import { stream, WireServer } from '../models/wire/server.ts';
-import { after, freePort, Troupe } from './stage.ts';
+import { after, freePort, Troupe } from './fixture.ts';
 
 test('a key in the environment is enough: a provider, a model, and an agent that answers with it', async () => {
   const { url: DATABASE_URL, drop } = await createDatabase(inject('postgresUrl'));

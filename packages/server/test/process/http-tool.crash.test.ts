@@ -3,7 +3,7 @@ import type { Agent, Run, Session, ToolCall } from '@troupe/protocol';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { openUnruly } from '../tools/unruly.ts';
-import { after, connect, freePort, Troupe } from './stage.ts';
+import { after, connect, freePort, Troupe } from './fixture.ts';
 
 test('a worker is killed within a call: the next one sends it again with the same key and secret, once calls excepted', async () => {
   const unruly = await openUnruly();

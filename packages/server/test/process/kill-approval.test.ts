@@ -3,7 +3,7 @@ import type { Message, Run, ToolCall, WaitingCall } from '@troupe/protocol';
 import { createDatabase, until, violations } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
-import { after, freePort, Troupe } from './stage.ts';
+import { after, freePort, Troupe } from './fixture.ts';
 
 test('kill -9 of everything while a call waits for approval: it waits on, and is executed once when it has it', async () => {
   const { url: DATABASE_URL, drop } = await createDatabase(inject('postgresUrl'));

@@ -6,8 +6,8 @@ import { expect, inject, test } from 'vitest';
 import { chat } from '../models/wire/formats.ts';
 import { WireServer } from '../models/wire/server.ts';
 import { Client, written } from '../stream/client.ts';
-import { upTo } from '../stream/scene.ts';
-import { after, connect, freePort, Troupe } from './stage.ts';
+import { upTo } from '../stream/fixture.ts';
+import { after, connect, freePort, Troupe } from './fixture.ts';
 
 const WORDS = Array.from({ length: 60 }, (_, n) => `word ${n} 😀 `);
 const TEXT = WORDS.join('');

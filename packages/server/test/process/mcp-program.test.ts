@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { McpImport, McpServer, ToolTrial } from '@troupe/protocol';
 import { createDatabase } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { after, freePort, isRunning, Troupe } from './stage.ts';
+import { after, freePort, isRunning, Troupe } from './fixture.ts';
 
 const PROGRAM = new URL('../mcp/program.ts', import.meta.url).pathname;
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Access, Database, Encryption, silentLogger } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { inside } from '../access/stage.ts';
-import { after, connect, Troupe } from './stage.ts';
+import { inside } from '../access/fixture.ts';
+import { after, connect, Troupe } from './fixture.ts';
 
 const SECRETS = 150;
 const keyNamed = (id: string) => ({ id, key: randomBytes(32) });

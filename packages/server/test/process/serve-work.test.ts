@@ -5,7 +5,7 @@ import { readSchemaSource, silentLogger, startEmbedded } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { readExposition } from '../metrics/exposition.ts';
-import { after, connect, freePort, Troupe } from './stage.ts';
+import { after, connect, freePort, Troupe } from './fixture.ts';
 
 /** An empty database, or one that is migrated already. */
 async function database(template: string | null = null): Promise<string> {

@@ -2,25 +2,25 @@ import type { Absorbed, Started } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, callId, type Held, send } from './arena.ts';
+import { RaceFixture, atOnce, callId, type Held, send } from './fixture.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
 });
-afterEach(() => arena.sound());
+afterEach(() => fixture.checkInvariants());
 afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
-const absorb = (target: Held, by: Held, n: number) => arena.process(n).kernel.absorb(target.run, by.by);
-const absorbedBy = async (run: Held) => (await arena.stage.row(run.run)).absorbed_by;
+const absorb = (target: Held, by: Held, n: number) => fixture.process(n).kernel.absorb(target.run, by.by);
+const absorbedBy = async (run: Held) => (await fixture.row(run.run)).absorbed_by;
 const code = (answer: Absorbed) => (answer.ok ? 'ok' : answer.code);
 
 describe('two runs that absorb', () => {
   it('a third at once: the first wins, the other is told who did', async () => {
     for (let trial = 0; trial < oftenOf(40); trial++) {
-      const [target, a, b] = await arena.hold(3);
+      const [target, a, b] = await fixture.hold(3);
       const answers = await atOnce(
         [() => absorb(target!, a!, 0), () => absorb(target!, b!, 1), () => absorb(target!, a!, 1)],
         [trial % 3, (trial >> 1) % 3, 1],
@@ -36,22 +36,22 @@ describe('two runs that absorb', () => {
 
   it('each other at once: exactly one wins, and nobody sees a deadlock', async () => {
     for (let trial = 0; trial < oftenOf(60); trial++) {
-      const [a, b] = await arena.hold(2);
+      const [a, b] = await fixture.hold(2);
       const answers = await atOnce(
         [() => absorb(b!, a!, 0), () => absorb(a!, b!, 1)],
         [trial % 2, (trial >> 1) % 2],
       );
       expect(answers.map(code).sort()).toEqual(['absorber_lost', 'ok']);
-      const statuses = [await arena.status(a!.run), await arena.status(b!.run)];
+      const statuses = [await fixture.status(a!.run), await fixture.status(b!.run)];
       expect(statuses).toEqual(answers[0]!.ok ? ['running', 'canceled'] : ['canceled', 'running']);
     }
   });
 
   it('each other in a ring of five: at least one is left, and each absorbed one has one absorber', async () => {
     for (let trial = 0; trial < oftenOf(20); trial++) {
-      const ring = await arena.hold(5);
+      const ring = await fixture.hold(5);
       const answers = await atOnce(ring.map((run, n) => () => absorb(ring[(n + 1) % 5]!, run, n)));
-      const statuses = await Promise.all(ring.map((run) => arena.status(run.run)));
+      const statuses = await Promise.all(ring.map((run) => fixture.status(run.run)));
       expect(statuses).toContain('running');
       for (const [n, answer] of answers.entries()) {
         const target = (n + 1) % 5;
@@ -75,16 +75,16 @@ describe('absorbing a run', () => {
     );
     await fc.assert(
       fc.asyncProperty(rivals, fc.boolean(), fc.nat(3), async (actors, waiting, turns) => {
-        const [absorber] = await arena.hold(1);
-        const [target] = await arena.hold(1, { run: { serial: true } });
+        const [absorber] = await fixture.hold(1);
+        const [target] = await fixture.hold(1, { run: { serial: true } });
         const first = waiting ? target!.asks(2, 'client') : target!.asks(1);
-        target!.learn(first, (await send(arena.process(0).db, [first]))[0]!);
+        target!.learn(first, (await send(fixture.process(0).db, [first]))[0]!);
         const act = async (rival: Rival, n: number): Promise<boolean> => {
-          const { db, kernel } = arena.process(n);
+          const { db, kernel } = fixture.process(n);
           if (rival === 'cancel') return (await kernel.cancel(target!.run)).ok;
           if (rival === 'message') {
             const started: Started = await kernel.start(
-              arena.item({ thread: target!.thread, run: { serial: true } }),
+              fixture.item({ thread: target!.thread, run: { serial: true } }),
             );
             return started.ok;
           }
@@ -110,16 +110,16 @@ describe('absorbing a run', () => {
         const won = (rival: Rival) =>
           actors.some((actor, n) => actor.rival === rival && done[n + 1] === true);
 
-        const row = await arena.stage.row(target!.run);
+        const row = await fixture.row(target!.run);
         expect(Number(absorbed!.ok) + Number(won('finish')) + Number(won('cancel'))).toBe(1);
         expect(row.status).toBe(won('finish') ? 'completed' : 'canceled');
         if (!absorbed!.ok) return;
         expect(row.cancel_reason).toBe('absorbed');
-        const ledger = await arena.stage.calls(target!.run);
+        const ledger = await fixture.calls(target!.run);
         expect(absorbed!.actions.map((call) => [call.id, call.status])).toEqual(
           ledger.map((call) => [call.call_id, call.status]),
         );
-        await arena.sound();
+        await fixture.checkInvariants();
       }),
       { numRuns: oftenOf(60) },
     );

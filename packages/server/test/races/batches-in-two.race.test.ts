@@ -1,20 +1,20 @@
 import { commitMany, createCommits, newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { Arena } from './arena.ts';
+import { RaceFixture } from './fixture.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
 });
 afterAll(async () => {
-  await arena.close();
+  await fixture.closeAndCountDeadlocks();
 });
 
 it('a bad start of the one kind does not make good ones of the other look like repetitions', async () => {
-  const commits = createCommits(arena.process(0).db);
+  const commits = createCommits(fixture.process(0).db);
   for (const badIsPlain of [true, false]) {
-    const good = Array.from({ length: 3 }, () => arena.item({ run: badIsPlain ? { delayMs: 0 } : {} }));
-    const bad = arena.item({ run: { snapshot: newId(), ...(badIsPlain ? {} : { delayMs: 0 }) } });
+    const good = Array.from({ length: 3 }, () => fixture.item({ run: badIsPlain ? { delayMs: 0 } : {} }));
+    const bad = fixture.item({ run: { snapshot: newId(), ...(badIsPlain ? {} : { delayMs: 0 }) } });
     const answers = await Promise.allSettled([...good, bad].map((item) => commits.start.submit(item)));
     expect(answers.map((answer) => answer.status)).toEqual([...good.map(() => 'fulfilled'), 'rejected']);
     for (const answer of answers.slice(0, 3)) {
@@ -28,21 +28,21 @@ it('runs that end together are locked in the order of their ids, whatever the or
   const threads = [newId(), newId()].sort();
   const [first, second] = [newId(), newId()].sort() as [string, string];
   for (const [n, run] of [second, first].entries()) {
-    const item = arena.item({ run: { door, id: run } });
+    const item = fixture.item({ run: { door, id: run } });
     item.thread = threads[n]!;
-    await arena.process(0).kernel.start(item);
+    await fixture.process(0).kernel.start(item);
   }
-  const held = await arena.claim(door, 2, newId());
-  const other = await arena.pool.connect();
+  const held = await fixture.claim(door, 2, newId());
+  const other = await fixture.pool.connect();
   try {
     await other.query('begin');
     await other.query('select from troupe.runs where id = $1 for no key update', [first]);
     const ending = commitMany(
-      arena.process(0).db,
+      fixture.process(0).db,
       held.map((run) => run.finishes()),
     );
     const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'process 0%'`;
-    while ((await arena.pool.query<{ n: number }>(waiting)).rows[0]!.n === 0);
+    while ((await fixture.pool.query<{ n: number }>(waiting)).rows[0]!.n === 0);
     // Had the commit taken the second run's lock already, this would never come back.
     await other.query(`set lock_timeout = '2s'`);
     await other.query('select from troupe.runs where id = $1 for no key update', [second]);
@@ -55,40 +55,40 @@ it('runs that end together are locked in the order of their ids, whatever the or
 
 it('a message to a thread of another project is refused, and leaks and stops nothing', async () => {
   const project = newId();
-  await arena.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [project, project]);
-  const [run] = await arena.hold(1, { run: { serial: true } });
+  await fixture.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [project, project]);
+  const [run] = await fixture.hold(1, { run: { serial: true } });
   for (const policy of ['queue', 'steer', 'interrupt', 'reject'] as const) {
-    const post = { ...arena.post(run!.thread, policy), project };
-    const answer = await arena
+    const post = { ...fixture.post(run!.thread, policy), project };
+    const answer = await fixture
       .process(0)
       .kernel.post(post)
       .catch((error: Error) => ({ ok: false, code: error.message }));
     expect(answer).not.toHaveProperty('run');
     expect(answer.ok).toBe(false);
-    expect(await arena.status(run!.run)).toBe('running');
+    expect(await fixture.status(run!.run)).toBe('running');
   }
 });
 
 it('what a start names cannot be deleted while it waits for a thread', async () => {
-  const [held] = await arena.hold(1);
+  const [held] = await fixture.hold(1);
   const snapshot = newId();
-  await arena.pool.query(
+  await fixture.pool.query(
     'insert into troupe.compiled_snapshots select $1, project_id, $2, compiled from troupe.compiled_snapshots where id = $3',
-    [snapshot, newId().replaceAll('-', '').padEnd(64, '1'), arena.snapshot],
+    [snapshot, newId().replaceAll('-', '').padEnd(64, '1'), fixture.snapshotId],
   );
-  const item = arena.item({ thread: held!.thread, run: { snapshot, delayMs: 1 } });
-  const lock = await arena.pool.connect();
+  const item = fixture.item({ thread: held!.thread, run: { snapshot, delayMs: 1 } });
+  const lock = await fixture.pool.connect();
   await lock.query('begin');
   await lock.query('select from troupe.threads where id = $1 for update', [held!.thread]);
-  const started = arena.process(0).kernel.start(item);
+  const started = fixture.process(0).kernel.start(item);
   const waiting = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'process 0%'`;
-  while ((await arena.pool.query<{ n: number }>(waiting)).rows[0]!.n === 0);
-  const deleted = arena.pool.query('delete from troupe.compiled_snapshots where id = $1', [snapshot]).then(
+  while ((await fixture.pool.query<{ n: number }>(waiting)).rows[0]!.n === 0);
+  const deleted = fixture.pool.query('delete from troupe.compiled_snapshots where id = $1', [snapshot]).then(
     () => 'deleted',
     (error: { code: string }) => error.code,
   );
   const blocked = `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like 'delete from troupe.compiled%'`;
-  while ((await arena.pool.query<{ n: number }>(blocked)).rows[0]!.n === 0);
+  while ((await fixture.pool.query<{ n: number }>(blocked)).rows[0]!.n === 0);
   await lock.query('commit');
   lock.release();
   expect(await started).toMatchObject({ ok: true });

@@ -2,26 +2,26 @@ import { fork, newId, reap, retry, settle } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, type Held, send } from './arena.ts';
+import { RaceFixture, atOnce, type Held, send } from './fixture.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
 });
-afterEach(() => arena.sound());
+afterEach(() => fixture.checkInvariants());
 afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
 const serial = { run: { serial: true } };
 
 /** A serial thread with a run at work and so many waiting behind it. */
 async function busyThread(waiting: number): Promise<{ active: Held; next: string[] }> {
-  const [active] = await arena.hold(1, serial);
+  const [active] = await fixture.hold(1, serial);
   const next: string[] = [];
   for (let n = 0; n < waiting; n++) {
-    const item = arena.item({ thread: active!.thread, run: { serial: true, door: active!.claimed.door } });
-    await arena.process(n).kernel.start(item);
+    const item = fixture.item({ thread: active!.thread, run: { serial: true, door: active!.claimed.door } });
+    await fixture.process(n).kernel.start(item);
     next.push(item.run.id);
   }
   return { active: active!, next };
@@ -29,7 +29,7 @@ async function busyThread(waiting: number): Promise<{ active: Held; next: string
 
 const endsOf = async (run: string) =>
   (
-    await arena.rows<{ type: string }>(
+    await fixture.rows<{ type: string }>(
       `select type from troupe.events where run_id = $1 and type in ('run.completed', 'run.failed', 'run.canceled', 'run.absorbed')`,
       [run],
     )
@@ -37,13 +37,13 @@ const endsOf = async (run: string) =>
 
 describe('a run', () => {
   it('ends once, when it is canceled by two and completed at the same moment', async () => {
-    const held = await arena.hold(100);
+    const held = await fixture.hold(100);
     const ends = await Promise.all(
       held.map(async (run, n) => {
         const [[verdict], ...canceled] = await Promise.all([
-          send(arena.process(n).db, [run.finishes()]),
-          arena.process(n).kernel.cancel(run.run),
-          arena.process(n + 1).kernel.cancel(run.run),
+          send(fixture.process(n).db, [run.finishes()]),
+          fixture.process(n).kernel.cancel(run.run),
+          fixture.process(n + 1).kernel.cancel(run.run),
         ]);
         return { run, completed: verdict!.ok, canceled: canceled.filter((each) => each.ok).length };
       }),
@@ -51,7 +51,7 @@ describe('a run', () => {
     for (const { run, completed, canceled } of ends) {
       expect(Number(completed) + canceled).toBe(1);
       expect(await endsOf(run.run)).toEqual([completed ? 'run.completed' : 'run.canceled']);
-      const said = (await arena.stage.messages(run.thread)).filter((message) => message.role === 'assistant');
+      const said = (await fixture.messages(run.thread)).filter((message) => message.role === 'assistant');
       expect(said).toHaveLength(completed ? 1 : 0);
     }
   });
@@ -59,16 +59,16 @@ describe('a run', () => {
   it('ends once, where the commit and the cancellations waited for its lock', async () => {
     const winners = new Set<string>();
     for (let trial = 0; trial < oftenOf(16); trial++) {
-      const [run] = await arena.hold(1);
+      const [run] = await fixture.hold(1);
       const actions: (() => Promise<boolean>)[] = [
-        async () => (await send(arena.process(0).db, [run!.finishes()]))[0]!.ok,
-        async () => (await arena.process(1).kernel.cancel(run!.run)).ok,
-        async () => (await arena.process(0).kernel.cancel(run!.run, 'timeout')).ok,
+        async () => (await send(fixture.process(0).db, [run!.finishes()]))[0]!.ok,
+        async () => (await fixture.process(1).kernel.cancel(run!.run)).ok,
+        async () => (await fixture.process(0).kernel.cancel(run!.run, 'timeout')).ok,
       ];
       const rotated = actions.map((_, n) => actions[(n + trial) % 3]!);
-      const done = await arena.behindLock({ runs: [run!.run] }, rotated);
+      const done = await fixture.behindLock({ runs: [run!.run] }, rotated);
       expect(done.filter(Boolean)).toHaveLength(1);
-      winners.add(await arena.status(run!.run));
+      winners.add(await fixture.status(run!.run));
     }
     expect(winners).toEqual(new Set(['completed', 'canceled']));
   });
@@ -77,24 +77,24 @@ describe('a run', () => {
     for (let trial = 0; trial < oftenOf(30); trial++) {
       const door = `door ${newId()}`;
       const worker = newId();
-      const starts = Array.from({ length: 4 }, () => arena.item({ run: { door } }));
-      await Promise.all(starts.map((item) => arena.process(0).kernel.start(item)));
-      const held = await arena.claim(door, 4, worker);
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
+      const starts = Array.from({ length: 4 }, () => fixture.item({ run: { door } }));
+      await Promise.all(starts.map((item) => fixture.process(0).kernel.start(item)));
+      const held = await fixture.claim(door, 4, worker);
+      await fixture.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
         worker,
       ]);
       const [reaped, again, ...verdicts] = await atOnce<unknown>(
         [
-          () => reap(arena.process(0).db, worker, 7, false),
-          () => reap(arena.process(1).db, worker, 7, false),
-          ...held.map((run, n) => async () => (await send(arena.process(n).db, [run.finishes()]))[0]!.ok),
+          () => reap(fixture.process(0).db, worker, 7, false),
+          () => reap(fixture.process(1).db, worker, 7, false),
+          ...held.map((run, n) => async () => (await send(fixture.process(n).db, [run.finishes()]))[0]!.ok),
         ],
         [trial % 3, trial % 3, 0, 1, 2, 3],
       );
       const completed = verdicts.filter(Boolean).length;
       // One of the two observers does it; the other is told that nobody is there any more.
       expect([reaped, again].filter((count) => count !== null)).toEqual([4 - completed]);
-      const rows = await arena.rows<{ status: string; takeovers: number }>(
+      const rows = await fixture.rows<{ status: string; takeovers: number }>(
         'select status, takeovers from troupe.runs where id = any($1)',
         [held.map((run) => run.run)],
       );
@@ -109,25 +109,25 @@ describe('a run', () => {
     for (let trial = 0; trial < oftenOf(15); trial++) {
       const door = `door ${newId()}`;
       const worker = newId();
-      const items = Array.from({ length: 24 }, () => arena.item({ run: { door } }));
-      await Promise.all(items.map((item) => arena.process(0).kernel.start(item)));
-      const held = await arena.claim(door, 24, worker);
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
+      const items = Array.from({ length: 24 }, () => fixture.item({ run: { door } }));
+      await Promise.all(items.map((item) => fixture.process(0).kernel.start(item)));
+      const held = await fixture.claim(door, 24, worker);
+      await fixture.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 7)`, [
         worker,
       ]);
       const batch = (n: number) => held.filter((_, k) => k % 2 === n).map((run) => run.asks(1));
       const [reaped, ...verdicts] = await atOnce<unknown>(
         [
-          () => reap(arena.process(0).db, worker, 7, false),
-          () => send(arena.process(0).db, batch(0)),
-          () => send(arena.process(1).db, batch(1)),
+          () => reap(fixture.process(0).db, worker, 7, false),
+          () => send(fixture.process(0).db, batch(0)),
+          () => send(fixture.process(1).db, batch(1)),
         ],
         [trial % 3, 0, trial % 2],
       );
       // What was committed before stays; taken back is everything, since nothing of it had ended.
       expect(reaped).toBe(24);
       const steps = (verdicts as { ok: boolean }[][]).flat().filter((verdict) => verdict.ok).length;
-      const next = await arena.claim(door, 24);
+      const next = await fixture.claim(door, 24);
       expect(next.reduce((sum, run) => sum + run.step, 0)).toBe(steps);
     }
   });
@@ -136,24 +136,24 @@ describe('a run', () => {
     for (let trial = 0; trial < oftenOf(15); trial++) {
       const door = `door ${newId()}`;
       const lane = { door, lane: door, laneLimit: 3 };
-      const items = Array.from({ length: 10 }, () => arena.item({ run: lane }));
-      await Promise.all(items.map((item, n) => arena.process(n).kernel.start(item)));
+      const items = Array.from({ length: 10 }, () => fixture.item({ run: lane }));
+      await Promise.all(items.map((item, n) => fixture.process(n).kernel.start(item)));
       const claimers = () =>
-        atOnce(Array.from({ length: 8 }, (_, n) => () => arena.claim(door, 10, newId(), n)));
+        atOnce(Array.from({ length: 8 }, (_, n) => () => fixture.claim(door, 10, newId(), n)));
       const held = (await claimers()).flat();
       expect(held).toHaveLength(3);
-      await send(arena.process(0).db, [held[0]!.finishes()]);
-      await send(arena.process(1).db, [held[1]!.asks(1, 'client')]);
+      await send(fixture.process(0).db, [held[0]!.finishes()]);
+      await send(fixture.process(1).db, [held[1]!.asks(1, 'client')]);
       expect((await claimers()).flat()).toHaveLength(2);
     }
   });
 
   it('is claimed by one worker, whoever asks', async () => {
     const door = `door ${newId()}`;
-    const items = Array.from({ length: 200 }, () => arena.item({ run: { door } }));
-    await Promise.all(items.map((item, n) => arena.process(n).kernel.start(item)));
+    const items = Array.from({ length: 200 }, () => fixture.item({ run: { door } }));
+    await Promise.all(items.map((item, n) => fixture.process(n).kernel.start(item)));
     const claimed = await atOnce(
-      Array.from({ length: 8 }, (_, n) => () => arena.claim(door, 200, newId(), n)),
+      Array.from({ length: 8 }, (_, n) => () => fixture.claim(door, 200, newId(), n)),
     );
     const runs = claimed.flat().map((held) => held.run);
     expect(new Set(runs).size).toBe(runs.length);
@@ -177,10 +177,10 @@ describe('a serial thread', () => {
         const { active, next } = await busyThread(waiting);
         const started: string[] = [];
         const act = async (move: Move, n: number): Promise<unknown> => {
-          const { kernel, db } = arena.process(n);
+          const { kernel, db } = fixture.process(n);
           if (move === 'finish') return send(db, [active.finishes()]);
           if (move === 'start') {
-            const item = arena.item({ thread: active.thread, ...serial });
+            const item = fixture.item({ thread: active.thread, ...serial });
             started.push(item.run.id);
             return kernel.start(item);
           }
@@ -208,13 +208,13 @@ describe('a serial thread', () => {
   it('lets the next but one in when the next is canceled behind the same lock as the end', async () => {
     for (let trial = 0; trial < oftenOf(20); trial++) {
       const { active, next } = await busyThread(2);
-      const finish = () => send(arena.process(0).db, [active.finishes()]);
-      const cancel = () => arena.process(1).kernel.cancel(next[0]!);
-      await arena.behindLock<unknown>(
+      const finish = () => send(fixture.process(0).db, [active.finishes()]);
+      const cancel = () => fixture.process(1).kernel.cancel(next[0]!);
+      await fixture.behindLock<unknown>(
         { threads: [active.thread] },
         trial % 2 === 0 ? [finish, cancel] : [cancel, finish],
       );
-      expect(await arena.stage.row(next[1]!)).toMatchObject({ status: 'queued', ready: true });
+      expect(await fixture.row(next[1]!)).toMatchObject({ status: 'queued', ready: true });
       await notBlocked(active.thread);
     }
   });
@@ -224,31 +224,32 @@ describe('a serial thread', () => {
   const lookers: [string, (run: string, other: Held) => Promise<unknown>][] = [
     [
       'a settlement of a call that it does not have',
-      (run) => settle(arena.process(1).db, run, 'nobody', { status: 'completed', output: 1 }, null, newId()),
+      (run) =>
+        settle(fixture.process(1).db, run, 'nobody', { status: 'completed', output: 1 }, null, newId()),
     ],
-    ['a retry that is refused', (run) => retry(arena.process(1).db, run)],
+    ['a retry that is refused', (run) => retry(fixture.process(1).db, run)],
     [
       'a fork',
       (run) =>
-        fork(arena.process(1).db, run, 0, { thread: newId(), run: newId(), snapshot: null, edits: [] }),
+        fork(fixture.process(1).db, run, 0, { thread: newId(), run: newId(), snapshot: null, edits: [] }),
     ],
     [
       'an absorption by a run that was lost',
-      (run, other) => arena.process(1).kernel.absorb(run, { ...other.by, epoch: other.by.epoch + 1 }),
+      (run, other) => fixture.process(1).kernel.absorb(run, { ...other.by, epoch: other.by.epoch + 1 }),
     ],
     [
       'a run of its own that it starts',
-      (run) => arena.process(1).kernel.start(arena.item({ run: { parent: run } })),
+      (run) => fixture.process(1).kernel.start(fixture.item({ run: { parent: run } })),
     ],
   ];
 
   it.each(lookers)('is not blocked by %s', async (_what, look) => {
-    const other = (await arena.hold(1))[0]!;
+    const other = (await fixture.hold(1))[0]!;
     for (let trial = 0; trial < oftenOf(40); trial++) {
       const { active, next } = await busyThread(1);
       await atOnce<unknown>(
         [
-          () => send(arena.process(0).db, [active.finishes()]),
+          () => send(fixture.process(0).db, [active.finishes()]),
           ...Array.from({ length: 4 }, () => () => look(next[0]!, other)),
         ],
         [0, 0, 1, 1, 2],
@@ -261,13 +262,13 @@ describe('a serial thread', () => {
     for (let trial = 0; trial < oftenOf(40); trial++) {
       // The run was canceled and is to be tried again: it waits behind the one that was let in meanwhile.
       const { active: zombie } = await busyThread(1);
-      await arena.process(0).kernel.cancel(zombie.run);
-      await arena.process(0).kernel.retry(zombie.run);
-      const [next] = await arena.claim(zombie.claimed.door, 1);
+      await fixture.process(0).kernel.cancel(zombie.run);
+      await fixture.process(0).kernel.retry(zombie.run);
+      const [next] = await fixture.claim(zombie.claimed.door, 1);
       await atOnce<unknown>(
         [
-          () => send(arena.process(0).db, [next!.finishes()]),
-          ...Array.from({ length: 4 }, () => () => send(arena.process(1).db, [zombie.finishes()])),
+          () => send(fixture.process(0).db, [next!.finishes()]),
+          ...Array.from({ length: 4 }, () => () => send(fixture.process(1).db, [zombie.finishes()])),
         ],
         [0, 0, 1, 1, 2],
       );
@@ -276,7 +277,7 @@ describe('a serial thread', () => {
   });
 
   async function notBlocked(thread: string): Promise<void> {
-    const open = await arena.rows<{ id: string; ready: boolean; active: boolean }>(
+    const open = await fixture.rows<{ id: string; ready: boolean; active: boolean }>(
       `select r.id, r.ready, t.active_run_id = r.id as active from troupe.runs r join troupe.threads t on t.id = r.thread_id
         where t.id = $1 and r.status not in ('completed', 'failed', 'canceled') order by r.trigger_seq`,
       [thread],

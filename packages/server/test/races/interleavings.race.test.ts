@@ -2,7 +2,7 @@ import { type AdvanceItem, type Commits, createCommits, expire, newId, reap } fr
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { Arena, type Held } from './arena.ts';
+import { RaceFixture, type Held } from './fixture.ts';
 
 // Everything that can happen to runs, at random, from eight connections of two processes at once. Afterwards nothing
 // that must always hold is broken, and every run can still be brought to its end.
@@ -35,18 +35,18 @@ const move = fc.record({
 const actors = fc.array(fc.array(move, { minLength: 1, maxLength: 5 }), { minLength: 4, maxLength: 8 });
 type Move = { kind: string; a: number; b: number; turns: number };
 
-let arena: Arena;
+let fixture: RaceFixture;
 let commits: Commits[];
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
-  commits = arena.processes.map(({ db }) => createCommits(db, { mostItems: 4, mostInFlight: 4 }));
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
+  commits = fixture.processes.map(({ db }) => createCommits(db, { mostItems: 4, mostInFlight: 4 }));
 });
 afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
 /** A few threads with runs in every state, and those who work on them. */
-class Scene {
+class Scenario {
   readonly door = `door ${newId()}`;
   readonly workers = [newId(), newId(), newId()];
   readonly threads: string[] = [];
@@ -56,8 +56,8 @@ class Scene {
 
   async set(): Promise<void> {
     for (const serial of [true, true, false]) {
-      const item = arena.item({ run: { door: this.door, serial } });
-      await arena.process(0).kernel.start(item);
+      const item = fixture.item({ run: { door: this.door, serial } });
+      await fixture.process(0).kernel.start(item);
       this.threads.push(item.thread);
       this.runs.push(item.run.id);
     }
@@ -65,7 +65,7 @@ class Scene {
     for (const { held } of [...this.held.values()].slice(0, 1))
       await this.commit(held, held.asks(2, 'client', 0));
     for (const worker of this.workers) {
-      await arena.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 1)`, [
+      await fixture.rows(`insert into troupe.workers (incarnation, host, pid, beat) values ($1, 'h', 1, 1)`, [
         worker,
       ]);
     }
@@ -75,11 +75,11 @@ class Scene {
 
   async play({ kind, a, b, turns }: Move, lane: number): Promise<void> {
     for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
-    const { kernel, db } = arena.process(lane);
+    const { kernel, db } = fixture.process(lane);
     const run = this.pick(this.runs, a);
     switch (kind) {
       case 'settle': {
-        const [call] = await arena.stage.calls(run);
+        const [call] = await fixture.calls(run);
         const outcome = b % 2 ? { status: 'completed' as const, output: b } : { status: 'proceed' as const };
         await kernel.settle(run, String(call?.call_id ?? 'nobody'), outcome);
         return;
@@ -96,7 +96,7 @@ class Scene {
         return;
       }
       case 'post': {
-        const item = arena.post(this.pick(this.threads.slice(0, 2), a), this.pick([...POLICIES], b), {
+        const item = fixture.post(this.pick(this.threads.slice(0, 2), a), this.pick([...POLICIES], b), {
           run: { door: this.door },
         });
         const posted = await kernel.post(item);
@@ -104,7 +104,7 @@ class Scene {
         return;
       }
       case 'start': {
-        const item = arena.item({
+        const item = fixture.item({
           thread: this.pick(this.threads, a),
           run: { door: this.door, serial: a % 3 !== 2, parent: this.pick(this.runs, b) },
         });
@@ -131,7 +131,7 @@ class Scene {
   }
 
   async claim(lane: number, most: number): Promise<void> {
-    for (const held of await arena.claim(this.door, most, this.pick(this.workers, lane), lane)) {
+    for (const held of await fixture.claim(this.door, most, this.pick(this.workers, lane), lane)) {
       // A call that was under way with another worker is in doubt; these workers simply count on from there.
       this.held.set(held.run, {
         held,
@@ -167,26 +167,26 @@ class Scene {
   /** Brings everything to its end as an ordinary system would; answers what could not be. */
   async finish(): Promise<string[]> {
     const open = () =>
-      arena.rows<{ id: string; status: string; ready: boolean }>(
+      fixture.rows<{ id: string; status: string; ready: boolean }>(
         `select id, status, ready from troupe.runs where door = $1 and status not in ('completed', 'failed', 'canceled')`,
         [this.door],
       );
     for (const worker of this.workers) {
-      const known = await arena.rows('select from troupe.workers where incarnation = $1', [worker]);
-      await reap(arena.process(0).db, worker, known.length > 0 ? 1 : null, false);
+      const known = await fixture.rows('select from troupe.workers where incarnation = $1', [worker]);
+      await reap(fixture.process(0).db, worker, known.length > 0 ? 1 : null, false);
     }
     for (let round = 0; round < 100; round++) {
       const left = await open();
       if (left.length === 0) return [];
       // Nobody can settle what has come to its deadline: the sweep does.
-      await expire(arena.process(0).db, 100);
+      await expire(fixture.process(0).db, 100);
       for (const { id, status } of left) {
         if (status !== 'waiting_tool') continue;
-        for (const call of await arena.stage.calls(id)) {
-          if (call.waits_for) await arena.process(0).kernel.settle(id, String(call.call_id), DONE);
+        for (const call of await fixture.calls(id)) {
+          if (call.waits_for) await fixture.process(0).kernel.settle(id, String(call.call_id), DONE);
         }
       }
-      const taken = await arena.claim(this.door, 50);
+      const taken = await fixture.claim(this.door, 50);
       for (const held of taken) await this.commit(held, { ...held.finishes(), close: true });
       if (taken.length === 0 && !left.some(({ status }) => status === 'waiting_tool')) break;
     }
@@ -198,16 +198,16 @@ const DONE = { status: 'completed', output: 'done' } as const;
 it('nothing that must hold is broken, and nothing is left behind', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(actors, async (lanes) => {
-      const scene = new Scene();
-      await scene.set();
+      const scenario = new Scenario();
+      await scenario.set();
       await Promise.all(
         lanes.map(async (moves, lane) => {
-          for (const each of moves) await scene.play(each, lane);
+          for (const each of moves) await scenario.play(each, lane);
         }),
       );
-      await arena.sound();
-      expect(await scene.finish()).toEqual([]);
-      await arena.sound();
+      await fixture.checkInvariants();
+      expect(await scenario.finish()).toEqual([]);
+      await fixture.checkInvariants();
     }),
     { numRuns: oftenOf(60), endOnFailure: true },
   );

@@ -2,15 +2,15 @@ import { newId, type Posted } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, type Held, send } from './arena.ts';
+import { RaceFixture, atOnce, type Held, send } from './fixture.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
 });
-afterEach(() => arena.sound());
+afterEach(() => fixture.checkInvariants());
 afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
 const serial = { run: { serial: true } };
@@ -18,12 +18,12 @@ const POLICIES = ['queue', 'steer', 'interrupt', 'reject'] as const;
 type Policy = (typeof POLICIES)[number];
 
 const runsOf = (message: string) =>
-  arena.rows<{ id: string; status: string; ready: boolean }>(
+  fixture.rows<{ id: string; status: string; ready: boolean }>(
     'select id, status, ready from troupe.runs where trigger_message_id = $1',
     [message],
   );
 const inThread = async (message: string) =>
-  arena.rows<{ seq: number; run_id: string | null }>(
+  fixture.rows<{ seq: number; run_id: string | null }>(
     'select seq, run_id from troupe.messages where id = $1',
     [message],
   );
@@ -31,12 +31,12 @@ const inThread = async (message: string) =>
 describe('the same message', () => {
   it('makes one run, started twenty times at once by two processes', async () => {
     for (let trial = 0; trial < oftenOf(10); trial++) {
-      const { thread } = (await arena.hold(1))[0]!;
+      const { thread } = (await fixture.hold(1))[0]!;
       const message = newId();
       const starts = await atOnce(
         Array.from(
           { length: 20 },
-          (_, n) => () => arena.process(n).kernel.start(arena.item({ thread, message })),
+          (_, n) => () => fixture.process(n).kernel.start(fixture.item({ thread, message })),
         ),
       );
       const [run, ...more] = await runsOf(message);
@@ -51,7 +51,7 @@ describe('the same message', () => {
     for (let trial = 0; trial < oftenOf(10); trial++) {
       const message = newId();
       const starts = await atOnce(
-        Array.from({ length: 8 }, (_, n) => () => arena.process(n).kernel.start(arena.item({ message }))),
+        Array.from({ length: 8 }, (_, n) => () => fixture.process(n).kernel.start(fixture.item({ message }))),
       );
       const [run, ...more] = await runsOf(message);
       expect(more).toEqual([]);
@@ -69,7 +69,7 @@ describe('the same message', () => {
         const posts = await atOnce(
           Array.from(
             { length: 8 },
-            (_, n) => () => arena.process(n).kernel.post(arena.post(thread, policy, { message })),
+            (_, n) => () => fixture.process(n).kernel.post(fixture.post(thread, policy, { message })),
           ),
           Array.from({ length: 8 }, (_, n) => n % 3),
         );
@@ -84,12 +84,12 @@ describe('the same message', () => {
     'posted eight times at once with policy %s to a busy thread counts once',
     async (policy) => {
       for (let trial = 0; trial < oftenOf(10); trial++) {
-        const [busy] = await arena.hold(1, serial);
+        const [busy] = await fixture.hold(1, serial);
         const message = newId();
         const posts = await atOnce(
           Array.from(
             { length: 8 },
-            (_, n) => () => arena.process(n).kernel.post(arena.post(busy!.thread, policy, { message })),
+            (_, n) => () => fixture.process(n).kernel.post(fixture.post(busy!.thread, policy, { message })),
           ),
           Array.from({ length: 8 }, (_, n) => n % 3),
         );
@@ -102,7 +102,7 @@ describe('the same message', () => {
         const [run] = await runsOf(message);
         if (policy === 'steer') expect(run).toBeUndefined();
         else expect(run).toMatchObject({ status: 'queued', ready: policy === 'interrupt' });
-        expect(await arena.status(busy!.run)).toBe(policy === 'interrupt' ? 'canceled' : 'running');
+        expect(await fixture.status(busy!.run)).toBe(policy === 'interrupt' ? 'canceled' : 'running');
       }
     },
   );
@@ -117,24 +117,24 @@ describe('the same message', () => {
 
 describe('a message to a busy serial thread', () => {
   it('is answered exactly once when it comes with the finishing commit (300 trials)', async () => {
-    const held = await arena.hold(300, serial);
+    const held = await fixture.hold(300, serial);
     const messages = held.map(() => newId());
     await Promise.all(
       held.map((run, n) =>
         atOnce<unknown>(
           [
-            () => send(arena.process(n).db, [run.finishes()]),
+            () => send(fixture.process(n).db, [run.finishes()]),
             () =>
-              arena.process(n + 1).kernel.start({
-                ...arena.item({ thread: run.thread, message: messages[n]!, ...serial }),
+              fixture.process(n + 1).kernel.start({
+                ...fixture.item({ thread: run.thread, message: messages[n]!, ...serial }),
               }),
           ],
           [n % 2, (n >> 1) % 2],
         ),
       ),
     );
-    await arena.sound();
-    const next = await arena.rows<{ status: string; ready: boolean; n: number }>(
+    await fixture.checkInvariants();
+    const next = await fixture.rows<{ status: string; ready: boolean; n: number }>(
       'select status, ready, count(*)::int as n from troupe.runs where trigger_message_id = any($1) group by 1, 2',
       [messages],
     );
@@ -143,12 +143,12 @@ describe('a message to a busy serial thread', () => {
 
   it('is answered exactly once where both waited for the thread', async () => {
     for (let trial = 0; trial < oftenOf(20); trial++) {
-      const [run] = await arena.hold(1, serial);
+      const [run] = await fixture.hold(1, serial);
       const message = newId();
-      const finish = () => send(arena.process(0).db, [run!.finishes()]);
+      const finish = () => send(fixture.process(0).db, [run!.finishes()]);
       const start = () =>
-        arena.process(1).kernel.start(arena.item({ thread: run!.thread, message, ...serial }));
-      await arena.behindLock<unknown>(
+        fixture.process(1).kernel.start(fixture.item({ thread: run!.thread, message, ...serial }));
+      await fixture.behindLock<unknown>(
         { threads: [run!.thread] },
         trial % 2 === 0 ? [finish, start] : [start, finish],
       );
@@ -157,7 +157,7 @@ describe('a message to a busy serial thread', () => {
   });
 
   it('that steers is seen by a later step or starts a run of its own, never lost (200 trials)', async () => {
-    const held = await arena.hold(200, serial);
+    const held = await fixture.hold(200, serial);
     const seen = await Promise.all(held.map((run, n) => steerAgainstFinish(run, n)));
     expect(seen.filter((how) => how === 'lost')).toEqual([]);
   });
@@ -165,11 +165,11 @@ describe('a message to a busy serial thread', () => {
   it('that steers is not lost where it waited for the lock together with the finishing commit', async () => {
     const outcomes = new Set<string>();
     for (let trial = 0; trial < oftenOf(20); trial++) {
-      const [run] = await arena.hold(1, serial);
+      const [run] = await fixture.hold(1, serial);
       const message = newId();
-      const finish = () => send(arena.process(0).db, [run!.finishes()]);
-      const steer = () => arena.process(1).kernel.post(arena.post(run!.thread, 'steer', { message }));
-      const answers = await arena.behindLock<unknown>(
+      const finish = () => send(fixture.process(0).db, [run!.finishes()]);
+      const steer = () => fixture.process(1).kernel.post(fixture.post(run!.thread, 'steer', { message }));
+      const answers = await fixture.behindLock<unknown>(
         { runs: [run!.run] },
         trial % 2 === 0 ? [finish, steer] : [steer, finish],
       );
@@ -183,8 +183,8 @@ describe('a message to a busy serial thread', () => {
   async function steerAgainstFinish(run: Held, n: number): Promise<string> {
     const message = newId();
     const [verdicts, posted] = await Promise.all([
-      send(arena.process(n).db, [run.finishes()]),
-      arena.process(n + 1).kernel.post(arena.post(run.thread, 'steer', { message })),
+      send(fixture.process(n).db, [run.finishes()]),
+      fixture.process(n + 1).kernel.post(fixture.post(run.thread, 'steer', { message })),
     ]);
     return fate(message, verdicts[0]!, posted);
   }
@@ -209,11 +209,11 @@ describe('messages with different policies at once', () => {
       maxLength: 8,
     });
     await fc.assert(
-      fc.asyncProperty(actors, fc.constantFrom('idle', 'busy', 'finishing'), async (posts, scene) => {
-        const run = scene === 'idle' ? await idleThread() : (await arena.hold(1, serial))[0]!;
+      fc.asyncProperty(actors, fc.constantFrom('idle', 'busy', 'finishing'), async (posts, state) => {
+        const run = state === 'idle' ? await idleThread() : (await fixture.hold(1, serial))[0]!;
         const messages = posts.map(() => newId());
         const finish = async () => {
-          if (scene === 'finishing') await send(arena.process(0).db, [run.finishes()]);
+          if (state === 'finishing') await send(fixture.process(0).db, [run.finishes()]);
           return null;
         };
         const answers = await atOnce<Posted | null>(
@@ -221,7 +221,7 @@ describe('messages with different policies at once', () => {
             ...posts.map(
               ({ policy }, n) =>
                 () =>
-                  arena.process(n).kernel.post(arena.post(run.thread, policy, { message: messages[n]! })),
+                  fixture.process(n).kernel.post(fixture.post(run.thread, policy, { message: messages[n]! })),
             ),
             finish,
           ],
@@ -244,7 +244,7 @@ describe('messages with different policies at once', () => {
             if (policy === 'reject') expect(answer.ready).toBe(true);
           }
         }
-        await arena.sound();
+        await fixture.checkInvariants();
       }),
       { numRuns: oftenOf(40) },
     );
@@ -252,8 +252,8 @@ describe('messages with different policies at once', () => {
 });
 
 async function idleThread(): Promise<Held> {
-  const [run] = await arena.hold(1, serial);
-  const [verdict] = await send(arena.process(0).db, [run!.finishes()]);
+  const [run] = await fixture.hold(1, serial);
+  const [verdict] = await send(fixture.process(0).db, [run!.finishes()]);
   expect(verdict).toMatchObject({ ok: true, mode: 'ended' });
   return run!;
 }

@@ -5,30 +5,33 @@ import { fileURLToPath } from 'node:url';
 import { newId, type Posted, type Started } from '@troupe/server';
 import { oftenOf, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena } from './arena.ts';
+import { RaceFixture } from './fixture.ts';
 import { work } from './echo.ts';
 import type { Order } from './second-process.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 let child: ChildProcess;
 const answers = new Map<number, (message: { answer?: unknown; error?: string }) => void>();
 let lastId = 0;
 
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 1);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 1);
   const script = fileURLToPath(new URL('second-process.ts', import.meta.url));
-  child = fork(script, [arena.stage.url], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  child = fork(script, [fixture.databaseUrl], {
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   await once(child, 'message');
   child.on('message', (message: { id: number; answer?: unknown; error?: string }) =>
     answers.get(message.id)?.(message),
   );
 });
-afterEach(() => arena.sound());
+afterEach(() => fixture.checkInvariants());
 afterAll(async () => {
   const ended = once(child, 'exit');
   child.disconnect();
   await ended;
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
 type Asked<O> = O extends unknown ? Omit<O, 'id'> : never;
@@ -42,20 +45,20 @@ function theOther<Answer>(order: Asked<Order>): Promise<Answer> {
   });
 }
 
-const here = () => arena.process(0).kernel;
+const here = () => fixture.process(0).kernel;
 const serial = { run: { serial: true } };
 
 describe('two processes', () => {
   it('that start the same message forty times make one run', async () => {
     for (let trial = 0; trial < oftenOf(12); trial++) {
-      const { thread } = (await arena.hold(1))[0]!;
+      const { thread } = (await fixture.hold(1))[0]!;
       const message = newId();
-      const items = () => Array.from({ length: 20 }, () => arena.item({ thread, message }));
+      const items = () => Array.from({ length: 20 }, () => fixture.item({ thread, message }));
       const there = theOther<Started[]>({ do: 'start', items: items() });
       const starts = [...(await Promise.all(items().map((item) => here().start(item)))), ...(await there)];
       expect(starts.filter((start) => start.ok && !start.duplicate)).toHaveLength(1);
       expect(new Set(starts.map((start) => start.ok && start.run)).size).toBe(1);
-      const [count] = await arena.rows<{ runs: number; messages: number }>(
+      const [count] = await fixture.rows<{ runs: number; messages: number }>(
         `select (select count(*)::int from troupe.runs where trigger_message_id = $1) as runs,
           (select count(*)::int from troupe.messages where id = $1) as messages`,
         [message],
@@ -65,16 +68,16 @@ describe('two processes', () => {
   });
 
   it('do not wait for whoever takes a run where they start it again', async () => {
-    const first = arena.item();
+    const first = fixture.item();
     await here().start(first);
-    const taker = await arena.pool.connect();
+    const taker = await fixture.pool.connect();
     try {
       // As `claim` does: the run first, and its thread behind it, which a start has from the beginning on.
       await taker.query('begin');
       await taker.query(`update troupe.runs set run_at = run_at - interval '1 second' where id = $1`, [
         first.run.id,
       ]);
-      const again = here().start(arena.item({ thread: first.thread, message: first.message.id }));
+      const again = here().start(fixture.item({ thread: first.thread, message: first.message.id }));
       const tooLong = setTimeout(5_000, 'it waits', { ref: false });
       expect(await Promise.race([again, tooLong])).toMatchObject({
         ...{ ok: true, run: first.run.id, duplicate: true },
@@ -88,10 +91,10 @@ describe('two processes', () => {
 
   it('that post the same message with every policy let it count once', async () => {
     for (let trial = 0; trial < oftenOf(12); trial++) {
-      const [busy] = await arena.hold(1, serial);
+      const [busy] = await fixture.hold(1, serial);
       const message = newId();
       const policy = (['queue', 'steer', 'interrupt'] as const)[trial % 3]!;
-      const items = () => Array.from({ length: 6 }, () => arena.post(busy!.thread, policy, { message }));
+      const items = () => Array.from({ length: 6 }, () => fixture.post(busy!.thread, policy, { message }));
       const there = theOther<Posted[]>({ do: 'post', items: items() });
       const posts = [...(await Promise.all(items().map((item) => here().post(item)))), ...(await there)];
       expect(posts.filter((post) => post.ok && post.outcome !== 'duplicate')).toHaveLength(1);
@@ -107,36 +110,36 @@ describe('two processes that work', () => {
 
   it('and start the same message answer it once', async () => {
     for (let trial = 0; trial < oftenOf(10); trial++) {
-      const first = arena.item({ run: { serial: true } });
+      const first = fixture.item({ run: { serial: true } });
       await here().start(first);
       await here().ended(first.run.id);
       const message = newId();
       // A run may be taken in the same breath as it starts: then the one that is answered is the one that was taken.
       const items = () =>
-        Array.from({ length: 8 }, () => arena.item({ thread: first.thread, message, ...serial }));
+        Array.from({ length: 8 }, () => fixture.item({ thread: first.thread, message, ...serial }));
       const there = theOther<Started[]>({ do: 'start', items: items() });
       const starts = [...(await Promise.all(items().map((item) => here().start(item)))), ...(await there)];
       expect(starts.filter((start) => start.ok && !start.duplicate)).toHaveLength(1);
       const [run, ...others] = new Set(starts.map((start) => (start.ok ? start.run! : '')));
       expect(others).toEqual([]);
       expect(await here().ended(run!)).toMatchObject({ status: 'completed' });
-      const said = (await arena.stage.messages(first.thread)).filter(({ role }) => role === 'assistant');
+      const said = (await fixture.messages(first.thread)).filter(({ role }) => role === 'assistant');
       expect(said).toHaveLength(2);
-      expect(await arena.stage.row(run!)).toMatchObject({ takeovers: 0, step: 1 });
+      expect(await fixture.row(run!)).toMatchObject({ takeovers: 0, step: 1 });
     }
   });
 
   it('and get messages for the same threads answer each exactly once, in order', async () => {
     const threads = await Promise.all(
       Array.from({ length: 15 }, async () => {
-        const item = arena.item(serial, 'first');
+        const item = fixture.item(serial, 'first');
         await here().start(item);
         return item.thread;
       }),
     );
     const posts = threads.flatMap((thread) =>
       Array.from({ length: 6 }, (_, n) => ({
-        ...arena.item({ thread, ...serial }, `message ${n}`),
+        ...fixture.item({ thread, ...serial }, `message ${n}`),
         policy: 'queue' as const,
       })),
     );
@@ -147,13 +150,13 @@ describe('two processes that work', () => {
     const doomed = posts.filter((_, n) => n % 9 === 0).map((item) => item.run.id);
     await theOther({ do: 'cancel', runs: doomed });
     const open = () =>
-      arena.rows<{ id: string }>(
+      fixture.rows<{ id: string }>(
         `select id from troupe.runs where thread_id = any($1) and status not in ('completed', 'canceled')`,
         [threads],
       );
     await until('all messages answered', async () => (await open()).length === 0);
 
-    const rows = await arena.rows<{
+    const rows = await fixture.rows<{
       id: string;
       status: string;
       trigger_seq: number;
@@ -171,13 +174,13 @@ describe('two processes that work', () => {
       else expect([doomed.includes(row.id), row.answers]).toEqual([true, 0]);
     }
     // One at a time per thread: no run began before the one before it had ended.
-    const overlaps = await arena.rows(
+    const overlaps = await fixture.rows(
       `select a.id from troupe.runs a join troupe.runs b on b.thread_id = a.thread_id and b.trigger_seq > a.trigger_seq
         where a.thread_id = any($1) and b.started_at < coalesce(a.completed_at, a.canceled_at) and a.started_at is not null and b.started_at is not null`,
       [threads],
     );
     expect(overlaps).toEqual([]);
-    const workers = await arena.rows(
+    const workers = await fixture.rows(
       'select distinct s.worker_id from troupe.run_steps s join troupe.runs r on r.id = s.run_id where r.thread_id = any($1)',
       [threads],
     );

@@ -2,29 +2,29 @@ import { cancel, expire, newId, settle } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { Arena, atOnce, callId, send } from './arena.ts';
+import { RaceFixture, atOnce, callId, send } from './fixture.ts';
 
-let arena: Arena;
+let fixture: RaceFixture;
 beforeAll(async () => {
-  arena = await Arena.open(inject('postgresUrl'), 2);
+  fixture = await RaceFixture.open(inject('postgresUrl'), 2);
 });
-afterEach(() => arena.sound());
+afterEach(() => fixture.checkInvariants());
 afterAll(async () => {
-  expect(await arena.close(), 'deadlocks').toBe(0);
+  expect(await fixture.closeAndCountDeadlocks(), 'deadlocks').toBe(0);
 });
 
 const SETTLERS = 8;
 
 describe('the last settled call of a step', () => {
   it('queues the run exactly once, with eight settlers at once', async () => {
-    const held = await arena.park(100, SETTLERS);
+    const held = await fixture.park(100, SETTLERS);
     const answers = await Promise.all(
       held.map((run) =>
         atOnce(
           Array.from(
             { length: SETTLERS },
             (_, n) => () =>
-              arena.process(n).kernel.settle(run.run, callId(1, n), { status: 'completed', output: n }),
+              fixture.process(n).kernel.settle(run.run, callId(1, n), { status: 'completed', output: n }),
           ),
         ),
       ),
@@ -33,7 +33,7 @@ describe('the last settled call of a step', () => {
       expect(verdicts.every((verdict) => verdict.ok)).toBe(true);
       expect(verdicts.filter((verdict) => verdict.ok && verdict.queued)).toHaveLength(1);
     }
-    const statuses = await arena.rows<{ status: string; n: number }>(
+    const statuses = await fixture.rows<{ status: string; n: number }>(
       'select status, count(*)::int as n from troupe.runs where id = any($1) group by 1',
       [held.map((run) => run.run)],
     );
@@ -42,17 +42,17 @@ describe('the last settled call of a step', () => {
 
   it('queues the run exactly once where all eight waited for its lock', async () => {
     for (let trial = 0; trial < oftenOf(15); trial++) {
-      const [run] = await arena.park(1, SETTLERS);
-      const verdicts = await arena.behindLock(
+      const [run] = await fixture.park(1, SETTLERS);
+      const verdicts = await fixture.behindLock(
         { runs: [run!.run] },
         Array.from(
           { length: SETTLERS },
           (_, n) => () =>
-            arena.process(n).kernel.settle(run!.run, callId(1, n), { status: 'completed', output: n }),
+            fixture.process(n).kernel.settle(run!.run, callId(1, n), { status: 'completed', output: n }),
         ),
       );
       expect(verdicts.filter((verdict) => verdict.ok && verdict.queued)).toHaveLength(1);
-      expect(await arena.status(run!.run)).toBe('queued');
+      expect(await fixture.status(run!.run)).toBe('queued');
     }
   });
 });
@@ -71,9 +71,9 @@ describe('a call', () => {
     await fc.assert(
       fc.asyncProperty(moves, fc.integer({ min: 1, max: 3 }), async (actors, calls) => {
         // The deadline is already over when the race begins, so that expire competes with the others.
-        const [run] = await arena.park(1, calls, 0);
+        const [run] = await fixture.park(1, calls, 0);
         const act = async (move: Move, n: number): Promise<boolean> => {
-          const { kernel, db } = arena.process(n);
+          const { kernel, db } = fixture.process(n);
           const call = callId(1, n % calls);
           if (move === 'expire') return (await expire(db, 10)).runs > 0;
           if (move === 'cancel') return (await kernel.cancel(run!.run)).ok;
@@ -93,7 +93,7 @@ describe('a call', () => {
         );
 
         const won = (move: Move) => actors.filter((actor, n) => actor.move === move && done[n]).length;
-        const ledger = await arena.stage.calls(run!.run);
+        const ledger = await fixture.calls(run!.run);
         const count = (status: string) => ledger.filter((call) => call.status === status).length;
         expect(count('completed')).toBe(won('settle'));
         expect(count('failed')).toBe(won('fail'));
@@ -101,15 +101,15 @@ describe('a call', () => {
         if (won('cancel') === 0) expect(count('canceled')).toBe(0);
         if (won('expire') === 0) expect(count('expired')).toBe(0);
 
-        const results = (await arena.stage.messages(run!.thread)).filter((m) => m.role === 'tool_result');
+        const results = (await fixture.messages(run!.thread)).filter((m) => m.role === 'tool_result');
         const settled = ledger.filter((call) => call.status !== 'requested');
         expect(results.map((result) => result.tool_call_id).sort()).toEqual(
           settled.map((call) => call.call_id).sort(),
         );
-        const status = await arena.status(run!.run);
+        const status = await fixture.status(run!.run);
         if (won('cancel') === 1) expect(status).toBe('canceled');
         else expect(status).toBe(settled.length === calls ? 'queued' : 'waiting_tool');
-        await cancel(arena.process(0).db, run!.run, 'user', null);
+        await cancel(fixture.process(0).db, run!.run, 'user', null);
       }),
       { numRuns: oftenOf(60) },
     );
@@ -117,14 +117,14 @@ describe('a call', () => {
 
   it('is settled once by the same settlement sent eight times', async () => {
     for (let trial = 0; trial < oftenOf(20); trial++) {
-      const [run] = await arena.park(1, 1);
+      const [run] = await fixture.park(1, 1);
       const message = newId();
       const verdicts = await atOnce(
         Array.from(
           { length: SETTLERS },
           (_, n) => () =>
             settle(
-              arena.process(n).db,
+              fixture.process(n).db,
               run!.run,
               callId(1, 0),
               { status: 'completed', output: n },
@@ -144,7 +144,7 @@ describe('a call', () => {
 
 describe('a worker that parks a run', () => {
   it('never parks it for ever when the last settlement comes at the same moment', async () => {
-    const held = await arena.hold(80);
+    const held = await fixture.hold(80);
     // One call of the worker's own, one outside: the run goes on working after the answer.
     const answers = held.map((run) => {
       const item = run.asks(2);
@@ -153,7 +153,7 @@ describe('a worker that parks a run', () => {
     });
     await Promise.all(
       held.map(async (run, n) => {
-        const [verdict] = await send(arena.process(n).db, [answers[n]!]);
+        const [verdict] = await send(fixture.process(n).db, [answers[n]!]);
         run.learn(answers[n]!, verdict!);
       }),
     );
@@ -161,10 +161,10 @@ describe('a worker that parks a run', () => {
       held.map(async (run, n) => {
         const park = { ...run.results(1), park: true, parkEvents: [{ type: 'run.waiting_tool' }] };
         const [[verdict], settled] = await Promise.all([
-          send(arena.process(n).db, [park]),
-          arena.process(n + 1).kernel.settle(run.run, callId(1, 1), { status: 'completed', output: 1 }),
+          send(fixture.process(n).db, [park]),
+          fixture.process(n + 1).kernel.settle(run.run, callId(1, 1), { status: 'completed', output: 1 }),
         ]);
-        return { verdict: verdict!, settled, status: await arena.status(run.run) };
+        return { verdict: verdict!, settled, status: await fixture.status(run.run) };
       }),
     );
     for (const { verdict, settled, status } of ends) {

@@ -1,15 +1,15 @@
 import { newId } from '@troupe/server';
-import { buildAgent, Stage, until, violations } from '@troupe/testing';
+import { buildAgent, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { addMember, createSpace, deleteSpace, removeMember } from '../../src/doors/spaces/index.ts';
 
 // A space that is deleted while people talk in it, members come and go, and its runs begin and end.
 
-let stage: Stage;
+let fixture: KernelFixture;
 beforeAll(async () => {
-  stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+  fixture = await openKernel({ postgresUrl: inject('postgresUrl'), work: false });
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const ROUNDS = 12;
 const POSTS = 6;
@@ -23,28 +23,28 @@ const SPACE = {
 } as const;
 
 test('whatever happens at once: the space is gone, its runs have ended, and nobody is left with half of it', async () => {
-  const { db, kernel, cast } = stage;
-  const who = { project: cast.project, entityId: null };
-  const other = await buildAgent(db, cast);
-  const snapshot = await stage.snapshot();
+  const { db, kernel, ids } = fixture;
+  const who = { project: ids.project, entityId: null };
+  const other = await buildAgent(db, ids);
+  const snapshot = await fixture.snapshot();
   const person = newId();
   await db.pool.query(
     `insert into troupe.entities (id, project_id, type, external_id) values ($1, $2, 'human', 'ada')`,
-    [person, cast.project],
+    [person, ids.project],
   );
-  const agents = [cast, other].map(({ agent, entity }) => ({ agent, entity, snapshot, wallMs: 60_000 }));
+  const agents = [ids, other].map(({ agent, entity }) => ({ agent, entity, snapshot, wallMs: 60_000 }));
   let posted = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const { id: space } = await createSpace(stage, who, {
+    const { id: space } = await createSpace(fixture, who, {
       ...SPACE,
       members: [
         { entityId: person, role: 'admin', ordering: 'parallel' },
-        { agentId: cast.agent, role: 'member', ordering: 'parallel' },
+        { agentId: ids.agent, role: 'member', ordering: 'parallel' },
       ],
     });
     const say = async () => {
       const message = { id: newId(), role: 'user', content: { text: 'go' }, sender: person, metadata: {} };
-      const item = { project: cast.project, space, message, mentions: [], starts: true, agents };
+      const item = { project: ids.project, space, message, mentions: [], starts: true, agents };
       const { rows } = await db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
         JSON.stringify(item),
       ]);
@@ -57,8 +57,8 @@ test('whatever happens at once: the space is gone, its runs have ended, and nobo
     const comeAndGo = async () => {
       const member = { entityId: other.entity, role: 'member', ordering: 'parallel' } as const;
       try {
-        await addMember(stage, who, space, member);
-        await removeMember(stage, who, space, other.entity);
+        await addMember(fixture, who, space, member);
+        await removeMember(fixture, who, space, other.entity);
       } catch (error) {
         expect(error).toMatchObject({ code: 'not_found' });
       }
@@ -67,7 +67,7 @@ test('whatever happens at once: the space is gone, its runs have ended, and nobo
     await Promise.all([
       ...Array.from({ length: POSTS }, say),
       comeAndGo(),
-      deleteSpace(stage, who, space, { project: cast.project, kind: 'system', id: null }),
+      deleteSpace(fixture, who, space, { project: ids.project, kind: 'system', id: null }),
     ]);
     const { rows } = await db.pool.query(
       `select (select count(*) from troupe.threads where id = $1) + (select count(*) from troupe.messages where thread_id = $1)
@@ -83,8 +83,8 @@ test('whatever happens at once: the space is gone, its runs have ended, and nobo
 });
 
 test('a run that is taken up again while its space is being deleted is taken up, and tells nobody', async () => {
-  const { db, kernel, cast } = stage;
-  const { project, agent, entity } = cast;
+  const { db, kernel, ids } = fixture;
+  const { project, agent, entity } = ids;
   const who = { project, entityId: null };
   const speaker = newId();
   await db.pool.query(`insert into troupe.entities (id, project_id, type) values ($1, $2, 'human')`, [
@@ -95,14 +95,14 @@ test('a run that is taken up again while its space is being deleted is taken up,
     { entityId: speaker, role: 'member', ordering: 'parallel' } as const,
     { agentId: agent, role: 'member', ordering: 'parallel' } as const,
   ];
-  const { id: space } = await createSpace(stage, who, { ...SPACE, members });
+  const { id: space } = await createSpace(fixture, who, { ...SPACE, members });
   const item = {
     project,
     space,
     message: { id: newId(), role: 'user', content: { text: 'go' }, sender: speaker, metadata: {} },
     mentions: [],
     starts: true,
-    agents: [{ agent, entity, snapshot: await stage.snapshot(), wallMs: 60_000 }],
+    agents: [{ agent, entity, snapshot: await fixture.snapshot(), wallMs: 60_000 }],
   };
   const { rows } = await db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
     JSON.stringify(item),

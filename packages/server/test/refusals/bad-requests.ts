@@ -3,7 +3,7 @@ import { newId } from '@troupe/server';
 import { Random } from '../simulation/random.ts';
 import { badJson } from './bad-values.ts';
 import { sampleOf } from './sample.ts';
-import type { Scene } from './scene.ts';
+import type { RefusalFixture } from './fixture.ts';
 
 // Requests that no endpoint may take, made from those that it does. Each is known to be bad: by the endpoint's own schema, or
 // by what was done to it.
@@ -17,7 +17,12 @@ export interface BadRequest {
   body?: string | Uint8Array<ArrayBuffer> | ReadableStream;
 }
 
-type Maker = (random: Random, endpoint: Endpoint, good: BadRequest, scene: Scene) => BadRequest | null;
+type Maker = (
+  random: Random,
+  endpoint: Endpoint,
+  good: BadRequest,
+  fixture: RefusalFixture,
+) => BadRequest | null;
 
 const MEGABYTE = 1_048_576;
 const blank = new Uint8Array(10 * MEGABYTE + 1).fill(32);
@@ -191,7 +196,7 @@ function decodedOr(text: string, otherwise: string): string {
   }
 }
 
-const unknownId: Maker = (random, endpoint, good, scene) => {
+const unknownId: Maker = (random, endpoint, good, fixture) => {
   const names = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   if (names.length === 0) return null;
   const name = random.pick(names);
@@ -207,7 +212,7 @@ const unknownId: Maker = (random, endpoint, good, scene) => {
   const query = good.path.split('?')[1];
   return instead === null
     ? null
-    : { ...good, path: scene.pathOf(endpoint, { [name]: instead }) + (query ? `?${query}` : '') };
+    : { ...good, path: fixture.pathOf(endpoint, { [name]: instead }) + (query ? `?${query}` : '') };
 };
 
 const wrongMethod: Maker = (random, { path }, good) => {
@@ -301,24 +306,24 @@ const makers: Record<string, { weight: number; make: Maker }> = {
 const weights = Object.fromEntries(Object.entries(makers).map(([kind, { weight }]) => [kind, weight]));
 
 /** The bad request of this number; always the same, but for the ids of what there is. */
-export function badRequest(seed: number, scene: Scene): BadRequest {
+export function badRequest(seed: number, fixture: RefusalFixture): BadRequest {
   const random = new Random(seed);
   for (;;) {
     const endpoint = random.pick(allEndpoints());
     const kind = random.weighted(weights);
-    const bad = makers[kind]!.make(random, endpoint, goodRequest(random, endpoint, scene), scene);
+    const bad = makers[kind]!.make(random, endpoint, goodRequest(random, endpoint, fixture), fixture);
     if (bad) return decorate(random, { ...bad, kind });
   }
 }
 
-export function goodRequest(random: Random, endpoint: Endpoint, scene: Scene): BadRequest {
+export function goodRequest(random: Random, endpoint: Endpoint, fixture: RefusalFixture): BadRequest {
   const required = Object.entries(endpoint.query?.shape ?? {}).filter(
     ([, field]) => !field.safeParse(undefined).success,
   );
   const query = required
     .map(([name]) => (name === 'collections' ? `${name}=sessions` : `${name}=1`))
     .join('&');
-  const path = scene.pathOf(endpoint) + (query ? `?${query}` : '');
+  const path = fixture.pathOf(endpoint) + (query ? `?${query}` : '');
   const good = { kind: 'good', endpoint, path, method: endpoint.method, headers: {} };
   if (!endpoint.body) return good;
   const headers = { 'content-type': endpoint.bodyTypes?.[0] ?? 'application/json' };

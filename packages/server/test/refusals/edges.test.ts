@@ -4,17 +4,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../simulation/random.ts';
 import { goodRequest } from './bad-requests.ts';
 import { sampleOf } from './sample.ts';
-import { Scene } from './scene.ts';
+import { RefusalFixture } from './fixture.ts';
 
 // What the contract allows, at its edges: it may be done or refused, and is never an error of ours.
 // Of the bodies of an endpoint a quarter is sent, and all in `npm run test:long`.
 
 const AT_ONCE = 10;
-let scene: Scene;
+let fixture: RefusalFixture;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await RefusalFixture.open();
 });
-afterAll(() => scene?.close());
+afterAll(() => fixture?.close());
 
 const edges: unknown[] = [
   ...[0, 1, -1, 0.5, 1e-300, 2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e6, 1e9, 1e300],
@@ -59,7 +59,7 @@ function* variants(value: unknown, edge: unknown): Generator<unknown> {
 }
 
 async function send(failed: string[], path: string, init: RequestInit): Promise<void> {
-  const response = await scene.request(path, init);
+  const response = await fixture.request(path, init);
   const text = await response.text();
   if (response.status >= 500)
     failed.push(`${response.status} ${init.method} ${path} ${init.body ?? ''} ${text}`);
@@ -79,7 +79,7 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
       const chosen = someOf(`${endpoint.method} ${endpoint.path} ${seed}`, takes, 1 / 8);
       sent += chosen.length;
       for (let at = 0; at < chosen.length; at += AT_ONCE) {
-        const { path, method, headers } = goodRequest(new Random(seed), endpoint, scene);
+        const { path, method, headers } = goodRequest(new Random(seed), endpoint, fixture);
         const some = chosen.slice(at, at + AT_ONCE);
         await Promise.all(
           some.map((body) => send(failed, path, { method, headers, body: JSON.stringify(body) })),
@@ -88,14 +88,14 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
     }
   }
   expect(failed).toEqual([]);
-  expect(scene.logged).toEqual([]);
+  expect(fixture.logged).toEqual([]);
   expect(sent).toBeGreaterThan(500);
 });
 
 test('queries at the edges of the contract are never a 5xx', { timeout: 60_000 }, async () => {
   const failed: string[] = [];
   for (const endpoint of allEndpoints()) {
-    const { path } = goodRequest(new Random(1), endpoint, scene);
+    const { path } = goodRequest(new Random(1), endpoint, fixture);
     for (const name of Object.keys(endpoint.query?.shape ?? {})) {
       const other = path.split('?')[0]!;
       const rest = (path.split('?')[1] ?? '')
@@ -112,5 +112,5 @@ test('queries at the edges of the contract are never a 5xx', { timeout: 60_000 }
     }
   }
   expect(failed).toEqual([]);
-  expect(scene.logged).toEqual([]);
+  expect(fixture.logged).toEqual([]);
 });

@@ -3,15 +3,15 @@ import { newId } from '@troupe/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../simulation/random.ts';
 import { type BadRequest, goodRequest } from './bad-requests.ts';
-import { Scene } from './scene.ts';
+import { RefusalFixture } from './fixture.ts';
 
 // Every endpoint, and every way to get it wrong.
 
-let scene: Scene;
+let fixture: RefusalFixture;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await RefusalFixture.open();
 });
-afterAll(() => scene?.close());
+afterAll(() => fixture?.close());
 
 type Wrong = (good: BadRequest, endpoint: Endpoint) => Partial<BadRequest> | null;
 const withQuery = ({ path }: BadRequest, more: string) => path + (path.includes('?') ? '&' : '?') + more;
@@ -95,7 +95,7 @@ const ways: Record<string, { status: number; code: string | RegExp; wrong: Wrong
     code: 'not_found',
     wrong: ({ path }, endpoint) => {
       if (!endpoint.params) return null;
-      const none = scene.pathOf(
+      const none = fixture.pathOf(
         endpoint,
         allTo(endpoint, () => '-'),
       );
@@ -110,7 +110,7 @@ const ways: Record<string, { status: number; code: string | RegExp; wrong: Wrong
       // A secret is made by putting it.
       if (!endpoint.params || (endpoint.method === 'PUT' && 'name' in endpoint.params.shape)) return null;
       const named: Record<string, string> = { version: '99', name: 'NONE', capabilityId: 'none' };
-      const path = scene.pathOf(
+      const path = fixture.pathOf(
         endpoint,
         allTo(endpoint, (name) => named[name] ?? newId()),
       );
@@ -125,15 +125,15 @@ const allTo = ({ params }: Endpoint, make: (name: string) => string) =>
 
 describe.each(Object.entries(ways))('%s', (_, { status, code, wrong }) => {
   test('is refused by every endpoint, and nothing is stored', async () => {
-    const before = await scene.picture();
+    const before = await fixture.picture();
     let tried = 0;
     for (const endpoint of allEndpoints()) {
-      const good = goodRequest(new Random(1), endpoint, scene);
+      const good = goodRequest(new Random(1), endpoint, fixture);
       const change = wrong(good, endpoint);
       if (!change) continue;
       tried++;
       const { path, method, headers, body } = { ...good, ...change };
-      const response = await scene.request(path, {
+      const response = await fixture.request(path, {
         method,
         headers,
         ...(body === undefined ? {} : { body }),
@@ -150,16 +150,16 @@ describe.each(Object.entries(ways))('%s', (_, { status, code, wrong }) => {
       }
     }
     expect(tried).toBeGreaterThan(6);
-    expect(await scene.picture()).toEqual(before);
+    expect(await fixture.picture()).toEqual(before);
   });
 });
 
 test('HEAD is GET without a body, and opens no stream; OPTIONS tells methods and allows no other origin', async () => {
-  const before = await scene.picture();
+  const before = await fixture.picture();
   for (const endpoint of allEndpoints()) {
-    const { path } = goodRequest(new Random(1), endpoint, scene);
+    const { path } = goodRequest(new Random(1), endpoint, fixture);
     const what = `${endpoint.method} ${endpoint.path}`;
-    const options = await scene.app.request(path, {
+    const options = await fixture.app.request(path, {
       method: 'OPTIONS',
       headers: { origin: 'https://example.com', 'access-control-request-method': endpoint.method },
     });
@@ -168,14 +168,14 @@ test('HEAD is GET without a body, and opens no stream; OPTIONS tells methods and
     expect([...options.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     if (endpoint.method !== 'GET') continue;
     const headers = { accept: 'text/event-stream', origin: 'https://example.com' };
-    const head = await scene.request(path, { method: 'HEAD', headers });
+    const head = await fixture.request(path, { method: 'HEAD', headers });
     // A key is nobody, and the run is of a session.
     const status = ['/v1/me', '/v1/networks/{network}/runs/{runId}'].includes(endpoint.path) ? 404 : 200;
     expect([what, head.status, await head.text()]).toEqual([what, status, '']);
     expect([...head.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   }
-  expect(scene.readers()).toBe(0);
-  expect(await scene.picture()).toEqual(before);
+  expect(fixture.readers()).toBe(0);
+  expect(await fixture.picture()).toEqual(before);
 });
 
 test('every answer has a number of its own and must not be sniffed', async () => {
@@ -183,7 +183,7 @@ test('every answer has a number of its own and must not be sniffed', async () =>
   const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/v1/agents', '/v1/nothing', '/nowhere'];
   for (const path of paths) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'FOO']) {
-      const response = await scene.request(path, { method });
+      const response = await fixture.request(path, { method });
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       expect(response.headers.get('server') ?? response.headers.get('x-powered-by')).toBe(null);
       numbers.add(response.headers.get('troupe-request-id')!);

@@ -2,7 +2,7 @@ import { commonProblems, problem } from '@troupe/protocol';
 import { isLong, sampleSeed } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BadRequest, badRequest } from './bad-requests.ts';
-import { Scene } from './scene.ts';
+import { RefusalFixture } from './fixture.ts';
 
 // Bad requests, made from the contract: of ten thousand a commit sends four thousand, `npm run test:long` all. Numbers begin at the seed:
 //   TROUPE_SEED=123     sends the one of that number alone
@@ -12,17 +12,17 @@ const only = process.env.TROUPE_SEED ? Number(process.env.TROUPE_SEED) : null;
 const many = only === null ? Number(process.env.TROUPE_SEEDS ?? (isLong ? 10_000 : 2_500)) : 1;
 const IN_FLIGHT = 16;
 
-let scene: Scene;
+let fixture: RefusalFixture;
 beforeAll(async () => {
-  scene = await Scene.open();
+  fixture = await RefusalFixture.open();
 });
-afterAll(() => scene?.close());
+afterAll(() => fixture?.close());
 
 /** What is wrong with how a request was answered. */
 async function wrongWith(request: BadRequest): Promise<string | null> {
   const { endpoint, path, method, headers, body } = request;
   const init = { method, headers, ...(body === undefined ? {} : { body, duplex: 'half' as const }) };
-  const response = await scene.request(path, init);
+  const response = await fixture.request(path, init);
   if (!(response.status >= 400 && response.status < 500)) {
     await response.body?.cancel();
     return `answered ${response.status}`;
@@ -49,7 +49,7 @@ const show = ({ body, ...request }: BadRequest) =>
   }).slice(0, 1_000);
 
 test(`${many} bad requests are refused, and nothing is stored`, { timeout: 60_000 }, async () => {
-  const before = await scene.picture();
+  const before = await fixture.picture();
   const failures: string[] = [];
   const kinds = new Map<string, number>();
   const codes = new Set<string>();
@@ -58,7 +58,7 @@ test(`${many} bad requests are refused, and nothing is stored`, { timeout: 60_00
   const send = async () => {
     while (next < end && failures.length < 20) {
       const seed = next++;
-      const request = badRequest(seed, scene);
+      const request = badRequest(seed, fixture);
       kinds.set(request.kind, (kinds.get(request.kind) ?? 0) + 1);
       codes.add(`${request.endpoint.method} ${request.endpoint.path}`);
       const wrong = await wrongWith(request).catch((error: unknown) => `threw ${error}`);
@@ -67,14 +67,14 @@ test(`${many} bad requests are refused, and nothing is stored`, { timeout: 60_00
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, send));
   expect(failures).toEqual([]);
-  expect(scene.logged).toEqual([]);
-  expect(await scene.picture()).toEqual(before);
+  expect(fixture.logged).toEqual([]);
+  expect(await fixture.picture()).toEqual(before);
   if (only === null) for (const count of kinds.values()) expect(count).toBeGreaterThan(many / 200);
 
   // And it still works.
-  const { agentId, sessionId } = scene.things;
+  const { agentId, sessionId } = fixture.things;
   const messages = `/v1/agents/${agentId}/sessions/${sessionId}/messages`;
-  await scene.done('POST', messages, { content: { text: 'y' } });
-  expect((await scene.done('GET', messages)).data).toHaveLength(2);
+  await fixture.done('POST', messages, { content: { text: 'y' } });
+  expect((await fixture.done('GET', messages)).data).toHaveLength(2);
   expect(({} as { polluted?: unknown }).polluted).toBe(undefined);
 });

@@ -4,19 +4,19 @@ import { commonProblems } from '@troupe/protocol';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HttpServer, listen } from '../../src/http/index.ts';
-import { Scene } from './scene.ts';
+import { RefusalFixture } from './fixture.ts';
 
 // What only shows on a real socket.
 
-let scene: Scene;
+let fixture: RefusalFixture;
 let server: HttpServer;
 beforeAll(async () => {
-  scene = await Scene.open();
-  server = await listen(scene.app, { host: '127.0.0.1', port: 0 });
+  fixture = await RefusalFixture.open();
+  server = await listen(fixture.app, { host: '127.0.0.1', port: 0 });
 });
 afterAll(async () => {
   await server?.close(100);
-  await scene?.close();
+  await fixture?.close();
 });
 
 /** Sends this as it is and returns all that comes back until the server ends the connection, or at once where we `hangUp`. */
@@ -34,11 +34,11 @@ async function exchange(sent: string, { hangUp = false } = {}): Promise<string> 
 }
 
 const head = (line: string, ...headers: string[]) =>
-  `${[line, 'host: localhost', `authorization: ${scene.authorization}`, ...headers].join('\r\n')}\r\n\r\n`;
+  `${[line, 'host: localhost', `authorization: ${fixture.authorization}`, ...headers].join('\r\n')}\r\n\r\n`;
 const json = 'content-type: application/json';
 
 test('what is no request is a problem too, and the server lives', async () => {
-  const before = await scene.picture();
+  const before = await fixture.picture();
   const bad: Record<string, [string, number, string]> = {
     'no HTTP at all': ['hello\r\n\r\n', 400, 'malformed_request'],
     'a binary protocol': ['\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 400, 'malformed_request'],
@@ -99,12 +99,12 @@ test('what is no request is a problem too, and the server lives', async () => {
     expect(answer.toLowerCase()).toMatch(/troupe-request-id: [\w-]{36}\r\n/);
     expect(answer.toLowerCase()).not.toMatch(/\r\n(server|x-powered-by):/);
   }
-  expect(await scene.picture()).toEqual(before);
+  expect(await fixture.picture()).toEqual(before);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
 
 test('a body that ends before its length stores nothing and is no error of ours', async () => {
-  const before = await scene.picture();
+  const before = await fixture.picture();
   await exchange(`${head('POST /v1/agents HTTP/1.1', json, 'content-length: 1000')}{"name":"cut"}`, {
     hangUp: true,
   });
@@ -121,12 +121,12 @@ test('a body that ends before its length stores nothing and is no error of ours'
   );
   expect(answers).toContain('malformed_request');
   await until('connections are gone', async () => (await fetch(`${server.url}/healthz`)).ok);
-  expect(await scene.picture()).toEqual(before);
-  expect(scene.logged).toEqual([]);
+  expect(await fixture.picture()).toEqual(before);
+  expect(fixture.logged).toEqual([]);
 });
 
 test('a body that is too large is refused while it arrives, with and without a length', async () => {
-  const before = await scene.picture();
+  const before = await fixture.picture();
   const send = async (length: boolean) => {
     const size = 20 * 1_048_576;
     const socket = connect(server.port, '127.0.0.1');
@@ -148,5 +148,5 @@ test('a body that is too large is refused while it arrives, with and without a l
     return heard;
   };
   for (const length of [true, false]) expect(await send(length)).toMatch(/^HTTP\/1\.1 413 /);
-  expect(await scene.picture()).toEqual(before);
+  expect(await fixture.picture()).toEqual(before);
 });

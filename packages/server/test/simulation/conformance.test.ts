@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { isAmbiguous, rowsOf, storedRows, told } from './comparison.ts';
 import { type Recorded, recording } from './recorder.ts';
 import { Replay } from './replay.ts';
-import { RULES, World } from './world.ts';
+import { RULES, Simulation } from './simulation.ts';
 
 // The simulation is worth as much as its store is like the real one. Here the calls of whole simulations are sent to
 // the functions in Postgres as well, at the same times, and every answer and in the end every row must be the same.
@@ -27,8 +27,8 @@ afterAll(async () => {
 
 it.each(SEEDS)('the model store answers like the functions in Postgres, seed %i', async (seed) => {
   const log: Recorded[] = [];
-  const world = new World(seed, { ...RULES, Store: recording(log) }, false);
-  world.play();
+  const simulation = new Simulation(seed, { ...RULES, Store: recording(log) }, false);
+  simulation.play();
   await replay.begin(log);
   for (const [index, call] of log.entries()) {
     const answer = await replay.answer(call);
@@ -38,6 +38,6 @@ it.each(SEEDS)('the model store answers like the functions in Postgres, seed %i'
       told(call.method, call.answer),
     );
   }
-  expect(await storedRows(replay.pool)).toEqual(rowsOf(world.store));
+  expect(await storedRows(replay.pool)).toEqual(rowsOf(simulation.store));
   expect(await violations(replay.pool)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { lostVerdict } from '../../src/kernel/fence.ts';
 import type { Commit, Decision, RunEffect, RunInput, RunState } from '../../src/kernel/state.ts';
 import { ModelStore } from './model-store.ts';
 import type { RunRecord, ThreadRecord } from './records.ts';
-import { RULES, type Rules } from './world.ts';
+import { RULES, type Rules } from './simulation.ts';
 
 // Known mistakes, one each. The simulation must notice every one of them: where it does not, it has gone blind.
 

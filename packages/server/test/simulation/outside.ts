@@ -1,9 +1,9 @@
 import type { PostPolicy, SettleOutcome, Started, StartItem } from '../../src/index.ts';
-import { PURSE } from './cast.ts';
+import { PURSE } from './agents.ts';
 import { ConnectionLost } from './network.ts';
 import { isOver, type PostItem, PROJECT } from './records.ts';
 import { type Course, run } from './timeline.ts';
-import type { World } from './world.ts';
+import type { Simulation } from './simulation.ts';
 
 interface Place {
   thread: string;
@@ -13,25 +13,25 @@ interface Place {
 
 /** Everybody who is no worker: people who write, settle, cancel, retry and raise budgets, each when they please. */
 export class Outside {
-  readonly #world: World;
+  readonly #simulation: Simulation;
   readonly #places: Place[];
 
-  constructor(world: World) {
-    this.#world = world;
-    const { random } = world;
-    const entities = [world.newId(), world.newId()];
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
+    const { random } = simulation;
+    const entities = [simulation.newId(), simulation.newId()];
     this.#places = Array.from({ length: random.int(1, 3) }, () => ({
-      thread: world.newId(),
+      thread: simulation.newId(),
       serial: random.chance(0.6),
       entity: random.pick(entities),
     }));
     for (const { thread } of this.#places)
-      world.store.start({ project: PROJECT, thread, createThread: 'session' });
+      simulation.store.start({ project: PROJECT, thread, createThread: 'session' });
   }
 
   /** They do things until that time. */
   begin(until: number): void {
-    const { random } = this.#world;
+    const { random } = this.#simulation;
     for (let i = random.int(3, 10); i > 0; i--) this.#at(random.between(0, until), () => this.#speak());
     for (let i = random.int(0, 2); i > 0; i--) this.#at(random.between(0, until), () => this.#cancel());
     for (let i = random.int(0, 2); i > 0; i--) this.#at(random.between(0, until), () => this.#retry());
@@ -40,24 +40,24 @@ export class Outside {
   }
 
   #at(ms: number, course: () => Course): void {
-    this.#world.timeline.after(ms, null, () => run(course()));
+    this.#simulation.timeline.after(ms, null, () => run(course()));
   }
 
   /** Tries until it is answered: what was sent carries its own ids and may arrive twice. */
   *#persist<Answer>(name: string, call: () => Answer): Course<Answer> {
     for (;;) {
       try {
-        return yield* this.#world.network.ask(null, name, call);
+        return yield* this.#simulation.network.ask(null, name, call);
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
-        yield (resume) => this.#world.timeline.after(100, null, () => resume(undefined));
+        yield (resume) => this.#simulation.timeline.after(100, null, () => resume(undefined));
       }
     }
   }
 
   /** Somebody cannot wait and goes on talking. */
   *#insist(): Course {
-    const { random, timeline } = this.#world;
+    const { random, timeline } = this.#simulation;
     const place = this.#places.find(({ serial }) => serial);
     if (!place) return;
     const every = random.pick([20, 60, 200]);
@@ -74,7 +74,7 @@ export class Outside {
   }
 
   *#speak(place?: Place, manner?: PostPolicy): Course {
-    const { random, newId, store, snapshots } = this.#world;
+    const { random, newId, store, snapshots } = this.#simulation;
     const { thread, serial, entity } = place ?? random.pick(this.#places);
     const item: StartItem & Pick<PostItem, 'message' | 'run'> = {
       project: PROJECT,
@@ -98,13 +98,13 @@ export class Outside {
       ? yield* this.#persist('post', () => store.post({ ...item, policy }))
       : yield* this.#start(item);
     const outcome = 'outcome' in answered ? answered.outcome : answered.ok ? 'started' : answered.code;
-    this.#world.note(
+    this.#simulation.note(
       () =>
-        `outside speaks in ${this.#world.short(thread)}: ${outcome} ${this.#world.short(answered.ok ? answered.run! : '')}`,
+        `outside speaks in ${this.#simulation.short(thread)}: ${outcome} ${this.#simulation.short(answered.ok ? answered.run! : '')}`,
     );
-    this.#world.count(`spoke:${outcome}`);
+    this.#simulation.count(`spoke:${outcome}`);
     if (!answered.ok) return;
-    this.#world.hint({
+    this.#simulation.hint({
       ...(answered.ready ? { queued: true } : {}),
       ...(outcome === 'interrupted' && 'canceled' in answered ? { runs: [answered.canceled!] } : {}),
       ...(outcome === 'steered' ? { runs: [answered.run!] } : {}),
@@ -113,36 +113,36 @@ export class Outside {
     if (random.chance(0.1)) {
       const runs = store.runs.size;
       yield* this.#persist('again', () => (serial ? store.post({ ...item, policy }) : store.start(item)));
-      this.#world.must(store.runs.size >= runs, 'a repeated start lost a run');
+      this.#simulation.must(store.runs.size >= runs, 'a repeated start lost a run');
     }
   }
 
   /** Through a process that also works, or through one that only serves. */
   *#start(item: StartItem): Course<Started> {
-    const { random, store, workers } = this.#world;
+    const { random, store, workers } = this.#simulation;
     const there = workers.filter((worker) => worker.started && !worker.dead && !worker.paused);
     if (there.length > 0 && random.chance(0.5)) return yield* random.pick(there).begin(item);
     return yield* this.#persist('start', () => store.start(item));
   }
 
   *#cancel(): Course {
-    const { store, random } = this.#world;
+    const { store, random } = this.#simulation;
     const id = this.#anyRun((status) => !isOver(status));
     if (!id) return;
     const canceled = yield* this.#persist('cancel', () => store.cancel(id, 'user', 'somebody'));
-    this.#world.note(() => `outside cancels ${this.#world.short(id)}: ${canceled.ok}`);
-    this.#world.count(`cancel:${canceled.ok ? 'ok' : canceled.code}`);
-    if (random.chance(0.9)) this.#world.hint({ runs: [id], queued: true });
+    this.#simulation.note(() => `outside cancels ${this.#simulation.short(id)}: ${canceled.ok}`);
+    this.#simulation.count(`cancel:${canceled.ok ? 'ok' : canceled.code}`);
+    if (random.chance(0.9)) this.#simulation.hint({ runs: [id], queued: true });
   }
 
   *#retry(): Course {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const id = this.#anyRun((status) => status === 'failed' || status === 'canceled');
     if (!id) return;
     const retried = yield* this.#persist('retry', () => store.retry(id));
-    this.#world.note(() => `outside retries ${this.#world.short(id)}: ${retried.ok}`);
-    this.#world.count(`retry:${retried.ok ? 'ok' : retried.code}`);
-    if (retried.ok) this.#world.hint({ queued: true });
+    this.#simulation.note(() => `outside retries ${this.#simulation.short(id)}: ${retried.ok}`);
+    this.#simulation.count(`retry:${retried.ok ? 'ok' : retried.code}`);
+    if (retried.ok) this.#simulation.hint({ queued: true });
   }
 
   #anyRun(
@@ -150,7 +150,7 @@ export class Outside {
       status: 'queued' | 'running' | 'completed' | 'failed' | 'canceled' | 'waiting_tool' | 'waiting_reply',
     ) => boolean,
   ): string | null {
-    const { store, random } = this.#world;
+    const { store, random } = this.#simulation;
     const ids = [...store.runs.values()].filter((one) => wanted(one.status)).map((one) => one.id);
     return ids.length > 0 ? random.pick(ids) : null;
   }
@@ -158,7 +158,7 @@ export class Outside {
   // ---- settlers
 
   *#settleOn(everyMs: number): Course {
-    const { random, store, timeline } = this.#world;
+    const { random, store, timeline } = this.#simulation;
     for (;;) {
       yield (resume) => timeline.after(everyMs * (0.5 + random.next()), null, () => resume(undefined));
       const waiting = [...store.runs.values()].flatMap((one) =>
@@ -173,15 +173,15 @@ export class Outside {
       }
       if (random.chance(0.3)) {
         const raised = store.raiseBudget(PURSE);
-        this.#world.afterCall('raise', null);
-        if (raised.length > 0) this.#world.count('raised');
+        this.#simulation.afterCall('raise', null);
+        if (raised.length > 0) this.#simulation.count('raised');
       }
-      if (this.#world.over) return;
+      if (this.#simulation.over) return;
     }
   }
 
   *#settle(id: string, callId: string): Course {
-    const { store, random, effects, invariants, newId } = this.#world;
+    const { store, random, effects, invariants, newId } = this.#simulation;
     const outcome = this.#outcome(store.runs.get(id)!.calls.get(callId)!.waitsFor!);
     const message = newId();
     const settled = yield* this.#persist('settle', () => {
@@ -190,21 +190,21 @@ export class Outside {
       const { status } = one.calls.get(callId)!;
       const answer = store.settle(id, callId, outcome, 'somebody', message);
       if (!answer.ok) return answer;
-      this.#world.note(
+      this.#simulation.note(
         () =>
-          `outside settles ${this.#world.short(id)} ${callId}: ${outcome.status}, ${answer.openCalls} open${answer.queued ? ', queued' : ''}`,
+          `outside settles ${this.#simulation.short(id)} ${callId}: ${outcome.status}, ${answer.openCalls} open${answer.queued ? ', queued' : ''}`,
       );
       invariants.settled(one, before, answer.queued);
       if (outcome.status !== 'proceed') effects.settled(id, callId);
       else if (status === 'in_doubt') effects.letAgain(id, callId);
       return answer;
     });
-    this.#world.count(`settle:${settled.ok ? outcome.status : settled.code}`);
-    if (settled.ok && settled.queued && random.chance(0.9)) this.#world.hint({ queued: true });
+    this.#simulation.count(`settle:${settled.ok ? outcome.status : settled.code}`);
+    if (settled.ok && settled.queued && random.chance(0.9)) this.#simulation.hint({ queued: true });
   }
 
   #outcome(waitsFor: string): SettleOutcome {
-    const { random } = this.#world;
+    const { random } = this.#simulation;
     const proceeds = waitsFor === 'approval' || waitsFor === 'person';
     if (proceeds && random.chance(0.7)) return { status: 'proceed' };
     if (random.chance(0.7)) return { status: 'completed', output: { from: 'outside' } };

@@ -25,7 +25,7 @@ import {
   silentLogger,
   startMany,
 } from '../../src/index.ts';
-import { PURSE } from './cast.ts';
+import { PURSE } from './agents.ts';
 import type { Method, Recorded } from './recorder.ts';
 import { type PostItem, PROJECT } from './records.ts';
 

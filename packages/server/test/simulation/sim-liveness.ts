@@ -2,14 +2,14 @@ import { AMNESTY_MS, isDead, Trust, Watch } from '../../src/kernel/trust.ts';
 import { ConnectionLost } from './network.ts';
 import type { SimWorker } from './sim-worker.ts';
 import { type Course, run } from './timeline.ts';
-import type { World } from './world.ts';
+import type { Simulation } from './simulation.ts';
 
 const BEAT_MS = 200;
 const ROWLESS_EVERY = 5;
 
 /** kernel/liveness.ts in virtual time: the same trust, the same watch, the same order of calls. */
 export class SimLiveness {
-  readonly #world: World;
+  readonly #simulation: Simulation;
   readonly #worker: SimWorker;
   readonly #trust: Trust;
   readonly #watch = new Watch();
@@ -18,15 +18,15 @@ export class SimLiveness {
   #failing = false;
   #stopped = false;
 
-  constructor(world: World, worker: SimWorker) {
-    this.#world = world;
+  constructor(simulation: Simulation, worker: SimWorker) {
+    this.#simulation = simulation;
     this.#worker = worker;
-    this.#trust = new Trust(world.timeline.now);
+    this.#trust = new Trust(simulation.timeline.now);
   }
 
   *start(): Course {
-    const uptime = this.#world.timeline.now - this.#world.postgresSince;
-    this.#watch.judgeFrom(this.#world.timeline.now + Math.max(0, AMNESTY_MS - uptime));
+    const uptime = this.#simulation.timeline.now - this.#simulation.postgresSince;
+    this.#watch.judgeFrom(this.#simulation.timeline.now + Math.max(0, AMNESTY_MS - uptime));
     yield* this.#beat();
     run(this.#beatOn());
   }
@@ -39,7 +39,7 @@ export class SimLiveness {
   }
 
   fresh(): boolean {
-    return this.#world.rules.trusts(this.#trust.fresh(this.#world.timeline.now));
+    return this.#simulation.rules.trusts(this.#trust.fresh(this.#simulation.timeline.now));
   }
 
   *confirmed(): Course {
@@ -48,12 +48,12 @@ export class SimLiveness {
   }
 
   amnesty(): void {
-    this.#watch.amnesty(this.#world.timeline.now);
+    this.#watch.amnesty(this.#simulation.timeline.now);
   }
 
   *#beat(): Course {
-    const sentAt = this.#world.timeline.now;
-    const { store } = this.#world;
+    const sentAt = this.#simulation.timeline.now;
+    const { store } = this.#simulation;
     const { incarnation } = this.#worker;
     const count = ++this.#count;
     try {
@@ -74,7 +74,7 @@ export class SimLiveness {
     if (this.#trust.stoodStill(sentAt) > AMNESTY_MS) this.amnesty();
     const stop = this.#trust.acknowledged(sentAt);
     if (stop !== null) {
-      this.#world.count('verify');
+      this.#simulation.count('verify');
       run(this.#verify(stop));
     } else if (!this.#trust.doubtful) this.#wakeWaiters();
   }
@@ -86,7 +86,7 @@ export class SimLiveness {
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       this.#trust.verified(stop, false);
-      this.#world.count('verify:failed');
+      this.#simulation.count('verify:failed');
     }
     this.#wakeWaiters();
   }
@@ -98,7 +98,7 @@ export class SimLiveness {
   }
 
   *#observe(others: { incarnation: string; beat: number }[]): Course {
-    const { store, timeline } = this.#world;
+    const { store, timeline } = this.#simulation;
     const { now } = timeline;
     const present = new Set<string>();
     const look = (incarnation: string, count: number | null) => {
@@ -122,17 +122,17 @@ export class SimLiveness {
   }
 
   *#reap(incarnation: string, beat: number | null, hung: boolean): Course {
-    const count = yield* this.#worker.ask('reap', () => this.#world.store.reap(incarnation, beat, hung));
+    const count = yield* this.#worker.ask('reap', () => this.#simulation.store.reap(incarnation, beat, hung));
     this.#watch.forget(incarnation);
     if (count === null) return;
-    this.#world.note(
+    this.#simulation.note(
       () =>
-        `${this.#worker.name} reaped ${this.#world.short(incarnation)} (${count} runs${hung ? ', hung' : ''})`,
+        `${this.#worker.name} reaped ${this.#simulation.short(incarnation)} (${count} runs${hung ? ', hung' : ''})`,
     );
-    this.#world.count(hung ? 'reaped:hung' : 'reaped:gone');
+    this.#simulation.count(hung ? 'reaped:hung' : 'reaped:gone');
     if (count > 0) {
       this.#worker.wake();
-      this.#world.hint({ queued: true });
+      this.#simulation.hint({ queued: true });
     }
   }
 
@@ -141,7 +141,7 @@ export class SimLiveness {
     this.#wakeWaiters();
     const { incarnation } = this.#worker;
     try {
-      yield* this.#worker.ask('forget', () => this.#world.store.forgetWorker(incarnation));
+      yield* this.#worker.ask('forget', () => this.#simulation.store.forgetWorker(incarnation));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     }

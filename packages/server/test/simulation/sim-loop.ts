@@ -11,11 +11,11 @@ import type {
   RunInput,
   RunState,
 } from '../../src/kernel/state.ts';
-import { answer } from './cast.ts';
+import { answer } from './agents.ts';
 import { ConnectionLost, Poisoned } from './network.ts';
 import type { SimWorker } from './sim-worker.ts';
 import { type Course, run } from './timeline.ts';
-import type { World } from './world.ts';
+import type { Simulation } from './simulation.ts';
 
 /**
  * kernel/loop.ts in virtual time, line by line where it matters; decide.ts, fence.ts and resolve.ts are the real ones.
@@ -23,7 +23,7 @@ import type { World } from './world.ts';
  */
 export class SimLoop {
   readonly run: ClaimedRun;
-  readonly #world: World;
+  readonly #simulation: Simulation;
   readonly #worker: SimWorker;
   readonly #snapshot: AgentSnapshot;
   readonly #held: Held;
@@ -38,11 +38,11 @@ export class SimLoop {
   doubted = false;
   gone = false;
 
-  constructor(world: World, worker: SimWorker, run: ClaimedRun) {
+  constructor(simulation: Simulation, worker: SimWorker, run: ClaimedRun) {
     this.run = run;
-    this.#world = world;
+    this.#simulation = simulation;
     this.#worker = worker;
-    this.#snapshot = world.snapshots.get(run.snapshotId)!;
+    this.#snapshot = simulation.snapshots.get(run.snapshotId)!;
     this.#held = {
       run: run.id,
       worker: worker.incarnation,
@@ -73,27 +73,27 @@ export class SimLoop {
 
   start(): void {
     const { calls, epoch, openCalls, takeovers, remainingMs } = this.run;
-    this.#world.timeline.after(Math.max(remainingMs, 1), this.#worker, () => {
+    this.#simulation.timeline.after(Math.max(remainingMs, 1), this.#worker, () => {
       if (!this.gone) this.dispatch({ type: 'wall_time_over' });
     });
     this.dispatch({ type: 'claimed', calls, epoch, openCalls, takeovers, remainingMs });
   }
 
   dispatch(input: RunInput): void {
-    const { rules, invariants } = this.#world;
-    this.#world.note(() => `${this.#where} ← ${input.type}${detail(input)}`);
-    this.#world.count(`input:${input.type}`);
+    const { rules, invariants } = this.#simulation;
+    this.#simulation.note(() => `${this.#where} ← ${input.type}${detail(input)}`);
+    this.#simulation.count(`input:${input.type}`);
     const [state, effects] = rules.decide(this.#state, input);
     this.#state = frozen(state);
     for (const effect of effects) {
-      this.#world.count(`effect:${effect.type}`);
+      this.#simulation.count(`effect:${effect.type}`);
       this.#perform(effect);
     }
     invariants.active(this.run.id, this.#state, this.#doing);
   }
 
   get #where(): string {
-    return `${this.#worker.name} ${this.#world.short(this.run.id)}`;
+    return `${this.#worker.name} ${this.#simulation.short(this.run.id)}`;
   }
 
   #perform(effect: RunEffect): void {
@@ -117,7 +117,7 @@ export class SimLoop {
         break;
       case 'gone':
         this.gone = true;
-        this.#world.count(`gone:${effect.how}`);
+        this.#simulation.count(`gone:${effect.how}`);
         this.#worker.left(this.run.id, effect.how, this.#promoted);
         break;
     }
@@ -125,14 +125,14 @@ export class SimLoop {
 
   *#think(effect: RunEffect & { type: 'think' }): Course {
     const signal = this.#signal;
-    const { random, invariants } = this.#world;
+    const { random, invariants } = this.#simulation;
     if (!this.#worker.liveness.fresh()) yield* this.#worker.liveness.confirmed();
     if (signal !== this.#signal || this.gone) return;
     invariants.thinks(this.#held);
     const saw = this.#held.known;
     yield* this.#worker.sleep(random.between(1, random.pick([20, 200, 1_500])));
     if (signal !== this.#signal || this.gone) return;
-    const result = answer(random, this.#world.manner);
+    const result = answer(random, this.#simulation.manner);
     this.#doing.thinking = false;
     if (result.type === 'failed') {
       const { code, retryable, retryAfterMs } = result;
@@ -176,11 +176,11 @@ export class SimLoop {
 
   *#execute({ id }: Executing): Course {
     const signal = this.#signal;
-    const { random, effects, timeline } = this.#world;
+    const { random, effects, timeline } = this.#simulation;
     if (!this.#worker.liveness.fresh()) yield* this.#worker.liveness.confirmed();
     if (signal !== this.#signal || this.gone) return;
     const { tool } = this.#calls.get(id)!;
-    this.#world.note(() => `${this.#where} executes ${id} (${tool})`);
+    this.#simulation.note(() => `${this.#where} executes ${id} (${tool})`);
     const execution = effects.begin(this.run.id, id, this.#held, timeline.now);
     yield* this.#worker.sleep(random.between(1, random.pick([10, 100, 2_000])));
     if (tool === 'absorb') yield* this.#absorb();
@@ -202,38 +202,38 @@ export class SimLoop {
 
   /** The tool makes somebody else settle its call, in a transaction of its own. */
   *#handOver(call: string): Course<boolean> {
-    const { store, random } = this.#world;
+    const { store, random } = this.#simulation;
     const by = { run: this.run.id, worker: this.#worker.incarnation, epoch: this.run.epoch };
     const how = { waitsFor: 'task' as const, deadlineMs: random.int(500, 8_000) };
     const done = yield* this.#untilAnswered('hand over', () => store.handOver(by, call, how));
-    this.#world.count(`hand-over:${done}`);
+    this.#simulation.count(`hand-over:${done}`);
     // Somebody may settle it at once.
     if (done) yield* this.#worker.sleep(random.between(1, random.pick([1, 50, 1_000])));
     return done;
   }
 
   *#absorb(): Course {
-    const { store, random } = this.#world;
+    const { store, random } = this.#simulation;
     const { id, epoch } = this.run;
     const target = random.pick([...store.runs.keys()]);
     try {
       const by = { run: id, worker: this.#worker.incarnation, epoch };
       const absorbed = yield* this.#worker.ask('absorb', () => store.absorb(target, by));
-      this.#world.count(`absorb:${absorbed.ok ? 'ok' : absorbed.code}`);
-      if (absorbed.ok) this.#world.hint({ runs: [target], queued: true });
+      this.#simulation.count(`absorb:${absorbed.ok ? 'ok' : absorbed.code}`);
+      if (absorbed.ok) this.#simulation.hint({ runs: [target], queued: true });
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     }
   }
 
   *#commit(commit: Commit): Course {
-    const { random, rules } = this.#world;
-    const item = toItem(this.#held, commit, this.#world.newId);
+    const { random, rules } = this.#simulation;
+    const item = toItem(this.#held, commit, this.#simulation.newId);
     if (commit.name === 'retry' && item.delayMs)
       item.delayMs = Math.round(item.delayMs * (1 + random.next() / 4));
-    const poisoned = random.chance(this.#world.network.weather.poison);
-    this.#world.count(`commit:${commit.name}`);
-    this.#world.note(
+    const poisoned = random.chance(this.#simulation.network.weather.poison);
+    this.#simulation.count(`commit:${commit.name}`);
+    this.#simulation.note(
       () =>
         `${this.#where} commits ${commit.name}${item.target ? ` → ${item.target}` : ''} v${item.version}${poisoned ? ' (poisoned)' : ''}`,
     );
@@ -244,9 +244,9 @@ export class SimLoop {
       if (!verdict.ok) {
         const mode = rules.doneBefore(item, verdict);
         if (mode !== null) {
-          this.#world.count(`done-before:${mode}`);
+          this.#simulation.count(`done-before:${mode}`);
           const now = yield* this.#untilAnswered('resync', () =>
-            this.#world.store.resync(item.run, item.known),
+            this.#simulation.store.resync(item.run, item.known),
           );
           verdict = rules.lostVerdict(item, verdict, mode, now);
         }
@@ -272,7 +272,7 @@ export class SimLoop {
     remember(this.#held, item, verdict);
     this.#promoted = verdict.promoted ?? false;
     for (const call of verdict.ready ?? []) this.#calls.set(call.id, call);
-    this.#world.count(`mode:${verdict.mode}`);
+    this.#simulation.count(`mode:${verdict.mode}`);
     const { mode, openCalls, ready } = verdict;
     this.dispatch({ type: 'committed', mode, openCalls, ready: ready === undefined ? null : (ready ?? []) });
   }
@@ -284,16 +284,16 @@ export class SimLoop {
 
   /** Sends until there is an answer: whether a broken call was carried out is not known, and the fence makes it safe. */
   *#send(item: AdvanceItem, poisoned: boolean): Course<Advanced> {
-    const { store, invariants } = this.#world;
+    const { store, invariants } = this.#simulation;
     return yield* this.#untilAnswered(this.#moment(item), () => {
       if (poisoned) throw new Poisoned('item');
       const verdict = store.advance(item);
-      this.#world.note(
+      this.#simulation.note(
         () =>
-          `  advance ${this.#world.short(item.run)} v${item.version}: ${verdict.ok ? verdict.mode : `refused (${verdict.status} e${verdict.epoch} v${verdict.version})`}`,
+          `  advance ${this.#simulation.short(item.run)} v${item.version}: ${verdict.ok ? verdict.mode : `refused (${verdict.status} e${verdict.epoch} v${verdict.version})`}`,
       );
       if (verdict.ok) invariants.advanced(item.run, item.worker, item.epoch);
-      else this.#world.count('refused');
+      else this.#simulation.count('refused');
       return verdict;
     });
   }

@@ -3,7 +3,7 @@ import { ConnectionLost } from './network.ts';
 import { SimLiveness } from './sim-liveness.ts';
 import { SimLoop } from './sim-loop.ts';
 import { type Course, type Process, run } from './timeline.ts';
-import type { World } from './world.ts';
+import type { Simulation } from './simulation.ts';
 
 const POLL_MS = 250;
 const CHECK_HELD_MS = 1_000;
@@ -21,7 +21,7 @@ export class SimWorker implements Process {
   readonly name: string;
   readonly incarnation: string;
   readonly liveness: SimLiveness;
-  readonly #world: World;
+  readonly #simulation: Simulation;
   readonly #capacity: number;
   readonly #loops = new Map<string, SimLoop>();
   /** How far its own clock is off; it must not matter. */
@@ -39,12 +39,12 @@ export class SimWorker implements Process {
   draining = false;
   #stopped = false;
 
-  constructor(world: World, name: string, incarnation: string) {
-    this.#world = world;
+  constructor(simulation: Simulation, name: string, incarnation: string) {
+    this.#simulation = simulation;
     this.name = name;
     this.incarnation = incarnation;
-    this.#capacity = world.random.int(1, 4);
-    this.liveness = new SimLiveness(world, this);
+    this.#capacity = simulation.random.int(1, 4);
+    this.liveness = new SimLiveness(simulation, this);
   }
 
   /** What it believes to hold. */
@@ -53,15 +53,15 @@ export class SimWorker implements Process {
   }
 
   sleep(ms: number): Course<unknown> {
-    return wait((resume) => this.#world.timeline.after(ms, this, () => resume(undefined)));
+    return wait((resume) => this.#simulation.timeline.after(ms, this, () => resume(undefined)));
   }
 
   ask<Answer>(name: string, call: () => Answer): Course<Answer> {
-    return this.#world.network.ask(this, name, call);
+    return this.#simulation.network.ask(this, name, call);
   }
 
   wallClock(): number {
-    return this.#world.timeline.now + this.clockOff;
+    return this.#simulation.timeline.now + this.clockOff;
   }
 
   start(): void {
@@ -69,7 +69,7 @@ export class SimWorker implements Process {
   }
 
   *#start(): Course {
-    this.#world.store.locks.add(this.incarnation);
+    this.#simulation.store.locks.add(this.incarnation);
     yield* this.liveness.start();
     this.started = true;
     run(this.#sweep());
@@ -118,14 +118,14 @@ export class SimWorker implements Process {
     if (this.#hinted && this.#free() > 0) this.#claimSoon();
     else {
       const poll = ++this.#poll;
-      this.#world.timeline.after(POLL_MS, this, () => {
+      this.#simulation.timeline.after(POLL_MS, this, () => {
         if (poll === this.#poll) this.wake();
       });
     }
   }
 
   *#claim(): Course {
-    const { store, invariants } = this.#world;
+    const { store, invariants } = this.#simulation;
     this.#hinted = false;
     this.#missed = false;
     const limit = this.#free();
@@ -134,7 +134,7 @@ export class SimWorker implements Process {
       const claimed = store.claim(this.incarnation, limit);
       invariants.claimed(this.incarnation, claimed);
       for (const one of claimed)
-        this.#world.note(() => `  ${this.name} claims ${this.#world.short(one.id)} e${one.epoch}`);
+        this.#simulation.note(() => `  ${this.name} claims ${this.#simulation.short(one.id)} e${one.epoch}`);
       return claimed;
     });
     if (runs.length === limit) {
@@ -146,7 +146,7 @@ export class SimWorker implements Process {
 
   /** As Kernel.start does in a process that also works: where there is a place, the run is taken as it starts. */
   *begin(item: StartItem): Course<Started> {
-    const { store, invariants } = this.#world;
+    const { store, invariants } = this.#simulation;
     const promised = !this.#missed && this.#free() > 0;
     if (promised) this.#promised++;
     const whole = promised ? { ...item, claim: { worker: this.incarnation, events: [] } } : item;
@@ -169,7 +169,7 @@ export class SimWorker implements Process {
 
   #bring(run: ClaimedRun | null): void {
     if (run) {
-      this.#world.count('started:taken');
+      this.#simulation.count('started:taken');
       this.#take(run);
     }
     this.#promised--;
@@ -177,7 +177,7 @@ export class SimWorker implements Process {
   }
 
   #take(claimed: ClaimedRun): void {
-    const loop = new SimLoop(this.#world, this, claimed);
+    const loop = new SimLoop(this.#simulation, this, claimed);
     this.#loops.get(claimed.id)?.dispatch({ type: 'lost' });
     this.#loops.set(claimed.id, loop);
     loop.start();
@@ -207,7 +207,7 @@ export class SimWorker implements Process {
   }
 
   *checkHeld(): Course {
-    const { store } = this.#world;
+    const { store } = this.#simulation;
     const before = new Set(this.#loops.values());
     const claimingBefore = this.#claiming;
     const rows = yield* this.ask('heldBy', () => store.heldBy(this.incarnation));
@@ -217,7 +217,7 @@ export class SimWorker implements Process {
       if (loop.committing) loop.doubted = true;
       else loop.dispatch({ type: 'lost' });
     }
-    const { now } = this.#world.timeline;
+    const { now } = this.#simulation.timeline;
     const strangers = new Map<string, { epoch: number; since: number }>();
     for (const [id, epoch] of held) {
       if (this.#loops.get(id)?.run.epoch === epoch) continue;
@@ -230,20 +230,20 @@ export class SimWorker implements Process {
       .map(([id, { epoch }]) => ({ id, epoch }));
     this.#strangers = strangers;
     if (lost.length > 0) {
-      this.#world.count('disown');
+      this.#simulation.count('disown');
       yield* this.ask('disown', () => store.disown(this.incarnation, lost));
       this.wake();
     }
   }
 
   *#sweep(): Course {
-    const { random, store } = this.#world;
+    const { random, store } = this.#simulation;
     yield* this.sleep(SWEEP_MS * (0.5 + random.next()));
     while (!this.#stopped) {
       try {
         const swept = yield* this.ask('expire', () => store.expire(100));
-        if (swept.expired) this.#world.count('expired');
-        if (swept.canceled) this.#world.count('expired:run');
+        if (swept.expired) this.#simulation.count('expired');
+        if (swept.canceled) this.#simulation.count('expired:run');
         if (swept.queued) this.wake();
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
@@ -263,49 +263,51 @@ export class SimWorker implements Process {
     for (const loop of [...this.#loops.values()]) loop.dispatch({ type: 'drain' });
     yield* this.#waitFor(
       () => this.#loops.size + this.#promised === 0,
-      this.#world.random.pick([0, 50, GRACE_MS]),
+      this.#simulation.random.pick([0, 50, GRACE_MS]),
     );
     for (const loop of [...this.#loops.values()]) loop.dispatch({ type: 'let_go' });
     yield* this.#waitFor(() => this.#loops.size + this.#promised === 0, 1_000);
     this.#stopped = true;
     yield* this.liveness.stop();
-    this.#world.hint({ queued: true });
+    this.#simulation.hint({ queued: true });
     this.die(0);
   }
 
   *#waitFor(condition: () => boolean, ms: number): Course {
-    const until = this.#world.timeline.now + ms;
-    while (!condition() && this.#world.timeline.now < until) yield* this.sleep(10);
+    const until = this.#simulation.timeline.now + ms;
+    while (!condition() && this.#simulation.timeline.now < until) yield* this.sleep(10);
   }
 
   /** The process is gone; its connection is noticed to be at once, or (the machine is gone) much later. */
   die(lockLingersMs: number): void {
     this.dead = true;
     this.backlog = [];
-    this.#world.timeline.after(lockLingersMs, null, () => this.#world.store.locks.delete(this.incarnation));
+    this.#simulation.timeline.after(lockLingersMs, null, () =>
+      this.#simulation.store.locks.delete(this.incarnation),
+    );
   }
 
   /** What came due meanwhile happens now, in whatever order. */
   resume(): void {
     if (!this.paused || this.dead) return;
     this.paused = false;
-    const backlog = this.#world.random.shuffle(this.backlog);
+    const backlog = this.#simulation.random.shuffle(this.backlog);
     this.backlog = [];
     for (const action of backlog) if (!this.dead) action();
   }
 
   /** The connection that holds the lock and hears notices is cut; it comes back by itself. */
   cutLock(reconnectMs: number): void {
-    this.#world.store.locks.delete(this.incarnation);
-    this.#world.timeline.after(reconnectMs, this, () => this.#reconnect());
+    this.#simulation.store.locks.delete(this.incarnation);
+    this.#simulation.timeline.after(reconnectMs, this, () => this.#reconnect());
   }
 
   #reconnect(): void {
-    if (this.#world.network.down) {
-      this.#world.timeline.after(200, this, () => this.#reconnect());
+    if (this.#simulation.network.down) {
+      this.#simulation.timeline.after(200, this, () => this.#reconnect());
       return;
     }
-    this.#world.store.locks.add(this.incarnation);
+    this.#simulation.store.locks.add(this.incarnation);
     this.liveness.amnesty();
     this.hear({ queued: true });
   }

@@ -1,5 +1,5 @@
 import { Violation } from './invariants.ts';
-import { RULES, type Rules, World } from './world.ts';
+import { RULES, type Rules, Simulation } from './simulation.ts';
 
 export interface Played {
   seed: number;
@@ -13,15 +13,15 @@ export interface Played {
 
 /** Plays one seed. The same seed with the same rules is the same course of events, down to the last call. */
 export function simulate(seed: number, rules: Rules = RULES, tracing = false): Played {
-  const world = new World(seed, rules, tracing);
+  const simulation = new Simulation(seed, rules, tracing);
   let violation: string | null = null;
   try {
-    world.play();
+    simulation.play();
   } catch (error) {
     violation =
       error instanceof Violation ? error.message : `the simulation broke: ${(error as Error).stack}`;
   }
-  return { seed, violation, counts: world.counts, trace: world.trace };
+  return { seed, violation, counts: simulation.counts, trace: simulation.trace };
 }
 
 const TRACE_LINES = 60;

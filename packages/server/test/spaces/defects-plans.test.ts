@@ -2,15 +2,15 @@ import type { Agent, Goal, Plan } from '@troupe/protocol';
 import { newId, planTasks, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, calls, openCast, type Request, type say, triggerIn } from './cast.ts';
+import { call, calls, openScriptedSpaces, type Request, type say, triggerIn } from './scripted-agents.ts';
 
 // As defects.test.ts: plans, goals and what an agent is made of.
 
-let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+let { fixture, parts } = {} as Awaited<ReturnType<typeof openScriptedSpaces>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ fixture, parts } = await openScriptedSpaces());
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const outputOf = ({ messages }: Request) => {
   const last = messages.at(-1)!;
@@ -29,33 +29,33 @@ function prompts(name: string, act: (request: Request) => ReturnType<typeof say>
 }
 
 async function pair(name: string, more: object = {}) {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent(name, more)];
-  return { ann, ada, space: await stage.space([ann, ada]) };
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent(name, more)];
+  return { ann, ada, space: await fixture.space([ann, ada]) };
 }
 
 describe('plans, goals and the agent itself', () => {
   const planOf = (agent: Agent, body: object) =>
-    stage.done<Plan>('POST', `/v1/agents/${agent.id}/plans`, { name: newId(), ...body });
+    fixture.done<Plan>('POST', `/v1/agents/${agent.id}/plans`, { name: newId(), ...body });
 
   test('that a plan is told without its instruction, with another time, or not at all when it is late, is not so here', async () => {
     const { ada } = await pair('Planning Ada');
     const told = prompts('Planning Ada');
     const plan = await planOf(ada, { name: 'Remind', instruction: 'Remind Ann.', runAfter: '1 hour' });
     // As after downtime: its time was long ago when somebody looks.
-    const { rows } = await stage.server.db.pool.query(
+    const { rows } = await fixture.server.db.pool.query(
       `update troupe.plans set next_run_at = date_trunc('milliseconds', now() - interval '2 days') where id = $1 returning next_run_at as at`,
       [plan.id],
     );
-    await planTasks(stage.server.kernel).fire_plan!(
+    await planTasks(fixture.server.kernel).fire_plan!(
       { planId: plan.id },
       {
-        ...{ db: stage.server.db, logger: silentLogger, signal: new AbortController().signal },
+        ...{ db: fixture.server.db, logger: silentLogger, signal: new AbortController().signal },
         ...{ attempt: 1, lastAttempt: false },
       },
     );
     const fired = await until('it has fired', async () => {
-      const now = await stage.done<Plan>('GET', `/v1/agents/${ada.id}/plans/${plan.id}`);
-      return now.lastRunId && (await stage.run(now.lastRunId)).status === 'completed' ? now : null;
+      const now = await fixture.done<Plan>('GET', `/v1/agents/${ada.id}/plans/${plan.id}`);
+      return now.lastRunId && (await fixture.run(now.lastRunId)).status === 'completed' ? now : null;
     });
     expect(fired.status).toBe('completed');
     expect(told).toHaveLength(1);
@@ -83,8 +83,8 @@ describe('plans, goals and the agent itself', () => {
         ? [calls(call('set_goals', { goals })), calls(call('get_goals'))]
         : [];
     });
-    await stage.ended((await stage.say(space, ann, 'Set')).runs[0]!.id);
-    await stage.ended((await stage.say(space, ann, 'And now?')).runs[0]!.id);
+    await fixture.ended((await fixture.say(space, ann, 'Set')).runs[0]!.id);
+    await fixture.ended((await fixture.say(space, ann, 'And now?')).runs[0]!.id);
     expect(listed.map(({ description }) => description)).toEqual(['of 1', 'of 2', 'of 3']);
     const lines = told[1]!.split('GOALS:')[1]!.split('\n').slice(1, 4);
     expect(lines.map((line) => JSON.parse(line.slice(2)).priority)).toEqual([1, 2, 3]);
@@ -92,7 +92,7 @@ describe('plans, goals and the agent itself', () => {
 
   test('that what is written of an agent is taken and then ignored is not so here', async () => {
     for (const field of [{ temperature: 0 }, { config: {} }, { configJson: {} }, { mcp: { servers: [] } }])
-      expect(await stage.refused('POST', '/v1/agents', { name: newId(), ...field })).toEqual([
+      expect(await fixture.refused('POST', '/v1/agents', { name: newId(), ...field })).toEqual([
         ...[422, 'invalid_request'],
       ]);
   });

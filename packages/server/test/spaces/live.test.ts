@@ -3,19 +3,19 @@ import { Database, findSpaceLog, Kernel, Stream, silentLogger } from '@troupe/se
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client, written } from '../stream/client.ts';
-import { end, openCast } from './cast.ts';
+import { end, openScriptedSpaces } from './scripted-agents.ts';
 
 // What an agent is about to say is read in the space while it is written, and the message takes its place.
 
-let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+let { fixture, parts } = {} as Awaited<ReturnType<typeof openScriptedSpaces>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ fixture, parts } = await openScriptedSpaces());
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const clients: Client[] = [];
 const read = async (space: string) => {
-  const client = new Client(`${stage.server.url}/v1/spaces/${space}`);
+  const client = new Client(`${fixture.server.url}/v1/spaces/${space}`);
   clients.push(client);
   await until('connected', () => client.frames.length > 0);
   return client;
@@ -36,11 +36,11 @@ function saying(text: string, size = 7) {
 }
 
 test('text is live in the space, whole for who comes late, and replaced by the message of the same id', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Live Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Live Ada')];
   parts.set('Live Ada', () => [{ calls: [saying(TEXT)], delayBetweenChunksMs: 4 }, end]);
-  const space = await stage.space([ann, ada]);
+  const space = await fixture.space([ann, ada]);
   const client = await read(space);
-  const posted = await stage.say(space, ann, 'Tell me.');
+  const posted = await fixture.say(space, ann, 'Tell me.');
   await until('half is read', () => written(client.deltas).length > TEXT.length / 2);
   expect(client.events.map(({ data }) => data.streamId)).not.toContain(client.deltas[0]!.streamId);
   const late = await read(space);
@@ -65,12 +65,12 @@ test('text is live in the space, whole for who comes late, and replaced by the m
   await last.sees('run.completed');
   expect(last.deltas).toEqual([]);
   // The run's own thread has its arguments as ever.
-  expect((await stage.messages(space)).at(-1)).toMatchObject({ id: streamId, content: { text: TEXT } });
+  expect((await fixture.messages(space)).at(-1)).toMatchObject({ id: streamId, content: { text: TEXT } });
 });
 
 test('calls of one answer speak each in its own space, and a model that is asked again begins again', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Two Places')];
-  const [here, there] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Two Places')];
+  const [here, there] = [await fixture.space([ann, ada]), await fixture.space([ann, ada])];
   parts.set('Two Places', () => [
     {
       calls: [
@@ -85,7 +85,7 @@ test('calls of one answer speak each in its own space, and a model that is asked
     end,
   ]);
   const readers = [await read(here), await read(there)] as const;
-  await stage.say(here, ann, 'Go.');
+  await fixture.say(here, ann, 'Go.');
   await Promise.all(readers.map((reader) => reader.sees('message.created', reader === readers[0] ? 2 : 1)));
   expect('Said here.'.startsWith(written(readers[0].deltas))).toBe(true);
   expect(readers[0].deltas.filter(({ offset }) => offset === 0)).toHaveLength(2);
@@ -95,7 +95,7 @@ test('calls of one answer speak each in its own space, and a model that is asked
 });
 
 test('what is not said after all is taken back, and readers are told why', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Unsaid Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Unsaid Ada')];
   const wrong = JSON.stringify({ text: TEXT, wait: {} });
   const chunks = Array.from({ length: Math.ceil(wrong.length / 7) }, (_, n) =>
     wrong.slice(n * 7, (n + 1) * 7),
@@ -109,9 +109,9 @@ test('what is not said after all is taken back, and readers are told why', async
     { calls: [sending], delayBetweenChunksMs: 2 },
     { ...end, gate },
   ]);
-  const space = await stage.space([ann, ada]);
+  const space = await fixture.space([ann, ada]);
   const client = await read(space);
-  await stage.say(space, ann, 'Tell me.');
+  await fixture.say(space, ann, 'Tell me.');
   await client.sees('message.failed');
   const failed = client.events.find(({ type }) => type === 'message.failed')!;
   expect(written(client.deltas).length).toBeGreaterThan(0);
@@ -129,15 +129,15 @@ test('what is not said after all is taken back, and readers are told why', async
 });
 
 test('a reader of another process reads it too', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Far Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Far Ada')];
   parts.set('Far Ada', () => [{ calls: [saying(TEXT)], delayBetweenChunksMs: 8 }, end]);
-  const space = await stage.space([ann, ada]);
-  const db = new Database({ url: stage.server.databaseUrl, applicationName: 'far', logger: silentLogger });
+  const space = await fixture.space([ann, ada]);
+  const db = new Database({ url: fixture.server.databaseUrl, applicationName: 'far', logger: silentLogger });
   const kernel = new Kernel({ db, logger: silentLogger });
   await kernel.listen();
   const stream = new Stream({ db, logger: silentLogger, line: kernel });
   try {
-    const log = (await findSpaceLog(db, stage.project, { space, entity: null }))!;
+    const log = (await findSpaceLog(db, fixture.project, { space, entity: null }))!;
     const reader = stream.open(log, { after: log.lastSequence }).getReader();
     let text = '';
     const reading = (async () => {
@@ -147,7 +147,7 @@ test('a reader of another process reads it too', async () => {
         text += Buffer.from(value).toString();
       }
     })();
-    await stage.say(space, ann, 'Tell me.');
+    await fixture.say(space, ann, 'Tell me.');
     await until('it is read there', () => text.includes('event: message.delta'));
     expect(text.match(/event: message\.created/g)).toHaveLength(1);
     await until('it has ended', () => text.includes('event: run.completed'));
@@ -162,21 +162,21 @@ test('a reader of another process reads it too', async () => {
 });
 
 test('a visible tool is seen from its first argument to its answer, where its agent is; one of the space answers it', async () => {
-  const ann = await stage.person('Ann');
-  await stage.done('POST', '/v1/tools', {
+  const ann = await fixture.person('Ann');
+  await fixture.done('POST', '/v1/tools', {
     name: 'pickColour',
     executionType: 'space',
     visibility: 'visible',
     display: { customUI: 'Picker' },
   });
-  await stage.done('POST', '/v1/tools', {
+  await fixture.done('POST', '/v1/tools', {
     name: 'lookUp',
     executionType: 'internal',
     visibility: 'result-only',
     execution: { output: { found: 3 } },
   });
-  const ada = await stage.agent('Shown Ada', { tools: ['pickColour', 'lookUp'] });
-  const [here, there] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  const ada = await fixture.agent('Shown Ada', { tools: ['pickColour', 'lookUp'] });
+  const [here, there] = [await fixture.space([ann, ada]), await fixture.space([ann, ada])];
   parts.set('Shown Ada', () => [
     {
       calls: [
@@ -189,12 +189,12 @@ test('a visible tool is seen from its first argument to its answer, where its ag
     end,
   ]);
   const [reader, other] = [await read(there), await read(here)];
-  const { runs } = await stage.say(here, ann, 'Which?');
+  const { runs } = await fixture.say(here, ann, 'Which?');
   await reader.sees('tool.waiting');
   const pieces = reader.deltas.filter(({ type }) => type === 'tool.delta');
   expect(pieces.map(({ callId, name }) => [callId, name])).toContainEqual(['pick', 'pickColour']);
   expect('{"of":"the door"}'.startsWith(written(pieces, 'tool.delta'))).toBe(true);
-  const [waiting] = await stage.messages(there);
+  const [waiting] = await fixture.messages(there);
   expect(waiting).toMatchObject({
     id: pieces[0]!.streamId,
     role: 'tool_call',
@@ -202,14 +202,14 @@ test('a visible tool is seen from its first argument to its answer, where its ag
     tool: { status: 'requires_action', arguments: { of: 'the door' }, customUI: 'Picker' },
   });
   await other.sees('tool.completed');
-  const looked = (await stage.messages(here)).find(({ role }) => role === 'tool_call')!;
+  const looked = (await fixture.messages(here)).find(({ role }) => role === 'tool_call')!;
   expect(looked.tool).toEqual({ callId: 'look', name: 'lookUp', status: 'complete', result: { found: 3 } });
   expect(other.deltas).toEqual([]);
 
-  await stage.server.kernel.settle(runs[0]!.id, 'pick', { status: 'completed', output: 'red' }, 'ann');
+  await fixture.server.kernel.settle(runs[0]!.id, 'pick', { status: 'completed', output: 'red' }, 'ann');
   await reader.sees('tool.completed');
-  expect((await stage.messages(there))[0]).toMatchObject({ tool: { status: 'complete', result: 'red' } });
-  await stage.ended(runs[0]!.id);
+  expect((await fixture.messages(there))[0]).toMatchObject({ tool: { status: 'complete', result: 'red' } });
+  await fixture.ended(runs[0]!.id);
   // They start nobody.
-  expect(await stage.runs(there)).toEqual([]);
+  expect(await fixture.runs(there)).toEqual([]);
 });

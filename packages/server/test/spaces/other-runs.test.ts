@@ -1,15 +1,25 @@
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, calls, end, gate, marksIn, openCast, type Request, say, triggerIn } from './cast.ts';
+import {
+  call,
+  calls,
+  end,
+  gate,
+  marksIn,
+  openScriptedSpaces,
+  type Request,
+  say,
+  triggerIn,
+} from './scripted-agents.ts';
 
 // What a run does to other runs of its agent, and what it is told of them.
 
-let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+let { fixture, parts } = {} as Awaited<ReturnType<typeof openScriptedSpaces>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ fixture, parts } = await openScriptedSpaces());
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const outputOf = ({ messages }: Request) => {
   const last = messages.at(-1)!;
@@ -20,7 +30,7 @@ const runIn = (system: string, text: string) =>
 
 describe('absorb_run', () => {
   test('stops the model call of the other run, and takes its trigger and all that it did', async () => {
-    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Absorb Ada')];
+    const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Absorb Ada')];
     const { closed, open } = gate();
     let absorbed: Record<string, unknown> | null = null;
     let thinking = false;
@@ -35,18 +45,18 @@ describe('absorb_run', () => {
       if (step === 2) absorbed = outputOf(request);
       return [calls(call('absorb_run', { runId: runIn(system, 'Book a table')! })), say('Booked for three.')];
     });
-    const space = await stage.space([ann, ada]);
-    const [first] = (await stage.say(space, ann, 'Book a table')).runs;
+    const space = await fixture.space([ann, ada]);
+    const [first] = (await fixture.say(space, ann, 'Book a table')).runs;
     await until('the first run thinks', () => thinking);
-    const [second] = (await stage.say(space, ann, 'For three')).runs;
-    expect((await stage.ended(second!.id)).status).toBe('completed');
-    expect(await stage.ended(first!.id)).toMatchObject({
+    const [second] = (await fixture.say(space, ann, 'For three')).runs;
+    expect((await fixture.ended(second!.id)).status).toBe('completed');
+    expect(await fixture.ended(first!.id)).toMatchObject({
       status: 'canceled',
       cancelReason: 'absorbed',
       absorbedBy: second!.id,
     });
     open();
-    await stage.quiet();
+    await fixture.quiet();
     expect(absorbed).toMatchObject({
       success: true,
       absorbedRunId: first!.id,
@@ -58,18 +68,18 @@ describe('absorb_run', () => {
         ],
       },
     });
-    expect(await stage.lines(space)).toEqual([
+    expect(await fixture.lines(space)).toEqual([
       'Ann: Book a table',
       'Absorb Ada: One moment.',
       'Ann: For three',
       'Absorb Ada: Booked for three.',
     ]);
-    const absorbing = (await stage.events(space)).filter(({ type }) => type === 'run.absorbed');
+    const absorbing = (await fixture.events(space)).filter(({ type }) => type === 'run.absorbed');
     expect(absorbing).toMatchObject([{ runId: first!.id, data: { absorbedBy: second!.id } }]);
   });
 
   test('a run that waits to begin is absorbed with the messages that it was for, and these count as seen', async () => {
-    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Queued Ada')];
+    const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Queued Ada')];
     const shown: string[][] = [];
     const { closed, open } = gate();
     parts.set('Queued Ada', ({ system, step }) => {
@@ -78,25 +88,29 @@ describe('absorb_run', () => {
       if (text === 'busy') return [{ ...end, gate: closed }];
       return text === 'take it' ? [calls(call('absorb_run', { runId: runIn(system, 'first')! }))] : [];
     });
-    const [space, other] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
-    await stage.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id, ordering: 'serial' });
-    const [busy] = (await stage.say(space, ann, 'busy')).runs;
+    const [space, other] = [await fixture.space([ann, ada]), await fixture.space([ann, ada])];
+    await fixture.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id, ordering: 'serial' });
+    const [busy] = (await fixture.say(space, ann, 'busy')).runs;
     await until('the run thinks', () => shown.length === 1);
-    const [first] = (await stage.say(space, ann, 'first')).runs;
-    expect((await stage.say(space, ann, 'and this')).runs).toMatchObject([
+    const [first] = (await fixture.say(space, ann, 'first')).runs;
+    expect((await fixture.say(space, ann, 'and this')).runs).toMatchObject([
       { id: first!.id, outcome: 'folded' },
     ]);
-    const [taker] = (await stage.say(other, ann, 'take it')).runs;
-    await stage.ended(taker!.id);
-    expect(await stage.run(first!.id)).toMatchObject({ status: 'canceled', absorbedBy: taker!.id, step: 0 });
+    const [taker] = (await fixture.say(other, ann, 'take it')).runs;
+    await fixture.ended(taker!.id);
+    expect(await fixture.run(first!.id)).toMatchObject({
+      status: 'canceled',
+      absorbedBy: taker!.id,
+      step: 0,
+    });
     open();
-    await stage.ended(busy!.id);
-    await stage.ended((await stage.say(space, ann, 'third')).runs[0]!.id);
+    await fixture.ended(busy!.id);
+    await fixture.ended((await fixture.say(space, ann, 'third')).runs[0]!.id);
     expect(shown.at(-1)).toEqual(['SEEN busy', 'SEEN first', 'SEEN and this', 'NEW third']);
   });
 
   test('of two that absorb the same run at once, the first wins', async () => {
-    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Race Ada')];
+    const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Race Ada')];
     const { closed, open } = gate();
     const both = gate();
     const answers: unknown[] = [];
@@ -110,26 +124,26 @@ describe('absorb_run', () => {
       if (step === 1) await both.closed;
       return [other];
     });
-    const space = await stage.space([ann, ada]);
-    const [target] = (await stage.say(space, ann, 'target')).runs;
-    const takers = await Promise.all([stage.say(space, ann, 'take a'), stage.say(space, ann, 'take b')]);
-    for (const { runs } of takers) await stage.ended(runs[0]!.id);
+    const space = await fixture.space([ann, ada]);
+    const [target] = (await fixture.say(space, ann, 'target')).runs;
+    const takers = await Promise.all([fixture.say(space, ann, 'take a'), fixture.say(space, ann, 'take b')]);
+    for (const { runs } of takers) await fixture.ended(runs[0]!.id);
     open();
     expect(answers.sort()).toEqual(['absorbed', 'already_absorbed']);
-    const { absorbedBy } = await stage.ended(target!.id);
+    const { absorbedBy } = await fixture.ended(target!.id);
     expect(takers.map(({ runs }) => runs[0]!.id)).toContain(absorbedBy);
   });
 
   test('itself, one that has ended, one of another agent and one that is not there: told, and nothing changes', async () => {
-    const ann = await stage.person('Ann');
-    const [ada, bea] = [await stage.agent('Wrong Ada'), await stage.agent('Wrong Bea')];
+    const ann = await fixture.person('Ann');
+    const [ada, bea] = [await fixture.agent('Wrong Ada'), await fixture.agent('Wrong Bea')];
     const { closed, open } = gate();
-    const space = await stage.space([ann, ada, bea]);
+    const space = await fixture.space([ann, ada, bea]);
     parts.set('Wrong Bea', () => [{ ...end, gate: closed }]);
-    const before = (await stage.say(space, ann, 'before')).runs;
+    const before = (await fixture.say(space, ann, 'before')).runs;
     const own = before.find(({ entityId }) => entityId === ada.entityId)!.id;
     const foreign = before.find(({ entityId }) => entityId === bea.entityId)!.id;
-    await stage.ended(own);
+    await fixture.ended(own);
     const answers: unknown[] = [];
     const wrong = (runId: string) => [runId, own, foreign, newId(), 'nonsense'];
     parts.set('Wrong Ada', (request) => {
@@ -139,10 +153,10 @@ describe('absorb_run', () => {
         calls(call('stop_run', { runId })),
       ]);
     });
-    const after = (await stage.say(space, ann, 'after')).runs.find(
+    const after = (await fixture.say(space, ann, 'after')).runs.find(
       ({ entityId }) => entityId === ada.entityId,
     )!;
-    expect((await stage.ended(after.id)).status).toBe('completed');
+    expect((await fixture.ended(after.id)).status).toBe('completed');
     expect(answers).toEqual([
       ...[
         'cannot_absorb_itself',
@@ -155,13 +169,13 @@ describe('absorb_run', () => {
       ...['run_not_found', 'run_not_found', 'run_not_found', 'run_not_found'],
     ]);
     open();
-    expect((await stage.ended(foreign)).status).toBe('completed');
-    expect((await stage.run(own)).status).toBe('completed');
+    expect((await fixture.ended(foreign)).status).toBe('completed');
+    expect((await fixture.run(own)).status).toBe('completed');
   });
 
   test('what the absorbed run is about to say is not said any more', async () => {
-    const [ann, ada] = [await stage.person('Ann'), await stage.agent('Fenced Ada')];
-    const space = await stage.space([ann, ada]);
+    const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Fenced Ada')];
+    const space = await fixture.space([ann, ada]);
     const { closed, open } = gate();
     let thinking = false;
     parts.set('Fenced Ada', ({ system }) => {
@@ -171,16 +185,16 @@ describe('absorb_run', () => {
       }
       return [];
     });
-    const [old] = (await stage.say(space, ann, 'old')).runs;
+    const [old] = (await fixture.say(space, ann, 'old')).runs;
     await until('the run thinks', () => thinking);
-    const { rows } = await stage.server.db.pool.query(
+    const { rows } = await fixture.server.db.pool.query(
       'select epoch, worker_id as worker, entity_id as entity from troupe.runs where id = $1',
       [old!.id],
     );
     // As a worker that has not heard of it would: the same statement, with the fence it had.
-    await stage.server.kernel.cancel(old!.id, 'absorbed');
+    await fixture.server.kernel.cancel(old!.id, 'absorbed');
     const post = {
-      project: stage.project,
+      project: fixture.project,
       space,
       message: {
         id: newId(),
@@ -194,17 +208,17 @@ describe('absorb_run', () => {
       starts: true,
       agents: [],
     };
-    const late = await stage.server.db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
+    const late = await fixture.server.db.pool.query('select troupe.post_to_space($1::jsonb) as answer', [
       JSON.stringify(post),
     ]);
     open();
     expect(late.rows[0].answer).toEqual({ ok: false, code: 'run_lost' });
-    expect(await stage.lines(space)).toEqual(['Ann: old']);
+    expect(await fixture.lines(space)).toEqual(['Ann: old']);
   });
 });
 
 test('stop_run stops a run of its own; get_my_runs tells what each did', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Stop Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Stop Ada')];
   const { closed, open } = gate();
   const answers: Record<string, unknown>[] = [];
   let spoken = false;
@@ -223,12 +237,12 @@ test('stop_run stops a run of its own; get_my_runs tells what each did', async (
       calls(call('get_my_runs', { limit: 2 })),
     ];
   });
-  const space = await stage.space([ann, ada]);
-  const [work] = (await stage.say(space, ann, 'work')).runs;
+  const space = await fixture.space([ann, ada]);
+  const [work] = (await fixture.say(space, ann, 'work')).runs;
   await until('the run has spoken', () => spoken);
-  const [stop] = (await stage.say(space, ann, 'stop that')).runs;
-  expect((await stage.ended(stop!.id)).status).toBe('completed');
-  expect(await stage.ended(work!.id)).toMatchObject({ status: 'canceled', cancelReason: 'user' });
+  const [stop] = (await fixture.say(space, ann, 'stop that')).runs;
+  expect((await fixture.ended(stop!.id)).status).toBe('completed');
+  expect(await fixture.ended(work!.id)).toMatchObject({ status: 'canceled', cancelReason: 'user' });
   open();
   const [running, stopped, again, self, all] = answers;
   const mine = running!.runs as { runId: string }[];
@@ -245,13 +259,13 @@ test('stop_run stops a run of its own; get_my_runs tells what each did', async (
 });
 
 test('a run of a space is not copied: what it said would be said again', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Copied Ada')];
-  const space = await stage.space([ann, ada]);
-  const [run] = (await stage.say(space, ann, 'Hello')).runs;
-  await stage.ended(run!.id);
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Copied Ada')];
+  const space = await fixture.space([ann, ada]);
+  const [run] = (await fixture.say(space, ann, 'Hello')).runs;
+  await fixture.ended(run!.id);
   for (const [what, body] of [
     ['fork', { step: 0 }],
     ['continue', {}],
   ] as const)
-    expect(await stage.refused('POST', `/v1/runs/${run!.id}/${what}`, body)).toEqual([409, 'run_of_space']);
+    expect(await fixture.refused('POST', `/v1/runs/${run!.id}/${what}`, body)).toEqual([409, 'run_of_space']);
 });

@@ -1,16 +1,16 @@
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, calls, openCast, type Request, triggerIn } from './cast.ts';
-import type { Person } from './space-stage.ts';
+import { call, calls, openScriptedSpaces, type Request, triggerIn } from './scripted-agents.ts';
+import type { Person } from './fixture.ts';
 
 // Waiting for replies, for agents that may: a reply resumes the run that waits for it or starts a new one, never both.
 
-let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+let { fixture, parts } = {} as Awaited<ReturnType<typeof openScriptedSpaces>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ fixture, parts } = await openScriptedSpaces());
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const outputOf = ({ messages }: Request) => {
   const last = messages.at(-1)!;
@@ -19,8 +19,8 @@ const outputOf = ({ messages }: Request) => {
 
 /** An agent that asks when it is told to "Ask", and keeps what it was answered. */
 async function asker(name: string, wait: (people: Person[]) => object, people = ['Ann', 'Ben']) {
-  const members = await Promise.all(people.map((one) => stage.person(one)));
-  const agent = await stage.agent(name, { replyWaiting: true });
+  const members = await Promise.all(people.map((one) => fixture.person(one)));
+  const agent = await fixture.agent(name, { replyWaiting: true });
   const answers: Record<string, unknown>[] = [];
   const started: string[] = [];
   parts.set(name, (request) => {
@@ -30,11 +30,11 @@ async function asker(name: string, wait: (people: Person[]) => object, people = 
     if (request.step > 1) answers.push(outputOf(request)!);
     return [calls(call('send_message', { text: 'Well?', wait: wait(members) }))];
   });
-  const space = await stage.space([...members, agent]);
-  const [run] = (await stage.say(space, members[0]!, 'Ask')).runs;
+  const space = await fixture.space([...members, agent]);
+  const [run] = (await fixture.say(space, members[0]!, 'Ask')).runs;
   const waiting = () =>
     until('the run waits', async () => {
-      const now = await stage.run(run!.id);
+      const now = await fixture.run(run!.id);
       return now.status === 'waiting_reply' ? now : null;
     });
   return { members, agent, answers, started, space, run: run!, waiting };
@@ -43,7 +43,7 @@ async function asker(name: string, wait: (people: Person[]) => object, people = 
 test('the first reply by anyone resumes the run, and starts no other', async () => {
   const { members, answers, started, space, run, waiting } = await asker('Any Ada', () => ({}));
   const now = await waiting();
-  const question = (await stage.messages(space)).at(-1)!;
+  const question = (await fixture.messages(space)).at(-1)!;
   expect(now.metadata.waitState).toMatchObject({
     spaceId: space,
     messageId: question.id,
@@ -52,9 +52,9 @@ test('the first reply by anyone resumes the run, and starts no other', async () 
     timeout: 300_000,
     replies: [],
   });
-  const reply = await stage.say(space, members[1]!, 'Blue.');
+  const reply = await fixture.say(space, members[1]!, 'Blue.');
   expect(reply.runs).toEqual([{ id: run.id, entityId: now.entityId, outcome: 'replied' }]);
-  expect((await stage.ended(run.id)).status).toBe('completed');
+  expect((await fixture.ended(run.id)).status).toBe('completed');
   expect(answers).toMatchObject([
     {
       success: true,
@@ -65,10 +65,10 @@ test('the first reply by anyone resumes the run, and starts no other', async () 
   ]);
   expect(started).toEqual(['Ask']);
   // It has seen the reply, and the next message starts a run as always.
-  const next = await stage.say(space, members[1]!, 'Thanks');
+  const next = await fixture.say(space, members[1]!, 'Thanks');
   expect(next.runs).toMatchObject([{ outcome: 'started' }]);
-  await stage.quiet();
-  const types = (await stage.events(space)).filter(({ runId }) => runId === run.id).map(({ type }) => type);
+  await fixture.quiet();
+  const types = (await fixture.events(space)).filter(({ runId }) => runId === run.id).map(({ type }) => type);
   expect(types).toEqual([
     ...['run.queued', 'run.started', 'agent.active', 'message.created', 'run.waiting_reply'],
     ...['run.resumed', 'run.completed', 'agent.inactive'],
@@ -81,8 +81,8 @@ test('where several are named, all of them have to reply', async () => {
   }));
   await waiting();
   const [ann, ben] = members;
-  expect((await stage.say(space, ben!, 'First.')).runs).toMatchObject([{ id: run.id, outcome: 'replied' }]);
-  expect((await stage.run(run.id)).metadata.waitState).toMatchObject({
+  expect((await fixture.say(space, ben!, 'First.')).runs).toMatchObject([{ id: run.id, outcome: 'replied' }]);
+  expect((await fixture.run(run.id)).metadata.waitState).toMatchObject({
     waitingFor: expect.arrayContaining([
       { entityId: ann!.id, entityName: 'Ann', entityType: 'human', responded: false },
       { entityId: ben!.id, entityName: 'Ben', entityType: 'human', responded: true },
@@ -90,30 +90,30 @@ test('where several are named, all of them have to reply', async () => {
     replies: [{ entityId: ben!.id, text: 'First.' }],
   });
   // Ben has replied: what else he says is no reply.
-  expect((await stage.say(space, ben!, 'And another thing.')).runs).toMatchObject([{ outcome: 'started' }]);
-  expect((await stage.run(run.id)).status).toBe('waiting_reply');
-  await stage.say(space, ann!, 'Second.');
-  await stage.ended(run.id);
-  await stage.quiet();
+  expect((await fixture.say(space, ben!, 'And another thing.')).runs).toMatchObject([{ outcome: 'started' }]);
+  expect((await fixture.run(run.id)).status).toBe('waiting_reply');
+  await fixture.say(space, ann!, 'Second.');
+  await fixture.ended(run.id);
+  await fixture.quiet();
   expect(answers).toMatchObject([{ status: 'resolved', replies: [{ text: 'First.' }, { text: 'Second.' }] }]);
   expect(started).toEqual(['Ask', 'And another thing.']);
 });
 
 test('a run that asks twice in one answer asks in order, and what answers both is told of it once', async () => {
-  const ann = await stage.person('Ann');
-  const ada = await stage.agent('Twofold Ada', { replyWaiting: true });
+  const ann = await fixture.person('Ann');
+  const ada = await fixture.agent('Twofold Ada', { replyWaiting: true });
   const ask = (text: string) => call('send_message', { text, wait: { for: [ann.id] } });
   parts.set('Twofold Ada', ({ system }) =>
     triggerIn(system) === 'Ask' ? [calls(ask('First?'), ask('Second?'))] : [],
   );
-  const space = await stage.space([ann, ada]);
-  const [run] = (await stage.say(space, ann, 'Ask')).runs;
-  await until('the run waits', async () => (await stage.run(run!.id)).status === 'waiting_reply');
-  const texts = (await stage.messages(space)).map(({ content }) => content.text);
+  const space = await fixture.space([ann, ada]);
+  const [run] = (await fixture.say(space, ann, 'Ask')).runs;
+  await until('the run waits', async () => (await fixture.run(run!.id)).status === 'waiting_reply');
+  const texts = (await fixture.messages(space)).map(({ content }) => content.text);
   expect(texts).toEqual(['Ask', 'First?', 'Second?']);
-  const { runs } = await stage.say(space, ann, 'Yes, both.');
+  const { runs } = await fixture.say(space, ann, 'Yes, both.');
   expect(runs).toEqual([{ id: run!.id, entityId: ada.entityId, outcome: 'replied' }]);
-  expect((await stage.ended(run!.id)).status).toBe('completed');
+  expect((await fixture.ended(run!.id)).status).toBe('completed');
 });
 
 test('when the time is over the run goes on with what came', async () => {
@@ -123,41 +123,41 @@ test('when the time is over the run goes on with what came', async () => {
   }));
   const none = await asker('Alone Ada', () => ({ timeoutMs: 1_000 }));
   await partial.waiting();
-  await stage.say(partial.space, partial.members[0]!, 'Only me.');
-  for (const { run } of [partial, none]) expect((await stage.ended(run.id)).status).toBe('completed');
+  await fixture.say(partial.space, partial.members[0]!, 'Only me.');
+  for (const { run } of [partial, none]) expect((await fixture.ended(run.id)).status).toBe('completed');
   expect(partial.answers).toMatchObject([
     { success: true, status: 'partial_timeout', replies: [{ text: 'Only me.' }] },
   ]);
   expect(none.answers).toMatchObject([{ success: true, status: 'timeout', replies: [] }]);
   // Nobody is waited for any more.
-  expect((await stage.say(none.space, none.members[0]!, 'Too late.')).runs).toMatchObject([
+  expect((await fixture.say(none.space, none.members[0]!, 'Too late.')).runs).toMatchObject([
     { outcome: 'started' },
   ]);
-  await stage.quiet();
+  await fixture.quiet();
 });
 
 test('of many messages at once one is the reply, and each of the others starts a run', async () => {
   const { members, answers, space, run, waiting } = await asker('Racing Ada', () => ({}));
   await waiting();
   const posts = await Promise.all(
-    Array.from({ length: 12 }, (_, n) => stage.say(space, members[n % 2]!, `Reply ${n}`)),
+    Array.from({ length: 12 }, (_, n) => fixture.say(space, members[n % 2]!, `Reply ${n}`)),
   );
-  await stage.quiet();
+  await fixture.quiet();
   const outcomes = posts.map(({ runs }) => runs.map(({ outcome }) => outcome).join());
   expect(outcomes.filter((outcome) => outcome === 'replied')).toHaveLength(1);
   expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(11);
   expect(answers).toHaveLength(1);
-  expect((await stage.run(run.id)).status).toBe('completed');
-  expect(await stage.runs(space)).toHaveLength(12);
+  expect((await fixture.run(run.id)).status).toBe('completed');
+  expect(await fixture.runs(space)).toHaveLength(12);
 });
 
 test('an agent that waits for another one is answered by what that one says', async () => {
-  const bea = await stage.agent('Answering Bea');
+  const bea = await fixture.agent('Answering Bea');
   parts.set('Answering Bea', ({ system }) =>
     triggerIn(system) === 'Well?' ? [calls(call('send_message', { text: 'Quite well.' }))] : [],
   );
-  const ann = await stage.person('Ann');
-  const ada = await stage.agent('Waiting Ada', { replyWaiting: true });
+  const ann = await fixture.person('Ann');
+  const ada = await fixture.agent('Waiting Ada', { replyWaiting: true });
   const answers: unknown[] = [];
   parts.set('Waiting Ada', (request) => {
     if (triggerIn(request.system) !== 'Ask Bea') return [];
@@ -165,32 +165,32 @@ test('an agent that waits for another one is answered by what that one says', as
     return [calls(call('send_message', { text: 'Well?', wait: { for: [bea.entityId] } }))];
   });
   // Only who is named is started here: whoever is waited for is.
-  const space = await stage.space([ann, ada, bea], { policy: 'mentions' });
-  await stage.say(space, ann, 'Ask Bea', { mentions: [ada.entityId] });
+  const space = await fixture.space([ann, ada, bea], { policy: 'mentions' });
+  await fixture.say(space, ann, 'Ask Bea', { mentions: [ada.entityId] });
   await until('Ada was answered', () => answers.length === 1);
-  await stage.quiet();
+  await fixture.quiet();
   expect(answers).toMatchObject([
     { status: 'resolved', replies: [{ entityName: 'Answering Bea', text: 'Quite well.' }] },
   ]);
-  expect((await stage.runs(space)).filter(({ entityId }) => entityId === ada.entityId)).toHaveLength(1);
+  expect((await fixture.runs(space)).filter(({ entityId }) => entityId === ada.entityId)).toHaveLength(1);
 });
 
 test('a run that is canceled while it waits is waited for by nobody; its replies start runs again', async () => {
   const { members, started, space, run, waiting } = await asker('Canceled Ada', () => ({}));
   await waiting();
-  await stage.done('POST', `/v1/runs/${run.id}/cancel`);
-  expect((await stage.say(space, members[0]!, 'Hello?')).runs).toMatchObject([{ outcome: 'started' }]);
-  await stage.quiet();
+  await fixture.done('POST', `/v1/runs/${run.id}/cancel`);
+  expect((await fixture.say(space, members[0]!, 'Hello?')).runs).toMatchObject([{ outcome: 'started' }]);
+  await fixture.quiet();
   expect(started).toEqual(['Ask', 'Hello?']);
-  expect((await stage.run(run.id)).metadata).toEqual({});
+  expect((await fixture.run(run.id)).metadata).toEqual({});
 });
 
 test('an agent that is removed while it waits goes on, and hears of nothing that is said there since', async () => {
   const { members, agent, answers, space, run, waiting } = await asker('Removed Ada', () => ({}));
   await waiting();
-  await stage.done('DELETE', `/v1/spaces/${space}/members/${agent.entityId}`);
-  expect((await stage.say(space, members[0]!, 'She is gone.')).runs).toEqual([]);
-  expect((await stage.ended(run.id)).status).toBe('completed');
+  await fixture.done('DELETE', `/v1/spaces/${space}/members/${agent.entityId}`);
+  expect((await fixture.say(space, members[0]!, 'She is gone.')).runs).toEqual([]);
+  expect((await fixture.ended(run.id)).status).toBe('completed');
   expect(answers).toMatchObject([{ success: true, status: 'left', replies: [] }]);
 });
 
@@ -202,33 +202,33 @@ test('nobody waits for one who was removed: the others are enough, and with nobo
   ];
   for (const { space, members, waiting } of [two, one]) {
     await waiting();
-    await stage.done('DELETE', `/v1/spaces/${space}/members/${members[1]!.id}`);
+    await fixture.done('DELETE', `/v1/spaces/${space}/members/${members[1]!.id}`);
   }
-  expect((await stage.ended(one.run.id)).status).toBe('completed');
+  expect((await fixture.ended(one.run.id)).status).toBe('completed');
   expect(one.answers).toMatchObject([{ status: 'left', replies: [], waitingFor: [] }]);
-  expect((await stage.run(two.run.id)).status).toBe('waiting_reply');
-  await stage.say(two.space, two.members[0]!, 'Here.');
-  expect((await stage.ended(two.run.id)).status).toBe('completed');
+  expect((await fixture.run(two.run.id)).status).toBe('waiting_reply');
+  await fixture.say(two.space, two.members[0]!, 'Here.');
+  expect((await fixture.ended(two.run.id)).status).toBe('completed');
   expect(two.answers).toMatchObject([{ status: 'resolved', replies: [{ text: 'Here.' }] }]);
 });
 
 test('who is not there cannot be waited for, and then nothing is said', async () => {
   const stranger = newId();
   const { answers, space, run } = await asker('Wrong Ada', () => ({ for: [stranger] }));
-  expect((await stage.ended(run.id)).status).toBe('completed');
+  expect((await fixture.ended(run.id)).status).toBe('completed');
   expect(answers).toMatchObject([{ success: false, code: 'not_members', entityIds: [stranger] }]);
-  expect(await stage.lines(space)).toEqual(['Ann: Ask']);
+  expect(await fixture.lines(space)).toEqual(['Ann: Ask']);
 });
 
 test('an agent that may not wait is told so', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Eager Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Eager Ada')];
   const answers: unknown[] = [];
   parts.set('Eager Ada', (request) => {
     if (request.step > 1) answers.push(outputOf(request));
     return [calls(call('send_message', { text: 'Well?', wait: {} }))];
   });
-  const space = await stage.space([ann, ada]);
-  await stage.ended((await stage.say(space, ann, 'Ask')).runs[0]!.id);
+  const space = await fixture.space([ann, ada]);
+  await fixture.ended((await fixture.say(space, ann, 'Ask')).runs[0]!.id);
   expect(JSON.stringify(answers[0])).toContain('must not have `wait`');
-  expect(await stage.lines(space)).toEqual(['Ann: Ask']);
+  expect(await fixture.lines(space)).toEqual(['Ann: Ask']);
 });

@@ -1,49 +1,59 @@
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, calls, end, enter, gate, marksIn, openCast, type Request, say, triggerIn } from './cast.ts';
+import {
+  call,
+  calls,
+  end,
+  enter,
+  gate,
+  marksIn,
+  openScriptedSpaces,
+  type Request,
+  say,
+  triggerIn,
+} from './scripted-agents.ts';
 
 // SEEN is what was shown to a run that was completed, or said by it, and nothing else.
 
-let { stage, parts } = {} as Awaited<ReturnType<typeof openCast>>;
+let { fixture, parts } = {} as Awaited<ReturnType<typeof openScriptedSpaces>>;
 beforeAll(async () => {
-  ({ stage, parts } = await openCast());
+  ({ fixture, parts } = await openScriptedSpaces());
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const last = ({ messages }: Request) => messages.at(-1) as unknown as { output: Record<string, unknown> };
 
 async function processed(space: string, entity: string): Promise<string | null> {
-  const { data } = await stage.done<{ data: { entityId: string; lastProcessedMessageId: string | null }[] }>(
-    'GET',
-    `/v1/spaces/${space}/members`,
-  );
+  const { data } = await fixture.done<{
+    data: { entityId: string; lastProcessedMessageId: string | null }[];
+  }>('GET', `/v1/spaces/${space}/members`);
   return data.find(({ entityId }) => entityId === entity)!.lastProcessedMessageId;
 }
 
 test('what comes while a run works is new to the next one', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('During Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('During Ada')];
   const shown: string[][] = [];
   const { closed, open } = gate();
   parts.set('During Ada', ({ system, step }) => {
     if (step === 1) shown.push(marksIn(system));
     return triggerIn(system) === 'one' ? [{ ...end, gate: closed }] : [];
   });
-  const space = await stage.space([ann, ada]);
-  const one = await stage.say(space, ann, 'one');
+  const space = await fixture.space([ann, ada]);
+  const one = await fixture.say(space, ann, 'one');
   await until('the run thinks', () => shown.length === 1);
-  await stage.say(space, ann, 'two', { startsRuns: false });
+  await fixture.say(space, ann, 'two', { startsRuns: false });
   open();
-  await stage.ended(one.runs[0]!.id);
+  await fixture.ended(one.runs[0]!.id);
   expect(await processed(space, ada.entityId)).toBe(one.id);
-  const three = await stage.say(space, ann, 'three');
-  await stage.ended(three.runs[0]!.id);
+  const three = await fixture.say(space, ann, 'three');
+  await fixture.ended(three.runs[0]!.id);
   expect(shown[1]).toEqual(['SEEN one', 'NEW two', 'NEW three']);
   expect(await processed(space, ada.entityId)).toBe(three.id);
 });
 
 test('a run that failed or was canceled has seen nothing', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Failing Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Failing Ada')];
   const shown: string[][] = [];
   const { closed, open } = gate();
   parts.set('Failing Ada', ({ system, step }) => {
@@ -52,22 +62,22 @@ test('a run that failed or was canceled has seen nothing', async () => {
     if (text === 'fail') return [{ error: { code: 'broken', message: 'Broken.', retryable: false } }];
     return text === 'cancel' ? [{ ...end, gate: closed }] : [];
   });
-  const space = await stage.space([ann, ada]);
-  const failed = await stage.say(space, ann, 'fail');
-  expect((await stage.ended(failed.runs[0]!.id)).status).toBe('failed');
-  const canceled = await stage.say(space, ann, 'cancel');
+  const space = await fixture.space([ann, ada]);
+  const failed = await fixture.say(space, ann, 'fail');
+  expect((await fixture.ended(failed.runs[0]!.id)).status).toBe('failed');
+  const canceled = await fixture.say(space, ann, 'cancel');
   await until('the second run thinks', () => shown.length === 2);
-  await stage.done('POST', `/v1/runs/${canceled.runs[0]!.id}/cancel`);
+  await fixture.done('POST', `/v1/runs/${canceled.runs[0]!.id}/cancel`);
   open();
   expect(await processed(space, ada.entityId)).toBeNull();
-  const third = await stage.say(space, ann, 'third');
-  await stage.ended(third.runs[0]!.id);
+  const third = await fixture.say(space, ann, 'third');
+  await fixture.ended(third.runs[0]!.id);
   expect(shown[2]).toEqual(['NEW fail', 'NEW cancel', 'NEW third']);
   expect(await processed(space, ada.entityId)).toBe(third.id);
 });
 
 test('a run that turns to another space has seen what it was shown in both, and its own trigger', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Cross Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Cross Ada')];
   const shown = new Map<string, string[]>();
   let other = '';
   const histories: { content: string; seen: boolean }[][] = [];
@@ -78,13 +88,13 @@ test('a run that turns to another space has seen what it was shown in both, and 
     if (step === 2) histories.push(last(request).output.history as never);
     return [calls(call('enter_space', { spaceId: other, limit: 2 })), say('I am here.')];
   });
-  const space = await stage.space([ann, ada]);
-  other = await stage.space([ann, ada]);
+  const space = await fixture.space([ann, ada]);
+  other = await fixture.space([ann, ada]);
   const posts = [];
   for (const text of ['a', 'b', 'c', 'd'])
-    posts.push(await stage.say(other, ann, text, { startsRuns: false }));
-  const go = await stage.say(space, ann, 'Go there');
-  await stage.ended(go.runs[0]!.id);
+    posts.push(await fixture.say(other, ann, text, { startsRuns: false }));
+  const go = await fixture.say(space, ann, 'Go there');
+  await fixture.ended(go.runs[0]!.id);
   expect(histories[0]!.map(({ content, seen }) => [content, seen])).toEqual([
     ['c', false],
     ['d', false],
@@ -92,14 +102,14 @@ test('a run that turns to another space has seen what it was shown in both, and 
   // Its own space is done with; in the other one, two were never shown.
   expect(await processed(space, ada.entityId)).toBe(go.id);
   expect(await processed(other, ada.entityId)).toBeNull();
-  await stage.ended((await stage.say(other, ann, 'e')).runs[0]!.id);
+  await fixture.ended((await fixture.say(other, ann, 'e')).runs[0]!.id);
   expect(shown.get('e')).toEqual(['NEW a', 'NEW b', 'SEEN c', 'SEEN d', 'SEEN I am here.', 'NEW e']);
   // Now it was shown everything.
-  expect(await processed(other, ada.entityId)).toBe((await stage.messages(other)).at(-1)!.id);
+  expect(await processed(other, ada.entityId)).toBe((await fixture.messages(other)).at(-1)!.id);
 });
 
 test('read_messages counts as shown; what an agent said itself never comes as new', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Reading Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Reading Ada')];
   const shown: string[][] = [];
   const outputs: Record<string, unknown>[] = [];
   parts.set('Reading Ada', (request) => {
@@ -113,9 +123,9 @@ test('read_messages counts as shown; what an agent said itself never comes as ne
         ]
       : [];
   });
-  const space = await stage.space([ann, ada]);
-  for (let n = 1; n <= 70; n++) await stage.say(space, ann, `number ${n}`, { startsRuns: false });
-  await stage.ended((await stage.say(space, ann, 'Read')).runs[0]!.id);
+  const space = await fixture.space([ann, ada]);
+  for (let n = 1; n <= 70; n++) await fixture.say(space, ann, `number ${n}`, { startsRuns: false });
+  await fixture.ended((await fixture.say(space, ann, 'Read')).runs[0]!.id);
   expect(shown[0]).toHaveLength(50);
   expect((outputs[0]!.messages as { content: string }[]).map(({ content }) => content)).toEqual([
     'number 10',
@@ -128,7 +138,7 @@ test('read_messages counts as shown; what an agent said itself never comes as ne
     'number 39',
   ]);
   expect(await processed(space, ada.entityId)).toBeNull();
-  const { rows } = await stage.server.db.pool.query(
+  const { rows } = await fixture.server.db.pool.query(
     'select seen::text from troupe.memberships where space_id = $1 and entity_id = $2',
     [space, ada.entityId],
   );
@@ -136,24 +146,24 @@ test('read_messages counts as shown; what an agent said itself never comes as ne
 });
 
 test('an agent that joins later has not seen what was said before, and its place begins where it joined', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Late Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Late Ada')];
   const shown: string[][] = [];
   parts.set('Late Ada', ({ system, step }) => {
     if (step === 1) shown.push(marksIn(system));
     return [];
   });
-  const space = await stage.space([ann]);
-  for (let n = 1; n <= 60; n++) await stage.say(space, ann, `before ${n}`);
-  await stage.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id });
-  const hello = await stage.say(space, ann, 'hello');
-  await stage.ended(hello.runs[0]!.id);
+  const space = await fixture.space([ann]);
+  for (let n = 1; n <= 60; n++) await fixture.say(space, ann, `before ${n}`);
+  await fixture.done('POST', `/v1/spaces/${space}/members`, { agentId: ada.id });
+  const hello = await fixture.say(space, ann, 'hello');
+  await fixture.ended(hello.runs[0]!.id);
   expect(shown[0]!.slice(0, 1)).toEqual(['NEW before 12']);
   expect(await processed(space, ada.entityId)).toBe(hello.id);
 });
 
 test('a run can turn only to spaces that its agent is in, and says nothing elsewhere', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Stranger Ada')];
-  const foreign = await stage.space([ann]);
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Stranger Ada')];
+  const foreign = await fixture.space([ann]);
   const outputs: Record<string, unknown>[] = [];
   parts.set('Stranger Ada', (request) => {
     if (request.step > 1) outputs.push(last(request).output);
@@ -167,8 +177,8 @@ test('a run can turn only to spaces that its agent is in, and says nothing elsew
       say('Here.'),
     ];
   });
-  const space = await stage.space([ann, ada]);
-  await stage.ended((await stage.say(space, ann, 'Look around')).runs[0]!.id);
+  const space = await fixture.space([ann, ada]);
+  await fixture.ended((await fixture.say(space, ann, 'Look around')).runs[0]!.id);
   expect(outputs.map(({ code }) => code)).toEqual([
     'not_a_member',
     'not_a_member',
@@ -178,13 +188,13 @@ test('a run can turn only to spaces that its agent is in, and says nothing elsew
     undefined,
   ]);
   expect(outputs[0]).toMatchObject({ success: false, yourSpaces: [{ spaceId: space }] });
-  expect(await stage.lines(space)).toEqual(['Ann: Look around', 'Stranger Ada: Here.']);
-  expect(await stage.messages(foreign)).toEqual([]);
+  expect(await fixture.lines(space)).toEqual(['Ann: Look around', 'Stranger Ada: Here.']);
+  expect(await fixture.messages(foreign)).toEqual([]);
 });
 
 test('several calls of one answer speak in the order in which they stand, each in its own space', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Many Ada')];
-  const [space, b] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Many Ada')];
+  const [space, b] = [await fixture.space([ann, ada]), await fixture.space([ann, ada])];
   parts.set('Many Ada', () => [
     calls(
       call('send_message', { text: 'to the first' }),
@@ -192,26 +202,26 @@ test('several calls of one answer speak in the order in which they stand, each i
       call('send_message', { text: 'to the second' }),
     ),
   ]);
-  await stage.ended((await stage.say(space, ann, 'Both')).runs[0]!.id);
-  expect(await stage.lines(space)).toEqual(['Ann: Both', 'Many Ada: to the first']);
-  expect(await stage.lines(b)).toEqual(['Many Ada: to the second']);
+  await fixture.ended((await fixture.say(space, ann, 'Both')).runs[0]!.id);
+  expect(await fixture.lines(space)).toEqual(['Ann: Both', 'Many Ada: to the first']);
+  expect(await fixture.lines(b)).toEqual(['Many Ada: to the second']);
 });
 
 test('what one answer says several times in the same space is said in its order', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Wordy Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Wordy Ada')];
   const words = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
   parts.set('Wordy Ada', () => [calls(...words.map((text) => call('send_message', { text })))]);
-  const space = await stage.space([ann, ada]);
+  const space = await fixture.space([ann, ada]);
   for (let time = 0; time < 2; time++) {
-    const run = await stage.ended((await stage.say(space, ann, 'Count')).runs[0]!.id);
+    const run = await fixture.ended((await fixture.say(space, ann, 'Count')).runs[0]!.id);
     expect(run.outcome).toMatchObject({ silent: false });
   }
-  const said = (await stage.messages(space)).map(({ content }) => content.text);
+  const said = (await fixture.messages(space)).map(({ content }) => content.text);
   expect(said).toEqual(['Count', ...words, 'Count', ...words]);
 });
 
 test('whatever names no space or nobody is told back as it was written', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Lost Ada', { replyWaiting: true })];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Lost Ada', { replyWaiting: true })];
   let outputs: unknown[] = [];
   parts.set('Lost Ada', ({ step, messages }) => {
     if (step === 2) outputs = messages.flatMap((one) => (one.role === 'tool' ? [one.output] : []));
@@ -223,8 +233,8 @@ test('whatever names no space or nobody is told back as it was written', async (
       ),
     ];
   });
-  const space = await stage.space([ann, ada]);
-  await stage.ended((await stage.say(space, ann, 'Go')).runs[0]!.id);
+  const space = await fixture.space([ann, ada]);
+  await fixture.ended((await fixture.say(space, ann, 'Go')).runs[0]!.id);
   expect(outputs).toMatchObject([
     { code: 'not_members', error: expect.stringContaining('entity id Ben.'), entityIds: ['Ben'] },
     { code: 'not_a_member', error: expect.stringContaining('a space Launch.') },
@@ -233,12 +243,12 @@ test('whatever names no space or nobody is told back as it was written', async (
       error: expect.stringMatching(/^The enter_space before this call named no space/),
     },
   ]);
-  expect(await stage.lines(space)).toEqual(['Ann: Go']);
+  expect(await fixture.lines(space)).toEqual(['Ann: Go']);
 });
 
 test('what an agent said carries why, and its next run reads that', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Why Ada')];
-  const [space, other] = [await stage.space([ann, ada]), await stage.space([ann, ada])];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Why Ada')];
+  const [space, other] = [await fixture.space([ann, ada]), await fixture.space([ann, ada])];
   const prompts = new Map<string, string>();
   parts.set('Why Ada', ({ system, step }) => {
     if (step === 1) prompts.set(triggerIn(system), system);
@@ -246,8 +256,8 @@ test('what an agent said carries why, and its next run reads that', async () => 
       ? [calls(call('get_goals')), enter(other), say('Ann wants you to know.')]
       : [];
   });
-  await stage.ended((await stage.say(space, ann, 'Tell them')).runs[0]!.id);
-  const [said] = await stage.messages(other);
+  await fixture.ended((await fixture.say(space, ann, 'Tell them')).runs[0]!.id);
+  const [said] = await fixture.messages(other);
   expect(said!.metadata).toMatchObject({
     runContext: {
       trigger: { type: 'space_message', senderName: 'Ann', messageContent: 'Tell them', spaceId: space },
@@ -255,24 +265,24 @@ test('what an agent said carries why, and its next run reads that', async () => 
       isCrossSpace: true,
     },
   });
-  await stage.ended((await stage.say(other, ann, 'Why?')).runs[0]!.id);
+  await fixture.ended((await fixture.say(other, ann, 'Why?')).runs[0]!.id);
   expect(prompts.get('Why?')).toMatch(
     /You \(agent\): "Ann wants you to know\."\n {4}\(said because of "Ann" saying "Tell them" in ".*" \(.*\); after get_goals\)/,
   );
 });
 
 test('an agent looks at the pictures of the message that started it, and is told of others', async () => {
-  const [ann, ada] = [await stage.person('Ann'), await stage.agent('Looking Ada')];
+  const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Looking Ada')];
   const requests: Request[] = [];
   parts.set('Looking Ada', (request) => {
     requests.push(request);
     return [];
   });
-  const space = await stage.space([ann, ada]);
+  const space = await fixture.space([ann, ada]);
   const picture = { type: 'image', base64: 'aGVsbG8=', mediaType: 'image/png' };
   const content = { text: 'What is this?', parts: [picture] };
-  await stage.ended((await stage.say(space, ann, '', { content })).runs[0]!.id);
-  await stage.ended((await stage.say(space, ann, 'And now?')).runs[0]!.id);
+  await fixture.ended((await fixture.say(space, ann, '', { content })).runs[0]!.id);
+  await fixture.ended((await fixture.say(space, ann, 'And now?')).runs[0]!.id);
   const [first, second] = requests.map(({ messages }) => messages[0] as { parts?: { type: string }[] });
   expect(first!.parts).toMatchObject([{ type: 'text' }, picture]);
   expect(second!.parts).toBeUndefined();

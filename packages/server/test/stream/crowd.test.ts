@@ -4,7 +4,7 @@ import { Kernel, silentLogger } from '@troupe/server';
 import { isLong, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { Part } from './processes.ts';
-import { connect, Scene, upTo } from './scene.ts';
+import { connect, StreamFixture, upTo } from './fixture.ts';
 
 const READERS = isLong ? 1_000 : 400;
 /** Of the others, at the end. */
@@ -33,10 +33,13 @@ async function follow(url: string): Promise<{ ids: number[]; response: IncomingM
 }
 
 test('a crowd reads one session and one of them does not: the others get everything, and memory stays', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  const { stage } = scene;
-  const session = await scene.session();
-  await using server = await Part.start<{ port: number }>('serve-process.ts', stage.url, scene.project);
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  const session = await fixture.session();
+  await using server = await Part.start<{ port: number }>(
+    'serve-process.ts',
+    fixture.databaseUrl,
+    fixture.project,
+  );
   const url = `http://127.0.0.1:${server.ready.port}${session.path}/events`;
   const memory = () => server.ask<{ bytes: number; readers: number; sent: number }>('memory');
 
@@ -50,7 +53,7 @@ test('a crowd reads one session and one of them does not: the others get everyth
   const before = await memory();
   expect(before.readers).toBe(READERS);
 
-  const db = connect(stage.url);
+  const db = connect(fixture.databaseUrl);
   const kernel = new Kernel({ db, logger: silentLogger });
   await kernel.listen();
   /** In megabytes, once it changes no longer. */

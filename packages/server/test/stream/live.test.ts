@@ -4,9 +4,9 @@ import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { Live } from '../../src/stream/live.ts';
 import { written } from './client.ts';
-import { Scene } from './scene.ts';
+import { StreamFixture } from './fixture.ts';
 
-let scene: Scene;
+let fixture: StreamFixture;
 /** Says what no model should. */
 const odd: unknown[] = [];
 const oddModel: Model = {
@@ -16,32 +16,31 @@ const oddModel: Model = {
   },
 };
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'), {
+  fixture = await StreamFixture.open(inject('postgresUrl'), {
     tools: { add: () => 4 },
     work: {
       models: {
-        resolve: (model) =>
-          model.provider === 'odd' ? oddModel : scene.stage.scripted.provider(model.model),
+        resolve: (model) => (model.provider === 'odd' ? oddModel : fixture.scripted.provider(model.model)),
       },
     },
   });
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const WORDS = Array.from({ length: 20 }, (_, n) => `word${n} 😀 `);
 
 test('what a model writes is read as it writes, and never after it is stored', async () => {
-  const session = await scene.session();
-  const snapshot = await scene.agent(
+  const session = await fixture.session();
+  const snapshot = await fixture.scriptedAgent(
     [
       { reasoning: 'hm', calls: [{ id: 'one', name: 'add', arguments: { a: 1 }, chunks: ['{"a"', ':1}'] }] },
       { chunks: WORDS, delayBetweenChunksMs: 5 },
     ],
     { tools: [{ name: 'add', provider: 'code' }] },
   );
-  const client = scene.connect(session);
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
-  await scene.say(session, snapshot);
+  await fixture.say(session, snapshot);
   await client.sees('run.completed');
   for (const one of client.deltas) delta.parse(one);
   // More than one piece, so it was live; the last ones may be overtaken by the answer itself.
@@ -60,50 +59,48 @@ test('what a model writes is read as it writes, and never after it is stored', a
       expect([event, step]).toEqual([event, open]);
   }
   // Nothing of it is stored.
-  expect((await scene.stage.events(session.thread)).filter(({ type }) => type.endsWith('.delta'))).toEqual(
-    [],
-  );
-  const later = scene.connect(session);
+  expect((await fixture.events(session.thread)).filter(({ type }) => type.endsWith('.delta'))).toEqual([]);
+  const later = fixture.connect(session);
   await later.sees('run.completed');
   expect(later.deltas).toEqual([]);
 });
 
 test('a late joiner has all of it at once', async () => {
-  const session = await scene.session();
-  const snapshot = await scene.agent([
+  const session = await fixture.session();
+  const snapshot = await fixture.scriptedAgent([
     { chunks: WORDS, failAfterChunks: 12, stallForever: true, delayBetweenChunksMs: 1 },
   ]);
-  const first = scene.connect(session);
-  const run = await scene.say(session, snapshot);
+  const first = fixture.connect(session);
+  const run = await fixture.say(session, snapshot);
   const text = WORDS.slice(0, 12).join('');
   await until('the first has it', () => written(first.deltas) === text);
   const began = performance.now();
-  const late = scene.connect(session);
+  const late = fixture.connect(session);
   await until('the late one has it', () => written(late.deltas) === text);
   expect(performance.now() - began).toBeLessThan(1_000);
   expect(late.deltas).toHaveLength(1);
   expect(late.deltas[0]).toMatchObject({ offset: 0, text, runId: run, step: 1, type: 'message.delta' });
-  const filtered = scene.connect(session, { query: '?types=run.*' });
+  const filtered = fixture.connect(session, { query: '?types=run.*' });
   await filtered.sees('run.started');
   expect(filtered.deltas).toEqual([]);
-  await scene.stage.kernel.cancel(run);
+  await fixture.kernel.cancel(run);
   await late.sees('run.canceled');
   // What it said is over with it.
-  const after = scene.connect(session);
+  const after = fixture.connect(session);
   await after.sees('run.canceled');
-  await scene.append(session.thread, 1);
+  await fixture.append(session.thread, 1);
   await after.sees('budget.warning');
   expect(after.deltas).toEqual([]);
 });
 
 test('a step that is tried again begins again', async () => {
-  const session = await scene.session();
-  const snapshot = await scene.agent([
+  const session = await fixture.session();
+  const snapshot = await fixture.scriptedAgent([
     { chunks: ['wrong ', 'and ', 'broken'], failAfterChunks: 2, faultTimes: 1, delayBetweenChunksMs: 30 },
   ]);
-  const client = scene.connect(session);
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
-  await scene.say(session, snapshot);
+  await fixture.say(session, snapshot);
   await client.sees('run.completed');
   const at = client.frames.findIndex(({ event }) => event === 'step.error');
   const before = client.frames.slice(0, at).filter(({ event }) => event === 'message.delta');
@@ -113,15 +110,15 @@ test('a step that is tried again begins again', async () => {
 });
 
 test('pieces that are none, or without end, harm nobody', async () => {
-  const session = await scene.session();
+  const session = await fixture.session();
   const live = new Live();
   const run = { id: 'run', threadId: session.thread, epoch: 1 };
   for (let n = 0; n < 50; n++) live.write(run, 1, { type: 'text', text: 'x'.repeat(100_000) });
   expect([...live.of(session.thread)][0]!.text.length).toBeLessThanOrEqual(2_000_000);
-  const client = scene.connect(session);
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
   odd.push(null, {}, { type: 'text' }, { type: 'text', text: 5 }, { type: 'text', text: '' });
-  await scene.say(session, await scene.stage.snapshot({ models: [{ provider: 'odd', model: 'odd' }] }));
+  await fixture.say(session, await fixture.snapshot({ models: [{ provider: 'odd', model: 'odd' }] }));
   await client.sees('run.completed');
   expect(client.deltas).toEqual([]);
 });

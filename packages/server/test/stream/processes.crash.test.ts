@@ -3,7 +3,7 @@ import { until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { written } from './client.ts';
 import { Part } from './processes.ts';
-import { Scene, upTo } from './scene.ts';
+import { StreamFixture, upTo } from './fixture.ts';
 
 const WORDS = Array.from({ length: 40 }, (_, n) => `word ${n} 😀 `);
 const TEXT = WORDS.join('');
@@ -14,33 +14,33 @@ const script = (chunks: string[], delayBetweenChunksMs: number) =>
 
 const worker = (url: string) => Part.start<{ incarnation: string }>('work-process.ts', url);
 
-async function holder(scene: Scene, run: string): Promise<string> {
+async function holder(fixture: StreamFixture, run: string): Promise<string> {
   return until('somebody holds the run', async () => {
-    const row = await scene.stage.row(run);
+    const row = await fixture.row(run);
     return row.worker_id as string | null;
   });
 }
 
 test('served here, worked on there: events and pieces arrive as they are written', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  await using _worker = await worker(scene.stage.url);
-  const session = await scene.session();
-  const client = scene.connect(session);
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  await using _worker = await worker(fixture.databaseUrl);
+  const session = await fixture.session();
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
-  const run = await scene.say(session, await scene.stage.snapshot(), script(WORDS, 20));
+  const run = await fixture.say(session, await fixture.snapshot(), script(WORDS, 20));
   await until('half of it is read', () => written(client.deltas).length > TEXT.length / 2);
   // The answer is not there yet, so this was live.
   expect(client.events.map(({ type }) => type)).not.toContain('step.generated');
   expect(TEXT.startsWith(written(client.deltas))).toBe(true);
 
   const began = performance.now();
-  const late = scene.connect(session);
+  const late = fixture.connect(session);
   await until('the late one has what the first has', () => written(late.deltas).length > TEXT.length / 2);
   expect(performance.now() - began).toBeLessThan(1_000);
   expect(late.deltas[0]).toMatchObject({ offset: 0, runId: run, step: 1 });
 
   await client.sees('run.completed');
-  const { rows } = await scene.stage.db.pool.query<{ ms: number }>(
+  const { rows } = await fixture.db.pool.query<{ ms: number }>(
     `select (extract(epoch from now() - created_at) * 1000)::float8 as ms from troupe.events where thread_id = $1 and type = 'run.completed'`,
     [session.thread],
   );
@@ -55,16 +55,16 @@ test('served here, worked on there: events and pieces arrive as they are written
 });
 
 test('a reader who joins late, from a process that had none, has it all within a second', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  await using _worker = await worker(scene.stage.url);
-  const session = await scene.session();
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  await using _worker = await worker(fixture.databaseUrl);
+  const session = await fixture.session();
   // Far more than one notice holds.
   const long = Array.from({ length: 60 }, (_, n) => `${n} ${'é😀\u0001'.repeat(200)} `);
-  const run = await scene.say(session, await scene.stage.snapshot(), script(long, 30));
-  await holder(scene, run);
+  const run = await fixture.say(session, await fixture.snapshot(), script(long, 30));
+  await holder(fixture, run);
   await delay(600); // the model has said a good part, and nobody was there
   const began = performance.now();
-  const late = scene.connect(session);
+  const late = fixture.connect(session);
   await until('it is whole', () => written(late.deltas).length > 5_000);
   expect(performance.now() - began).toBeLessThan(1_000);
   expect(long.join('').startsWith(written(late.deltas))).toBe(true);
@@ -74,15 +74,15 @@ test('a reader who joins late, from a process that had none, has it all within a
 
 // These two have no bound on how long something takes.
 test.concurrent('kill -9 of the worker in the middle of an answer: the reader sees the end without connecting again', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  await using first = await worker(scene.stage.url);
-  await using second = await worker(scene.stage.url);
-  const session = await scene.session();
-  const client = scene.connect(session);
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  await using first = await worker(fixture.databaseUrl);
+  await using second = await worker(fixture.databaseUrl);
+  const session = await fixture.session();
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
-  const run = await scene.say(session, await scene.stage.snapshot(), script(WORDS, 50));
+  const run = await fixture.say(session, await fixture.snapshot(), script(WORDS, 50));
   await until('some of it is read', () => written(client.deltas).length > 100);
-  const held = await holder(scene, run);
+  const held = await holder(fixture, run);
   await [first, second].find(({ ready }) => ready.incarnation === held)!.kill();
   const said = client.deltas.length;
   await client.sees('run.completed');
@@ -95,19 +95,19 @@ test.concurrent('kill -9 of the worker in the middle of an answer: the reader se
   expect(restart).toBeGreaterThanOrEqual(0);
   expect(TEXT.startsWith(written(again.slice(restart)))).toBe(true);
   expect(written(again.slice(restart)).length).toBeGreaterThan(TEXT.length / 2);
-  expect((await scene.stage.messages(session.thread)).at(-1)!.content).toEqual({ text: TEXT });
+  expect((await fixture.messages(session.thread)).at(-1)!.content).toEqual({ text: TEXT });
 });
 
 test.concurrent('connections for hints that break cost neither an event nor the text', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  await using _worker = await worker(scene.stage.url);
-  const session = await scene.session();
-  const client = scene.connect(session);
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  await using _worker = await worker(fixture.databaseUrl);
+  const session = await fixture.session();
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
-  await scene.say(session, await scene.stage.snapshot(), script(WORDS, 80));
+  await fixture.say(session, await fixture.snapshot(), script(WORDS, 80));
   for (let n = 1; n <= 3; n++) {
     await until('it goes on', () => written(client.deltas).length > (TEXT.length * n) / 5);
-    const { rowCount } = await scene.stage.db.pool.query(
+    const { rowCount } = await fixture.db.pool.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like '%/signals' and datname = current_database()`,
     );
     expect(rowCount).toBe(2);
@@ -119,13 +119,13 @@ test.concurrent('connections for hints that break cost neither an event nor the 
 });
 
 test('what no hint tells of is there within a second', async () => {
-  await using scene = await Scene.open(inject('postgresUrl'), { work: false });
-  const session = await scene.session();
-  const client = scene.connect(session);
+  await using fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
+  const session = await fixture.session();
+  const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
   for (let n = 1; n <= 3; n++) {
     const began = performance.now();
-    await scene.append(session.thread, 2);
+    await fixture.append(session.thread, 2);
     await until('they are there', () => client.ids.length === 2 * n, 5_000);
     expect(performance.now() - began).toBeLessThan(1_500); // a second, and a busy machine
   }

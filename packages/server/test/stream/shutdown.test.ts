@@ -1,9 +1,9 @@
 import { newId } from '@troupe/server';
 import { buildSession, createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { after, startDev, tempHome } from '../process/stage.ts';
+import { after, startDev, tempHome } from '../process/fixture.ts';
 import { Client } from './client.ts';
-import { connect } from './scene.ts';
+import { connect } from './fixture.ts';
 
 test('a process that is told to stop says good-bye to its readers, and is not held up by them', async () => {
   const database = await createDatabase(inject('postgresUrl'));
@@ -15,13 +15,13 @@ test('a process that is told to stop says good-bye to its readers, and is not he
   const { rows } = await db.pool.query<{ id: string }>(
     `select id from troupe.projects where name = 'default'`,
   );
-  const cast = { project: rows[0]!.id, agent: newId(), entity: newId() };
+  const ids = { project: rows[0]!.id, agent: newId(), entity: newId() };
   await db.pool.query('insert into troupe.agents (id, project_id, name) values ($1, $2, $3)', [
-    cast.agent,
-    cast.project,
+    ids.agent,
+    ids.project,
     'somebody',
   ]);
-  const session = await buildSession(db, cast);
+  const session = await buildSession(db, ids);
   const url = `http://127.0.0.1:${dev.port}${session.path}`;
   const clients = Array.from({ length: 20 }, () => new Client(url));
   await until('all connected', () => clients.every(({ frames }) => frames.length > 0));

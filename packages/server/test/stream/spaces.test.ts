@@ -2,28 +2,28 @@ import type { Connected, Problem, Typing } from '@troupe/protocol';
 import { Kernel, newId, Stream, silentLogger } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { connect, Scene } from './scene.ts';
+import { connect, StreamFixture } from './fixture.ts';
 
 // What whoever reads a space hears: events with the space in them, who is at work, what waits, who is typing.
 
-let scene: Scene;
+let fixture: StreamFixture;
 const people: Record<string, string> = {};
 
 beforeAll(async () => {
-  scene = await Scene.open(inject('postgresUrl'), { work: false });
+  fixture = await StreamFixture.open(inject('postgresUrl'), { work: false });
   for (const name of ['ada', 'bob']) {
     people[name] = newId();
-    await scene.stage.db.pool.query(
+    await fixture.db.pool.query(
       `insert into troupe.entities (id, project_id, type, external_id, display_name) values ($1, $2, 'human', $3, $4)`,
-      [people[name], scene.project, name, name === 'ada' ? 'Ada' : null],
+      [people[name], fixture.project, name, name === 'ada' ? 'Ada' : null],
     );
   }
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** As whoever asks now: a key, or the person of `scene.entity`. */
+/** As whoever asks now: a key, or the person of `fixture.entity`. */
 async function done(method: string, path: string, body?: object) {
-  const response = await fetch(scene.url + path, {
+  const response = await fetch(fixture.url + path, {
     method,
     ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
   });
@@ -39,9 +39,9 @@ async function open(...more: object[]) {
 }
 
 async function as(entity: string | null, act: () => unknown): Promise<void> {
-  scene.entity = entity;
+  fixture.entity = entity;
   await act();
-  scene.entity = null;
+  fixture.entity = null;
 }
 
 const typed = (client: { frames: { event: string; id: number | null; data: unknown }[] }) =>
@@ -49,23 +49,23 @@ const typed = (client: { frames: { event: string; id: number | null; data: unkno
 
 test('events come live, resume by their number, and name the space', async () => {
   const space = await open();
-  const client = scene.connect(space);
+  const client = fixture.connect(space);
   await client.sees('space.member.joined', 2);
   expect(client.connected).toEqual({ lastSequence: 2, runs: [], calls: [], activeAgents: [] });
   await done('PATCH', space.path, { name: 'named' });
   await client.sees('space.updated');
   expect(client.events.at(-1)).toMatchObject({ spaceId: space.id, threadId: space.id, sequence: 3 });
   expect(client.events.at(-1)).not.toHaveProperty('sessionId');
-  const late = scene.connect(space, { lastEventId: 2, query: '?types=space.updated' });
+  const late = fixture.connect(space, { lastEventId: 2, query: '?types=space.updated' });
   await late.sees('space.updated');
   expect(late.ids).toEqual([3]);
 });
 
 test('who is at work and what waits for somebody is told to whoever comes', async () => {
-  const { agent, entity } = scene.stage.cast;
-  const { pool } = scene.stage.db;
+  const { agent, entity } = fixture.ids;
+  const { pool } = fixture.db;
   const space = await open({ agentId: agent });
-  const snapshot = await scene.stage.snapshot({
+  const snapshot = await fixture.snapshot({
     tools: [
       {
         name: 'choose',
@@ -78,7 +78,7 @@ test('who is at work and what waits for somebody is told to whoever comes', asyn
   });
   const say = async () => {
     const item = {
-      project: scene.project,
+      project: fixture.project,
       space: space.id,
       message: { id: newId(), role: 'user', content: { text: 'go' }, sender: people.ada, metadata: {} },
       mentions: [],
@@ -99,8 +99,8 @@ test('who is at work and what waits for somebody is told to whoever comes', asyn
         ($1, 'c', 1, 2, 'send_message', '{}', 'once', 'requested', 'reply', 1, null)`,
     [working],
   );
-  await scene.stage.kernel.cancel(over);
-  const client = scene.connect(space);
+  await fixture.kernel.cancel(over);
+  const client = fixture.connect(space);
   await until('connected', () => client.frames.length > 0);
   expect(client.connected).toEqual({
     lastSequence: expect.any(Number),
@@ -125,9 +125,9 @@ test('who is at work and what waits for somebody is told to whoever comes', asyn
 
 test('typing reaches everybody who reads, also from another process, without a number', async () => {
   const [space, other] = [await open(), await open()];
-  const clients = [scene.connect(space), scene.connect(space, { query: '?types=space.typing' })];
-  const elsewhere = scene.connect(other);
-  const deaf = scene.connect(space, { query: '?types=run.*' });
+  const clients = [fixture.connect(space), fixture.connect(space, { query: '?types=space.typing' })];
+  const elsewhere = fixture.connect(other);
+  const deaf = fixture.connect(space, { query: '?types=run.*' });
   await until('all read', () => [...clients, elsewhere, deaf].every(({ frames }) => frames.length > 0));
 
   await as(people.ada!, () => done('POST', `${space.path}/typing`, {}));
@@ -136,7 +136,7 @@ test('typing reaches everybody who reads, also from another process, without a n
     await until('Ada types', () => typed(client).some(({ entityId }) => entityId === people.ada));
   expect(clients.map(typed)).toEqual([[ada], [ada]]);
 
-  const db = connect(scene.stage.url);
+  const db = connect(fixture.databaseUrl);
   const kernel = new Kernel({ db, logger: silentLogger });
   await kernel.listen();
   const stream = new Stream({ db, logger: silentLogger, line: kernel });
@@ -161,10 +161,10 @@ test('typing reaches everybody who reads, also from another process, without a n
 test('who is removed reads no further; the others do', async () => {
   const space = await open();
   const reads = async (person: string) => {
-    scene.entity = people[person]!;
-    const client = scene.connect(space);
+    fixture.entity = people[person]!;
+    const client = fixture.connect(space);
     await client.sees('space.member.joined', 2);
-    scene.entity = null;
+    fixture.entity = null;
     return client;
   };
   const ada = await reads('ada');
@@ -180,14 +180,14 @@ test('who is removed reads no further; the others do', async () => {
   await ada.sees('space.updated');
   expect(ada.ended).toBe(null);
   await as(people.bob!, async () => {
-    const response = await fetch(`${scene.url}${space.path}/events`);
+    const response = await fetch(`${fixture.url}${space.path}/events`);
     expect([response.status, ((await response.json()) as Problem).code]).toEqual([404, 'not_found']);
   });
 });
 
 test('a space that is deleted ends its streams', async () => {
   const space = await open();
-  const client = scene.connect(space);
+  const client = fixture.connect(space);
   await client.sees('space.member.joined', 2);
   await done('DELETE', space.path);
   await until('the stream has ended', () => client.ended !== null);

@@ -1,28 +1,28 @@
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Person, Scene } from './scene.ts';
+import { type Person, SyncFixture } from './fixture.ts';
 
 // What the database makes of its rows: the documents that clients copy and rules look at.
 
-let scene: Scene;
+let fixture: SyncFixture;
 let ada: Person;
 beforeAll(async () => {
-  scene = await Scene.open();
-  ada = await scene.person('ada');
+  fixture = await SyncFixture.open();
+  ada = await fixture.person('ada');
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 const number = expect.any(Number);
 // biome-ignore lint/suspicious/noExplicitAny: documents of any collection
 async function made(text: string, values: unknown[]): Promise<any[]> {
-  return (await scene.server.db.pool.query(text, values)).rows.map((row) => row.made);
+  return (await fixture.server.db.pool.query(text, values)).rows.map((row) => row.made);
 }
 
 test('a session, its messages and its run', async () => {
-  const session = await scene.session(ada);
-  const { id, run } = await scene.say(ada, session, 'hello');
+  const session = await fixture.session(ada);
+  const { id, run } = await fixture.say(ada, session, 'hello');
   await until('the run ends', async () => {
-    const { status } = await scene.done<{ status: string }>(ada.headers, 'GET', `/v1/runs/${run.id}`);
+    const { status } = await fixture.done<{ status: string }>(ada.headers, 'GET', `/v1/runs/${run.id}`);
     return status === 'completed';
   });
   const [document] = await made(
@@ -32,7 +32,7 @@ test('a session, its messages and its run', async () => {
   expect(document).toEqual({
     id: session,
     userId: ada.id,
-    agentId: scene.agent,
+    agentId: fixture.agent,
     title: 'a session',
     tags: [],
     policy: 'queue',
@@ -69,8 +69,8 @@ test('a session, its messages and its run', async () => {
 });
 
 test('a sub-agent: one document for what a model answered at once, results under the ids of their calls', async () => {
-  const session = await scene.session(ada);
-  const { task, subAgent, thread, run } = await scene.task(ada, session);
+  const session = await fixture.session(ada);
+  const { task, subAgent, thread, run } = await fixture.task(ada, session);
   const base = `users/${ada.id}/orch-chats/${session}`;
   const messages = await made(
     `select troupe.message_document(m) as made from troupe.messages m where m.thread_id = $1 order by m.seq`,
@@ -147,14 +147,14 @@ test('a sub-agent: one document for what a model answered at once, results under
 });
 
 test('nothing that is hidden stands in a document', async () => {
-  const session = await scene.session(ada);
-  const { thread } = await scene.task(ada, session);
+  const session = await fixture.session(ada);
+  const { thread } = await fixture.task(ada, session);
   const hidden = {
     'troupe:reasoning': 'secret',
     runContext: { actionsExecuted: ['secret'] },
     own: { a: null },
   };
-  const { rows } = await scene.server.db.pool.query(
+  const { rows } = await fixture.server.db.pool.query(
     `insert into troupe.messages (thread_id, seq, id, role, content, metadata)
       select s.thread_id, 1, gen_random_uuid(), 'assistant', '{"text": "x"}', $2 from troupe.sessions s where s.id = $1 returning thread_id`,
     [session, JSON.stringify(hidden)],
@@ -164,7 +164,7 @@ test('nothing that is hidden stands in a document', async () => {
     [rows[0].thread_id],
   );
   expect(document.metadata).toEqual({ own: { a: null } });
-  await scene.server.db.pool.query(`update troupe.runs set sealed = '{"secret": 1}' where thread_id = $1`, [
+  await fixture.server.db.pool.query(`update troupe.runs set sealed = '{"secret": 1}' where thread_id = $1`, [
     thread,
   ]);
   const [run] = await made(
@@ -175,9 +175,9 @@ test('nothing that is hidden stands in a document', async () => {
 });
 
 test('what is deleted leaves tombstones, with whose it was', async () => {
-  const session = await scene.session(ada);
-  const { run } = await scene.say(ada, session, 'hello');
-  await scene.done(ada.headers, 'DELETE', `${scene.sessions}/${session}`);
+  const session = await fixture.session(ada);
+  const { run } = await fixture.say(ada, session, 'hello');
+  await fixture.done(ada.headers, 'DELETE', `${fixture.sessions}/${session}`);
   const gone = await made(
     `select jsonb_build_array(x.collection, x.entity_id, x.chat_id) as made from troupe.tombstones x where x.chat_id = $1 order by 1`,
     [session],
@@ -189,12 +189,12 @@ test('what is deleted leaves tombstones, with whose it was', async () => {
     [run.id],
   );
   expect(runs).toEqual([ada.id]);
-  const space = await scene.space(ada);
-  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/messages`, {
+  const space = await fixture.space(ada);
+  await fixture.done(fixture.key, 'POST', `/v1/spaces/${space}/messages`, {
     content: { text: 'x' },
     senderId: ada.id,
   });
-  await scene.done(scene.key, 'DELETE', `/v1/spaces/${space}`);
+  await fixture.done(fixture.key, 'DELETE', `/v1/spaces/${space}`);
   const left = await made(
     `select jsonb_build_array(x.collection, x.entity_id) as made from troupe.tombstones x where x.place_id = $1 order by x.collection`,
     [space],

@@ -2,31 +2,31 @@ import { collection as collections, syncSchemas } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Following, type Person, Scene } from './scene.ts';
+import { Following, type Person, SyncFixture } from './fixture.ts';
 
 // Whose copy has what in it: by pull, push and stream, for everybody who tries.
 
-let scene: Scene;
+let fixture: SyncFixture;
 let ada: Person;
 let bob: Person;
 beforeAll(async () => {
-  scene = await Scene.open();
-  ada = await scene.person('ada');
-  bob = await scene.person('bob');
+  fixture = await SyncFixture.open();
+  ada = await fixture.person('ada');
+  bob = await fixture.person('bob');
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 /** Something of Ada's in every collection. */
 async function furnish() {
-  const session = await scene.session(ada, 'a private matter');
-  const { id: message, run } = await scene.say(ada, session, 'a private matter');
-  const space = await scene.space(ada);
-  const said = await scene.done<{ id: string }>(ada.headers, 'POST', `/v1/spaces/${space}/messages`, {
+  const session = await fixture.session(ada, 'a private matter');
+  const { id: message, run } = await fixture.say(ada, session, 'a private matter');
+  const space = await fixture.space(ada);
+  const said = await fixture.done<{ id: string }>(ada.headers, 'POST', `/v1/spaces/${space}/messages`, {
     content: { text: 'a private matter' },
   });
-  const task = await scene.task(ada, session);
+  const task = await fixture.task(ada, session);
   await until('the run ends', async () => {
-    const { status } = await scene.done<{ status: string }>(ada.headers, 'GET', `/v1/runs/${run.id}`);
+    const { status } = await fixture.done<{ status: string }>(ada.headers, 'GET', `/v1/runs/${run.id}`);
     return status === 'completed';
   });
   return { ...task, session, message, space, said: said.id };
@@ -36,7 +36,7 @@ test('a person has their own, a key all of the project or what a person has, and
   const mine = await furnish();
   const ids = Object.values(mine);
   for (const name of collections.options) {
-    const own = await scene.pullAll(ada.headers, name, { limit: 3 });
+    const own = await fixture.pullAll(ada.headers, name, { limit: 3 });
     expect([name, own.documents.length > 0]).toEqual([name, true]);
     for (const { _deleted, ...document } of own.documents) {
       const { properties, required } = syncSchemas()[name];
@@ -46,44 +46,44 @@ test('a person has their own, a key all of the project or what a person has, and
     }
     // Whatever Bob asks for, and wherever he says he is.
     for (const query of [{}, { checkpoint: own.checkpoint }, { chat: mine.session }, { chat: mine.space }]) {
-      const page = await scene.pullAll(bob.headers, name, query);
+      const page = await fixture.pullAll(bob.headers, name, query);
       expect([name, page.documents]).toEqual([name, []]);
     }
-    const named = await scene.ask(bob.headers, 'GET', `/v1/sync/${name}/pull?user=ada`);
+    const named = await fixture.ask(bob.headers, 'GET', `/v1/sync/${name}/pull?user=ada`);
     expect([name, named.status]).toEqual([name, 403]);
-    expect([name, (await scene.pullAll(scene.theirKey, name)).documents]).toEqual([name, []]);
+    expect([name, (await fixture.pullAll(fixture.theirKey, name)).documents]).toEqual([name, []]);
     // A key: the project's, in which all of Ada's is; or as Ada.
-    const all = new Map((await scene.pullAll(scene.key, name)).documents.map((one) => [one.id, one]));
+    const all = new Map((await fixture.pullAll(fixture.key, name)).documents.map((one) => [one.id, one]));
     for (const one of own.documents) expect([name, all.has(one.id)]).toEqual([name, true]);
-    const asAda = await scene.pullAll(scene.key, name, { user: 'ada' });
+    const asAda = await fixture.pullAll(fixture.key, name, { user: 'ada' });
     expect(asAda.documents).toEqual(own.documents);
-    expect((await scene.pullAll(scene.key, name, { user: 'bob' })).documents).toEqual([]);
+    expect((await fixture.pullAll(fixture.key, name, { user: 'bob' })).documents).toEqual([]);
   }
-  const unknown = await scene.ask(scene.key, 'GET', '/v1/sync/tasks/pull?user=nobody');
+  const unknown = await fixture.ask(fixture.key, 'GET', '/v1/sync/tasks/pull?user=nobody');
   expect([unknown.status, unknown.body.code]).toEqual([422, 'entity_not_found']);
   // Only what is of a chat.
-  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: mine.space });
+  const { documents } = await fixture.pullAll(ada.headers, 'messages', { chat: mine.space });
   expect(documents.map(({ id }) => id)).toEqual([mine.said]);
   expect(ids).toHaveLength(new Set(ids).size);
 });
 
 test('a key has to be allowed to read the collection elsewhere too', async () => {
-  const key = await scene.done<{ key: string }>(scene.key, 'POST', '/v1/keys', {
+  const key = await fixture.done<{ key: string }>(fixture.key, 'POST', '/v1/keys', {
     name: 'narrow',
     scopes: ['sessions:read', 'sessions:write'],
   });
   const narrow = { authorization: `Bearer ${key.key}` };
-  const status = async (name: string) => (await scene.ask(narrow, 'GET', `/v1/sync/${name}/pull`)).status;
+  const status = async (name: string) => (await fixture.ask(narrow, 'GET', `/v1/sync/${name}/pull`)).status;
   expect(
     await Promise.all(['sessions', 'messages', 'runs', 'spaces', 'tasks', 'memberships'].map(status)),
   ).toEqual([200, 200, 403, 403, 403, 403]);
   const rows = [{ newDocumentState: { id: `${newId()}:${newId()}`, _deleted: false } }];
-  expect((await scene.ask(narrow, 'POST', '/v1/sync/memberships/push', { rows })).status).toBe(403);
+  expect((await fixture.ask(narrow, 'POST', '/v1/sync/memberships/push', { rows })).status).toBe(403);
 });
 
 test('the stream of another tells nothing, while mine does; and there is no stream without a stream', async () => {
-  const { url } = scene.server;
-  expect((await scene.ask(ada.headers, 'GET', '/v1/sync/tasks/stream')).status).toBe(400);
+  const { url } = fixture.server;
+  expect((await fixture.ask(ada.headers, 'GET', '/v1/sync/tasks/stream')).status).toBe(400);
   const open = (person: Person) =>
     Promise.all(
       collections.options.map((name) => Following.open(url, person.headers, `/v1/sync/${name}/stream`)),
@@ -102,9 +102,9 @@ test('the stream of another tells nothing, while mine does; and there is no stre
 
 test('what is not theirs cannot be written by pushing it, under whatever id', async () => {
   const { session, message, space, said } = await furnish();
-  const others = await scene.session(bob);
-  const before = await scene.pullAll(ada.headers, 'messages');
-  const sessions = await scene.pullAll(ada.headers, 'sessions');
+  const others = await fixture.session(bob);
+  const before = await fixture.pullAll(ada.headers, 'messages');
+  const sessions = await fixture.pullAll(ada.headers, 'sessions');
   const master = sessions.documents.find(({ id }) => id === session)!;
   const text = { role: 'user', content: 'from Bob', createdAt: 1 };
   const refused = async (
@@ -112,7 +112,7 @@ test('what is not theirs cannot be written by pushing it, under whatever id', as
     document: { id: string } & Record<string, unknown>,
     assumed?: object,
   ) => {
-    const answer = await scene.push(bob.headers, name, [document], assumed);
+    const answer = await fixture.push(bob.headers, name, [document], assumed);
     expect(JSON.stringify(answer)).not.toContain('a private matter');
     expect(answer.conflicts.map(({ id, _deleted }) => [id, _deleted])).toEqual([[document.id, true]]);
     return answer.refused.map(({ code }) => code);
@@ -125,14 +125,14 @@ test('what is not theirs cannot be written by pushing it, under whatever id', as
     'message_id_taken',
   ]);
   expect(
-    await refused('sessions', { id: session, agentId: scene.agent, title: 'Bob was here', createdAt: 1 }),
+    await refused('sessions', { id: session, agentId: fixture.agent, title: 'Bob was here', createdAt: 1 }),
   ).toEqual(['session_id_taken']);
   expect(await refused('sessions', { ...master, title: 'Bob was here', userId: bob.id }, master)).toEqual([]);
   expect(
-    await refused('sessions', { id: newId(), agentId: scene.agent, userId: ada.id, createdAt: 1 }),
+    await refused('sessions', { id: newId(), agentId: fixture.agent, userId: ada.id, createdAt: 1 }),
   ).toEqual(['forbidden']);
   expect(
-    (await scene.push(bob.headers, 'sessions', [{ ...master, _deleted: true }], master)).refused,
+    (await fixture.push(bob.headers, 'sessions', [{ ...master, _deleted: true }], master)).refused,
   ).toEqual([]);
   const marker = {
     id: `${space}:${ada.id}`,
@@ -144,17 +144,17 @@ test('what is not theirs cannot be written by pushing it, under whatever id', as
     joinedAt: 1,
   };
   expect(await refused('memberships', marker)).toEqual([]);
-  expect((await scene.pullAll(ada.headers, 'messages')).documents).toEqual(before.documents);
-  expect((await scene.pullAll(ada.headers, 'sessions')).documents).toEqual(sessions.documents);
+  expect((await fixture.pullAll(ada.headers, 'messages')).documents).toEqual(before.documents);
+  expect((await fixture.pullAll(ada.headers, 'sessions')).documents).toEqual(sessions.documents);
   // In a space of both, Bob says nothing as Ada and moves no marker of hers.
-  const shared = await scene.space(ada, bob);
+  const shared = await fixture.space(ada, bob);
   const sent = newId();
-  await scene.push(bob.headers, 'messages', [
+  await fixture.push(bob.headers, 'messages', [
     { ...text, id: sent, chatId: shared, senderId: ada.id, userId: ada.id },
   ]);
-  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: shared });
+  const { documents } = await fixture.pullAll(ada.headers, 'messages', { chat: shared });
   expect(documents.map(({ id, senderId }) => [id, senderId])).toEqual([[sent, bob.id]]);
-  const answer = await scene.push(bob.headers, 'memberships', [
+  const answer = await fixture.push(bob.headers, 'memberships', [
     { ...marker, id: `${shared}:${ada.id}`, spaceId: shared, lastSeenMessageId: sent },
   ]);
   expect(answer.conflicts[0]).not.toHaveProperty('lastSeenMessageId');
@@ -170,13 +170,13 @@ test('what clients do not write is refused as a whole, and what no document is, 
     'runs',
   ]) {
     const rows = [{ newDocumentState: { id: newId(), _deleted: false } }];
-    const { status, body } = await scene.ask(ada.headers, 'POST', `/v1/sync/${name}/push`, { rows });
+    const { status, body } = await fixture.ask(ada.headers, 'POST', `/v1/sync/${name}/push`, { rows });
     expect([name, status, body.code]).toEqual([name, 403, 'collection_read_only']);
   }
-  const session = await scene.session(ada);
+  const session = await fixture.session(ada);
   const good = newId();
   const said = { chatId: session, role: 'user', content: 'x', createdAt: 1 };
-  const { conflicts, refused } = await scene.push(ada.headers, 'messages', [
+  const { conflicts, refused } = await fixture.push(ada.headers, 'messages', [
     { ...said, id: 'no id' },
     { ...said, id: newId(), role: 'assistant' },
     { ...said, id: newId(), content: '' },
@@ -196,82 +196,86 @@ test('what clients do not write is refused as a whole, and what no document is, 
   const stored = { id: good, content: 'x', senderId: ada.id, userId: ada.id, sequence: 1, _deleted: false };
   expect(conflicts.slice(8)).toEqual(Array(3).fill(expect.objectContaining(stored)));
   for (const bad of [{ title: '' }, { tags: 'x' }, { metadata: [] }, { policy: 'x' }, { modelId: newId() }]) {
-    const answer = await scene.push(ada.headers, 'sessions', [{ id: newId(), agentId: scene.agent, ...bad }]);
+    const answer = await fixture.push(ada.headers, 'sessions', [
+      { id: newId(), agentId: fixture.agent, ...bad },
+    ]);
     expect([bad, answer.refused.length, answer.conflicts[0]?._deleted]).toEqual([bad, 1, true]);
   }
-  const { documents } = await scene.pullAll(ada.headers, 'messages', { chat: session });
+  const { documents } = await fixture.pullAll(ada.headers, 'messages', { chat: session });
   expect(documents.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual([good]);
 });
 
 test('of two devices that give a session another title at once, one does, and the other takes that', async () => {
-  const session = await scene.session(ada);
-  const { documents } = await scene.pullAll(ada.headers, 'sessions', { chat: session });
+  const session = await fixture.session(ada);
+  const { documents } = await fixture.pullAll(ada.headers, 'sessions', { chat: session });
   const assumed = documents[0]!;
   const titles = Array.from({ length: 8 }, (_, n) => `title ${n}`);
   const answers = await Promise.all(
-    titles.map((title) => scene.push(ada.headers, 'sessions', [{ ...assumed, title }], assumed)),
+    titles.map((title) => fixture.push(ada.headers, 'sessions', [{ ...assumed, title }], assumed)),
   );
-  const now = (await scene.pullAll(ada.headers, 'sessions', { chat: session })).documents[0]!;
+  const now = (await fixture.pullAll(ada.headers, 'sessions', { chat: session })).documents[0]!;
   expect(titles).toContain(now.title);
   for (const [at, { conflicts }] of answers.entries())
     expect([titles[at], conflicts]).toEqual([titles[at], titles[at] === now.title ? [] : [now]]);
   // A deletion of what has changed is none.
-  const gone = await scene.push(ada.headers, 'sessions', [{ ...assumed, _deleted: true }], assumed);
+  const gone = await fixture.push(ada.headers, 'sessions', [{ ...assumed, _deleted: true }], assumed);
   expect(gone.conflicts).toEqual([now]);
-  await scene.push(ada.headers, 'sessions', [{ ...now, _deleted: true }], now);
+  await fixture.push(ada.headers, 'sessions', [{ ...now, _deleted: true }], now);
   expect(
-    (await scene.pullAll(ada.headers, 'sessions', { chat: session })).documents.every(
+    (await fixture.pullAll(ada.headers, 'sessions', { chat: session })).documents.every(
       ({ _deleted }) => _deleted,
     ),
   ).toBe(true);
   const late = { id: newId(), chatId: session, role: 'user', content: 'x', createdAt: 1 };
-  const said = await scene.push(ada.headers, 'messages', [late]);
+  const said = await fixture.push(ada.headers, 'messages', [late]);
   expect(said.refused.map(({ code }) => code)).toEqual(['chat_gone']);
 });
 
 test('what changed after somebody left and was deleted then is gone for them too; who left before somebody came is none of theirs', async () => {
-  const cy = await scene.person('cy');
-  const space = await scene.space(ada, bob);
-  const copy = (await scene.pullAll(ada.headers, 'memberships', { chat: space })).checkpoint;
-  const before = await scene.pullAll(cy.headers, 'memberships');
-  const bobs = (await scene.pullAll(bob.headers, 'memberships', { chat: space })).checkpoint;
-  await scene.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
+  const cy = await fixture.person('cy');
+  const space = await fixture.space(ada, bob);
+  const copy = (await fixture.pullAll(ada.headers, 'memberships', { chat: space })).checkpoint;
+  const before = await fixture.pullAll(cy.headers, 'memberships');
+  const bobs = (await fixture.pullAll(bob.headers, 'memberships', { chat: space })).checkpoint;
+  await fixture.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
   // Cy comes when Ada has gone, and never hears of her; who was there hears it.
-  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { entityId: cy.id });
-  const known = await scene.pullAll(cy.headers, 'memberships', { chat: space });
+  await fixture.done(fixture.key, 'POST', `/v1/spaces/${space}/members`, { entityId: cy.id });
+  const known = await fixture.pullAll(cy.headers, 'memberships', { chat: space });
   const joined = known.documents.map(({ id }) => id);
   expect(joined.toSorted()).toEqual([`${space}:${bob.id}`, `${space}:${cy.id}`].toSorted());
-  const again = await scene.pullAll(cy.headers, 'memberships', { checkpoint: before.checkpoint });
+  const again = await fixture.pullAll(cy.headers, 'memberships', { checkpoint: before.checkpoint });
   expect(again.documents.map(({ id }) => id).toSorted()).toEqual(joined.toSorted());
   expect(JSON.stringify(again.documents)).not.toContain(ada.id);
-  const heard = await scene.pullAll(bob.headers, 'memberships', { chat: space, checkpoint: bobs });
+  const heard = await fixture.pullAll(bob.headers, 'memberships', { chat: space, checkpoint: bobs });
   expect(heard.documents.find(({ id }) => id === `${space}:${ada.id}`)?._deleted).toBe(true);
   // Bob reads on, so that his membership changes, and then all of it is deleted.
-  const { id: messageId } = await scene.done<{ id: string }>(
+  const { id: messageId } = await fixture.done<{ id: string }>(
     bob.headers,
     'POST',
     `/v1/spaces/${space}/messages`,
     { content: { text: 'x' } },
   );
-  await scene.done(bob.headers, 'POST', `/v1/spaces/${space}/read`, { messageId });
-  await scene.done(scene.key, 'DELETE', `/v1/spaces/${space}`);
-  const { documents } = await scene.pullAll(ada.headers, 'memberships', { chat: space, checkpoint: copy });
+  await fixture.done(bob.headers, 'POST', `/v1/spaces/${space}/read`, { messageId });
+  await fixture.done(fixture.key, 'DELETE', `/v1/spaces/${space}`);
+  const { documents } = await fixture.pullAll(ada.headers, 'memberships', { chat: space, checkpoint: copy });
   const ids = documents.map(({ id }) => id);
   expect(ids.toSorted()).toEqual([`${space}:${ada.id}`, `${space}:${bob.id}`].toSorted());
   expect(documents.every(({ _deleted }) => _deleted)).toBe(true);
 });
 
 test('who leaves a space, or whose session is deleted, is told that it is gone, and of nothing after', async () => {
-  const space = await scene.space(ada, bob);
-  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { agentId: scene.agent });
+  const space = await fixture.space(ada, bob);
+  await fixture.done(fixture.key, 'POST', `/v1/spaces/${space}/members`, { agentId: fixture.agent });
   const say = (person: Person, text: string) =>
-    scene.done<{ id: string }>(person.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
+    fixture.done<{ id: string }>(person.headers, 'POST', `/v1/spaces/${space}/messages`, {
+      content: { text },
+    });
   const first = await say(bob, 'first');
   const shared = ['spaces', 'memberships', 'messages', 'runs'] as const;
   const copy = async (person: Person) =>
     Object.fromEntries(
       await Promise.all(
-        shared.map(async (name) => [name, await scene.pullAll(person.headers, name, { chat: space })]),
+        shared.map(async (name) => [name, await fixture.pullAll(person.headers, name, { chat: space })]),
       ),
     );
   await until('the agent was started and is done', async () => {
@@ -285,11 +289,11 @@ test('who leaves a space, or whose session is deleted, is told that it is gone, 
   // What a run in a space thinks is the agent's.
   expect(before.runs.documents[0]).not.toHaveProperty('outcome');
 
-  await scene.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
+  await fixture.done(bob.headers, 'DELETE', `/v1/spaces/${space}/members/${ada.id}`);
   const after = await say(bob, 'after');
   const at = (name: (typeof shared)[number]) => ({ chat: space, checkpoint: before[name].checkpoint });
   for (const name of shared) {
-    const { documents } = await scene.pullAll(ada.headers, name, at(name));
+    const { documents } = await fixture.pullAll(ada.headers, name, at(name));
     expect([name, documents.map(({ id }) => id).toSorted()]).toEqual([
       name,
       before[name].documents.map(({ id }: { id: string }) => id).toSorted(),
@@ -298,9 +302,9 @@ test('who leaves a space, or whose session is deleted, is told that it is gone, 
     expect(JSON.stringify(documents)).not.toContain('first');
   }
   // Back again: all of it, also what was said meanwhile.
-  const gone = await scene.pullAll(ada.headers, 'messages', { chat: space });
-  await scene.done(bob.headers, 'POST', `/v1/spaces/${space}/members`, { entityId: ada.id });
-  const back = await scene.pullAll(ada.headers, 'messages', { chat: space, checkpoint: gone.checkpoint });
+  const gone = await fixture.pullAll(ada.headers, 'messages', { chat: space });
+  await fixture.done(bob.headers, 'POST', `/v1/spaces/${space}/members`, { entityId: ada.id });
+  const back = await fixture.pullAll(ada.headers, 'messages', { chat: space, checkpoint: gone.checkpoint });
   expect(back.documents.map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, after.id]));
   expect(back.documents.every(({ _deleted }) => !_deleted)).toBe(true);
 
@@ -309,26 +313,26 @@ test('who leaves a space, or whose session is deleted, is told that it is gone, 
     const { runs } = await copy(bob);
     return runs.documents.every(({ status }: Record<string, unknown>) => status === 'completed');
   });
-  await scene.done(scene.key, 'DELETE', `/v1/spaces/${space}`);
+  await fixture.done(fixture.key, 'DELETE', `/v1/spaces/${space}`);
   for (const name of shared) {
-    const { documents } = await scene.pullAll(bob.headers, name, {
+    const { documents } = await fixture.pullAll(bob.headers, name, {
       chat: space,
       checkpoint: bobs[name].checkpoint,
     });
     const last = new Map(documents.map((one) => [one.id, one._deleted]));
     for (const { id } of bobs[name].documents) expect([name, id, last.get(id)]).toEqual([name, id, true]);
     expect(
-      (await scene.pullAll(bob.headers, name, { chat: space })).documents.every(({ _deleted }) => _deleted),
+      (await fixture.pullAll(bob.headers, name, { chat: space })).documents.every(({ _deleted }) => _deleted),
     ).toBe(true);
   }
 
-  const session = await scene.session(ada);
-  await scene.say(ada, session, 'hello');
+  const session = await fixture.session(ada);
+  await fixture.say(ada, session, 'hello');
   const own = ['sessions', 'messages', 'runs'] as const;
-  const had = await Promise.all(own.map((name) => scene.pullAll(ada.headers, name, { chat: session })));
-  await scene.done(ada.headers, 'DELETE', `${scene.sessions}/${session}`);
+  const had = await Promise.all(own.map((name) => fixture.pullAll(ada.headers, name, { chat: session })));
+  await fixture.done(ada.headers, 'DELETE', `${fixture.sessions}/${session}`);
   for (const [n, name] of own.entries()) {
-    const { documents } = await scene.pullAll(ada.headers, name, {
+    const { documents } = await fixture.pullAll(ada.headers, name, {
       chat: session,
       checkpoint: had[n]!.checkpoint,
     });

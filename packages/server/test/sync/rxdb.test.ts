@@ -2,28 +2,28 @@ import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Client } from '../../../sdk/test/rxdb.ts';
-import { type Person, Scene } from './scene.ts';
+import { type Person, SyncFixture } from './fixture.ts';
 
 // A real RxDB over real HTTP: what it has in the end is what the server has.
 
-let scene: Scene;
+let fixture: SyncFixture;
 let ada: Person;
 const clients: Client[] = [];
 beforeAll(async () => {
-  scene = await Scene.open();
-  ada = await scene.person('ada');
+  fixture = await SyncFixture.open();
+  ada = await fixture.person('ada');
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 async function open(
   person: Person,
   names: Parameters<typeof Client.open>[1],
   options?: Parameters<typeof Client.open>[2],
 ) {
-  const at = { baseUrl: scene.server.url, key: scene.publicKey, token: () => scene.token(person.name) };
+  const at = { baseUrl: fixture.server.url, key: fixture.publicKey, token: () => fixture.token(person.name) };
   const client = await Client.open(at, names, options);
   clients.push(client);
   return client;
@@ -34,7 +34,7 @@ async function master(person: Person, name: string): Promise<Record<string, unkn
   const all = new Map<string, Record<string, unknown>>();
   for (let checkpoint: string | null = null; ; ) {
     const from: string = checkpoint ? `&checkpoint=${checkpoint}` : '';
-    const page: { documents: { id: string; _deleted: boolean }[]; checkpoint: string } = await scene.done(
+    const page: { documents: { id: string; _deleted: boolean }[]; checkpoint: string } = await fixture.done(
       person.headers,
       'GET',
       `/v1/sync/${name}/pull?limit=7${from}`,
@@ -88,10 +88,10 @@ const ALL: Parameters<typeof Client.open>[1] = [
 ];
 
 test('all collections: pulled, followed live, and the same after both sides went on without each other', async () => {
-  const session = await scene.session(ada);
-  await scene.say(ada, session, 'before');
-  const { task, thread } = await scene.task(ada, session);
-  const space = await scene.space(ada);
+  const session = await fixture.session(ada);
+  await fixture.say(ada, session, 'before');
+  const { task, thread } = await fixture.task(ada, session);
+  const space = await fixture.space(ada);
   const client = await open(ada, ALL);
   await agree(client, ada, ...ALL);
   expect(client.errors).toEqual([]);
@@ -105,9 +105,9 @@ test('all collections: pulled, followed live, and the same after both sides went
 
   // Live: what is said elsewhere comes by itself, and so does what a task becomes.
   client.wire.requests = [];
-  const { id } = await scene.say(ada, session, 'live');
+  const { id } = await fixture.say(ada, session, 'live');
   await until('it is here', async () => (await client.db.messages.findOne(id).exec()) !== null);
-  await scene.server.db.pool.query(
+  await fixture.server.db.pool.query(
     `update troupe.tasks set status = 'success', result = 'done' where id = $1`,
     [task],
   );
@@ -124,7 +124,7 @@ test('all collections: pulled, followed live, and the same after both sides went
   const now = Date.now();
   await client.db.sessions.insert({
     id: mine,
-    agentId: scene.agent,
+    agentId: fixture.agent,
     title: 'offline',
     tags: ['a'],
     createdAt: now,
@@ -152,9 +152,9 @@ test('all collections: pulled, followed live, and the same after both sides went
     createdAt: now,
   });
   await client.db.sessions.findOne(session).incrementalPatch({ title: 'mine' });
-  await scene.say(ada, session, 'meanwhile');
-  await scene.space(ada);
-  await scene.server.db.pool.query(
+  await fixture.say(ada, session, 'meanwhile');
+  await fixture.space(ada);
+  await fixture.server.db.pool.query(
     `delete from troupe.messages where thread_id = $1 and role = 'tool_result'`,
     [thread],
   );
@@ -168,7 +168,7 @@ test('all collections: pulled, followed live, and the same after both sides went
     expect.objectContaining({ id: mine, title: 'offline', tags: ['a'], userId: ada.id }),
   );
   expect((await client.all('sessions')).find((one) => one.id === session)).toMatchObject({ title: 'mine' });
-  const { rows } = await scene.server.db.pool.query(
+  const { rows } = await fixture.server.db.pool.query(
     'select count(*)::int as runs from troupe.runs where trigger_message_id = $1',
     [first],
   );
@@ -176,9 +176,9 @@ test('all collections: pulled, followed live, and the same after both sides went
 });
 
 test('messages arrive once and start one run each, also where the answer to the push was lost', async () => {
-  const session = await scene.session(ada);
-  const space = await scene.space(ada);
-  await scene.done(scene.key, 'POST', `/v1/spaces/${space}/members`, { agentId: scene.agent });
+  const session = await fixture.session(ada);
+  const space = await fixture.space(ada);
+  await fixture.done(fixture.key, 'POST', `/v1/spaces/${space}/members`, { agentId: fixture.agent });
   const client = await open(ada, ['messages']);
   await agree(client, ada, 'messages');
   client.wire.goOffline();
@@ -198,7 +198,7 @@ test('messages arrive once and start one run each, also where the answer to the 
   client.wire.losesAnswersTo = null;
   await agree(client, ada, 'messages');
   expect(client.refused).toEqual([]);
-  const { rows } = await scene.server.db.pool.query(
+  const { rows } = await fixture.server.db.pool.query(
     `select m.id, count(distinct m.seq)::int as messages, count(distinct r.id)::int as runs from troupe.messages m
       left join troupe.runs r on r.trigger_message_id = m.id where m.id = any($1) group by m.id`,
     [ids],
@@ -208,11 +208,11 @@ test('messages arrive once and start one run each, also where the answer to the 
 });
 
 test('where both sides changed the same, the server’s stays; what it does not do comes back undone', async () => {
-  const [session, other] = [await scene.session(ada), await scene.session(ada)];
-  const bob = await scene.person('bob');
-  const space = await scene.space(ada, bob);
+  const [session, other] = [await fixture.session(ada), await fixture.session(ada)];
+  const bob = await fixture.person('bob');
+  const space = await fixture.space(ada, bob);
   const say = (text: string) =>
-    scene.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
+    fixture.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text } });
   const [first, second] = [await say('first'), await say('second')];
   const client = await open(ada, ['sessions', 'messages', 'memberships'], { patienceMs: 1_000 });
   await agree(client, ada, 'sessions', 'messages', 'memberships');
@@ -243,7 +243,7 @@ test('where both sides changed the same, the server’s stays; what it does not 
   });
   await client.db.messages.findOne(first.id).incrementalPatch({ content: 'something else' });
   await client.db.messages.findOne(second.id).remove();
-  await scene.done(ada.headers, 'PATCH', `${scene.sessions}/${session}`, { title: 'from there' });
+  await fixture.done(ada.headers, 'PATCH', `${fixture.sessions}/${session}`, { title: 'from there' });
   client.wire.goOnline();
   await agree(client, ada, 'sessions', 'messages', 'memberships');
   const sessions = await client.all('sessions');
@@ -258,13 +258,13 @@ test('where both sides changed the same, the server’s stays; what it does not 
 });
 
 test('what was said in a session begun offline waits for it, however late that comes; and comes back where it is not wanted', async () => {
-  const busy = await scene.session(ada);
-  await scene.done(ada.headers, 'PATCH', `${scene.sessions}/${busy}`, { policy: 'reject' });
+  const busy = await fixture.session(ada);
+  await fixture.done(ada.headers, 'PATCH', `${fixture.sessions}/${busy}`, { policy: 'reject' });
   const client = await open(ada, ['sessions', 'messages'], { patienceMs: 0 });
   await agree(client, ada, 'sessions', 'messages');
   client.wire.goOffline();
   const [mine, unwanted, said, vain, first, second] = Array.from({ length: 6 }, () => newId());
-  const at = { agentId: scene.agent, createdAt: 1 };
+  const at = { agentId: fixture.agent, createdAt: 1 };
   await client.db.sessions.insert({ ...at, id: mine });
   await client.db.sessions.insert({ ...at, id: unwanted, agentId: newId() });
   const say = (id: string, chatId: string) =>
@@ -304,16 +304,16 @@ test('what was said in a session begun offline waits for it, however late that c
 });
 
 test('a token that has run out is asked for again, and who was removed has nothing left of a space', async () => {
-  const eve = await scene.person('eve');
-  const space = await scene.space(ada, eve);
-  await scene.done(ada.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text: 'hello' } });
+  const eve = await fixture.person('eve');
+  const space = await fixture.space(ada, eve);
+  await fixture.done(ada.headers, 'POST', `/v1/spaces/${space}/messages`, { content: { text: 'hello' } });
   let asked = 0;
   const client = await Client.open(
     {
-      baseUrl: scene.server.url,
-      key: scene.publicKey,
+      baseUrl: fixture.server.url,
+      key: fixture.publicKey,
       // The first one is of no use any more.
-      token: () => scene.token('eve', asked++ === 0 ? '-1 minute' : '1 hour'),
+      token: () => fixture.token('eve', asked++ === 0 ? '-1 minute' : '1 hour'),
     },
     ['spaces', 'messages', 'memberships'],
   );
@@ -322,23 +322,23 @@ test('a token that has run out is asked for again, and who was removed has nothi
   await until('it is here', async () => (await client.all('messages')).length === 1);
   await agree(client, eve, 'spaces', 'messages', 'memberships');
   expect(await client.all('memberships')).toHaveLength(2);
-  await scene.done(ada.headers, 'DELETE', `/v1/spaces/${space}/members/${eve.id}`);
+  await fixture.done(ada.headers, 'DELETE', `/v1/spaces/${space}/members/${eve.id}`);
   for (const name of ['spaces', 'messages', 'memberships'] as const)
     await until(`${name} are gone`, async () => (await client.all(name)).length === 0);
 });
 
 test('a collection that may not be read keeps the others from nothing', async () => {
-  const { key } = await scene.done<{ key: string }>(scene.key, 'POST', '/v1/keys', {
+  const { key } = await fixture.done<{ key: string }>(fixture.key, 'POST', '/v1/keys', {
     name: 'narrow',
     scopes: ['sessions:read'],
   });
-  const client = await Client.open({ baseUrl: scene.server.url, key }, ['sessions', 'runs']);
+  const client = await Client.open({ baseUrl: fixture.server.url, key }, ['sessions', 'runs']);
   clients.push(client);
   await until(
     'it follows',
     async () => client.wire.requests.filter((one) => one.endsWith('/stream')).length > 2,
   );
-  const session = await scene.session(ada);
+  const session = await fixture.session(ada);
   await until('it is here', async () => (await client.db.sessions.findOne(session).exec()) !== null);
   expect(await client.all('runs')).toEqual([]);
 });

@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { openServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { Client } from '../../../sdk/test/rxdb.ts';
-import { Following, type Person, Scene } from './scene.ts';
+import { Following, type Person, SyncFixture } from './fixture.ts';
 
 // Many who follow, what that costs, and what becomes of them when a server goes away.
 
-let scene: Scene;
+let fixture: SyncFixture;
 let ada: Person;
 let bob: Person;
 const encryptionKey = randomBytes(32);
 beforeAll(async () => {
-  scene = await Scene.open({ encryptionKey });
-  ada = await scene.person('ada');
-  bob = await scene.person('bob');
+  fixture = await SyncFixture.open({ encryptionKey });
+  ada = await fixture.person('ada');
+  bob = await fixture.person('bob');
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 test('forty who follow are served by one look, and those who follow the same by one read', async () => {
-  const { url, db, followers } = scene.server;
+  const { url, db, followers } = fixture.server;
   const open = (person: Person, name: string) =>
     Following.open(url, person.headers, `/v1/sync/${name}/stream`);
   const ours = await Promise.all(Array.from({ length: 20 }, () => open(ada, 'sessions')));
@@ -35,7 +35,7 @@ test('forty who follow are served by one look, and those who follow the same by 
     return run(statement as never, ...rest);
   }) as typeof db.run;
   try {
-    const session = await scene.session(ada);
+    const session = await fixture.session(ada);
     await until('all of hers are told', async () =>
       ours.every(({ documents }) => documents.some(({ id }) => id === session)),
     );
@@ -52,9 +52,9 @@ test('forty who follow are served by one look, and those who follow the same by 
 });
 
 test('who does not read is told to pull, instead of having everything kept for him', async () => {
-  const { followers, db } = scene.server;
-  const session = await scene.session(ada);
-  const scope = { project: scene.project, entityId: ada.id, chat: session };
+  const { followers, db } = fixture.server;
+  const session = await fixture.session(ada);
+  const scope = { project: fixture.project, entityId: ada.id, chat: session };
   const reader = followers.open(['messages'], scope, { mayStay: async () => {} }).getReader();
   const read = async () => new TextDecoder().decode((await reader.read()).value);
   expect(await read()).toContain('event: resync');
@@ -73,15 +73,15 @@ test('who does not read is told to pull, instead of having everything kept for h
 test('a server that stops sends its followers on; they miss nothing of what happened meanwhile', async () => {
   const first = await openServer({
     postgresUrl: inject('postgresUrl'),
-    databaseUrl: scene.server.databaseUrl,
+    databaseUrl: fixture.server.databaseUrl,
     mode: 'closed',
     encryptionKey,
     works: false,
   });
-  const at = { baseUrl: first.url, key: scene.publicKey, token: () => scene.token('ada') };
+  const at = { baseUrl: first.url, key: fixture.publicKey, token: () => fixture.token('ada') };
   const client = await Client.open(at, ['sessions']);
   try {
-    const known = await scene.session(ada);
+    const known = await fixture.session(ada);
     await until('it follows', async () => (await client.db.sessions.findOne(known).exec()) !== null);
     // What another process writes is heard of, and not found by the next look: four of those would take three seconds.
     const following = await Following.open(
@@ -92,7 +92,7 @@ test('a server that stops sends its followers on; they miss nothing of what happ
     const waits: number[] = [];
     for (let said = 0; said < 6; said++) {
       const since = performance.now();
-      const { id } = await scene.say(ada, known, `number ${said}`);
+      const { id } = await fixture.say(ada, known, `number ${said}`);
       await until('it is told', async () => following.documents.some((one) => one.id === id));
       waits.push(performance.now() - since);
     }
@@ -100,11 +100,11 @@ test('a server that stops sends its followers on; they miss nothing of what happ
     // The first may come before it is known over there that somebody follows here.
     expect(waits.slice(2).reduce((sum, wait) => sum + wait)).toBeLessThan(2_500);
     await first.close();
-    const meanwhile = await scene.session(ada);
+    const meanwhile = await fixture.session(ada);
     // What is in front of the servers leads to another one by now.
-    client.wire.instead = scene.server.url;
+    client.wire.instead = fixture.server.url;
     await until('it is there', async () => (await client.db.sessions.findOne(meanwhile).exec()) !== null);
-    const live = await scene.session(ada);
+    const live = await fixture.session(ada);
     await until('and follows again', async () => (await client.db.sessions.findOne(live).exec()) !== null);
   } finally {
     await client.close();
@@ -112,15 +112,15 @@ test('a server that stops sends its followers on; they miss nothing of what happ
 });
 
 test('whose key is revoked is sent away', async () => {
-  const made = await scene.done<{ key: string; id: string }>(scene.key, 'POST', '/v1/keys', {
+  const made = await fixture.done<{ key: string; id: string }>(fixture.key, 'POST', '/v1/keys', {
     name: 'brief',
   });
   const following = await Following.open(
-    scene.server.url,
+    fixture.server.url,
     { authorization: `Bearer ${made.key}` },
     '/v1/sync/sessions/stream',
   );
   await until('it follows', async () => following.frames.length === 1);
-  await scene.done(scene.key, 'DELETE', `/v1/keys/${made.id}`);
+  await fixture.done(fixture.key, 'DELETE', `/v1/keys/${made.id}`);
   await until('it is sent away', async () => following.ended, 20_000);
 });

@@ -12,29 +12,29 @@ import {
   reply,
   results,
   type Say,
-  TaskStage,
+  TaskFixture,
   tasksTold,
-} from './stage.ts';
+} from './fixture.ts';
 
 // Many conversations with tasks of every kind, worked on by two processes' worth of workers, while runs and tasks are canceled, taken up again and
 // answered at random. Nothing is left behind that nobody looks at, and nobody waits in a circle.
 
-let stage: TaskStage;
+let fixture: TaskFixture;
 let other: TestServer;
 beforeAll(async () => {
-  stage = await TaskStage.open({ postgresUrl: inject('postgresUrl') });
+  fixture = await TaskFixture.open({ postgresUrl: inject('postgresUrl') });
   other = await openServer({
     postgresUrl: inject('postgresUrl'),
-    databaseUrl: stage.server.databaseUrl,
-    script: (request) => stage.answer(request),
+    databaseUrl: fixture.server.databaseUrl,
+    script: (request) => fixture.answer(request),
   });
-  await stage.agent('boss', { delegates: { waitMs: 5_000 } });
-  await stage.agent('lead', { delegates: { waitMs: 5_000 } });
-  await stage.agent('finder');
+  await fixture.agent('boss', { delegates: { waitMs: 5_000 } });
+  await fixture.agent('lead', { delegates: { waitMs: 5_000 } });
+  await fixture.agent('finder');
 });
 afterAll(async () => {
   await other.close();
-  await stage.server.close();
+  await fixture.server.close();
 });
 
 const CHATS = 16;
@@ -80,18 +80,18 @@ const say =
 test('whatever is canceled, answered and taken up again at once, all of it ends and agrees', async () => {
   const chats: Chat[] = [];
   for (let n = 0; n < CHATS; n++) {
-    const chat: Chat = await stage.session(
+    const chat: Chat = await fixture.session(
       'boss',
       say(() => chat),
     );
     chats.push(chat);
   }
-  const [{ id: project }] = (await stage.rows('select id from troupe.projects')) as [{ id: string }];
+  const [{ id: project }] = (await fixture.rows('select id from troupe.projects')) as [{ id: string }];
   const pick = async (text: string) =>
-    (await stage.rows<{ id: string }>(`${text} order by random() limit 1`))[0]?.id;
+    (await fixture.rows<{ id: string }>(`${text} order by random() limit 1`))[0]?.id;
   const deadlocks = async () =>
     Number(
-      (await stage.rows('select deadlocks from pg_stat_database where datname = current_database()'))[0]!
+      (await fixture.rows('select deadlocks from pg_stat_database where datname = current_database()'))[0]!
         .deadlocks,
     );
   const before = await deadlocks();
@@ -105,13 +105,13 @@ test('whatever is canceled, answered and taken up again at once, all of it ends 
       const run = await pick(
         `select id from troupe.runs where status in ('queued', 'running', 'waiting_tool')`,
       );
-      if (run) await stage.ask('POST', `/v1/runs/${run}/cancel`, {});
+      if (run) await fixture.ask('POST', `/v1/runs/${run}/cancel`, {});
     },
     async () => {
       const run = await pick(
         `select r.id from troupe.runs r where r.task_id is not null and r.status in ('failed', 'canceled')`,
       );
-      if (run) await stage.ask('POST', `/v1/runs/${run}/retry`, {});
+      if (run) await fixture.ask('POST', `/v1/runs/${run}/retry`, {});
     },
     async () => {
       await chats[Math.floor(Math.random() * CHATS)]!.post('well');
@@ -124,20 +124,22 @@ test('whatever is canceled, answered and taken up again at once, all of it ends 
   await until(
     'it comes to rest',
     async () => {
-      const [left] = await stage.rows(
+      const [left] = await fixture.rows(
         `select from troupe.runs where status in ('queued', 'running') or (status = 'waiting_tool' and task_id is null) union all select from troupe.joins`,
       );
       return left === undefined;
     },
     30_000,
   );
-  expect(await violations(stage.server.db.pool)).toEqual([]);
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
   for (const { id } of chats)
     await cancelChatTasks({ db: other.db, kernel: other.kernel }, { project, chat: id });
-  await stage.joined();
+  await fixture.joined();
   expect(
-    await stage.rows(`select id, status from troupe.tasks where status in ('pending', 'running', 'waiting')`),
+    await fixture.rows(
+      `select id, status from troupe.tasks where status in ('pending', 'running', 'waiting')`,
+    ),
   ).toEqual([]);
-  expect(await violations(stage.server.db.pool)).toEqual([]);
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
   expect(await deadlocks()).toBe(before);
 }, 60_000);

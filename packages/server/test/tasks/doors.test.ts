@@ -13,44 +13,47 @@ import {
   reply,
   results,
   type Say,
-  TaskStage,
+  TaskFixture,
   tasksTold,
-} from './stage.ts';
+} from './fixture.ts';
 
 // Tasks that are given elsewhere than in sessions, and who sees them.
 
-let stage: TaskStage;
+let fixture: TaskFixture;
 beforeAll(async () => {
-  stage = await TaskStage.open({ postgresUrl: inject('postgresUrl') });
-  await stage.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
-  await stage.agent('boss', { delegates: {} });
-  await stage.agent('finder', { tools: ['guarded'] });
+  fixture = await TaskFixture.open({ postgresUrl: inject('postgresUrl') });
+  await fixture.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
+  await fixture.agent('boss', { delegates: {} });
+  await fixture.agent('finder', { tools: ['guarded'] });
 });
 afterAll(async () => {
-  await stage.joined();
-  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
-  expect(await violations(stage.server.db.pool)).toEqual([]);
-  await stage.server.close();
+  await fixture.joined();
+  expect((await invalidDocuments(fixture.server.db.pool)).invalid).toEqual([]);
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 describe('in a space', () => {
   async function open(say: Say) {
-    const word = stage.script(say);
-    const space = await stage.made<Space>('/v1/spaces', {
+    const word = fixture.script(say);
+    const space = await fixture.made<Space>('/v1/spaces', {
       name: 'Office',
-      members: [{ user: `ada-${newId()}` }, { agentId: stage.agents.get('boss') }],
+      members: [{ user: `ada-${newId()}` }, { agentId: fixture.agents.get('boss') }],
     });
-    const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+    const { data } = await fixture.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
     const ada = data.find(({ type }) => type === 'human')!.entityId;
     const say_ = (text: string) =>
-      stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `${text} ${word}` }, senderId: ada });
+      fixture.made(`/v1/spaces/${space.id}/messages`, {
+        content: { text: `${text} ${word}` },
+        senderId: ada,
+      });
     const said = async () => {
-      const { data: all } = await stage.get<{ data: { role: string; content: { text: string } }[] }>(
+      const { data: all } = await fixture.get<{ data: { role: string; content: { text: string } }[] }>(
         `/v1/spaces/${space.id}/messages?limit=100`,
       );
       return all.filter(({ role }) => role === 'assistant').map(({ content }) => content.text);
     };
-    return { id: space.id, ada, word, say: say_, said, tasks: () => stage.tasks(space.id) };
+    return { id: space.id, ada, word, say: say_, said, tasks: () => fixture.tasks(space.id) };
   }
   const speak = (text: string) => call('send_message', { text });
 
@@ -75,8 +78,8 @@ describe('in a space', () => {
     await space.say('blue');
     await until('it is told', async () => (await space.said()).at(-1) === 'Result: took blue');
     expect(await space.tasks()).toMatchObject([{ status: 'success', result: 'took blue' }]);
-    await stage.joined();
-    const { data } = await stage.get<{ data: Event[] }>(
+    await fixture.joined();
+    const { data } = await fixture.get<{ data: Event[] }>(
       `/v1/spaces/${space.id}/events?types=task.created,task.updated&limit=100`,
     );
     expect(data.map(({ data: told }) => told.status)).toEqual([
@@ -107,7 +110,7 @@ describe('in a space', () => {
     });
     await space.say('Please do it.');
     await until('it is told', async () => (await space.said()).join() === 'Told: found it');
-    const runs = await stage.rows(
+    const runs = await fixture.rows(
       `select r.trigger_type from troupe.runs r where r.trigger->'payload'->>'spaceId' = $1 or r.space_id = $1::uuid order by r.created_at`,
       space.id,
     );
@@ -116,10 +119,10 @@ describe('in a space', () => {
 });
 
 test('an agent does not speak to the sub-agents of another one in the same space', async () => {
-  await stage.agent('rival', { delegates: {} });
+  await fixture.agent('rival', { delegates: {} });
   let asking = '';
   let got: JsonObject[] = [];
-  const word = stage.script((request, who) => {
+  const word = fixture.script((request, who) => {
     if (who === 'finder') return question('Which?');
     if (results(request).length > 0) {
       if (who === 'rival') got = results(request);
@@ -131,31 +134,31 @@ test('an agent does not speak to the sub-agents of another one in the same space
       ? { text: '' }
       : calls(reply(asking, 'mine'), call('reactivate_agent', { subAgentId: asking, instruction: 'go' }));
   });
-  const space = await stage.made<Space>('/v1/spaces', {
+  const space = await fixture.made<Space>('/v1/spaces', {
     name: 'Court',
     members: [
       { user: `kim-${newId()}` },
-      { agentId: stage.agents.get('boss') },
-      { agentId: stage.agents.get('rival') },
+      { agentId: fixture.agents.get('boss') },
+      { agentId: fixture.agents.get('rival') },
     ],
   });
-  const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+  const { data } = await fixture.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
   const senderId = data.find(({ type }) => type === 'human')!.entityId;
   const say = () =>
-    stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Go. ${word}` }, senderId });
+    fixture.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Go. ${word}` }, senderId });
   await say();
-  await until('it asks', async () => (await stage.tasks(space.id))[0]?.status === 'waiting');
-  await stage.joined();
-  asking = (await stage.tasks(space.id))[0]!.sub_agent_id!;
+  await until('it asks', async () => (await fixture.tasks(space.id))[0]?.status === 'waiting');
+  await fixture.joined();
+  asking = (await fixture.tasks(space.id))[0]!.sub_agent_id!;
   await say();
   await until('it was tried', async () => got.length === 2);
   expect(got.map(({ code }) => code)).toEqual(['sub_agent_not_found', 'sub_agent_not_found']);
-  expect((await stage.tasks(space.id)).map(({ status }) => status)).toEqual(['waiting']);
+  expect((await fixture.tasks(space.id)).map(({ status }) => status)).toEqual(['waiting']);
 });
 
 test('with a space goes all that was given in it, and nobody is told', async () => {
   const gate = Promise.withResolvers<void>();
-  const word = stage.script(async (request, who) => {
+  const word = fixture.script(async (request, who) => {
     const got = results(request);
     if (who === 'finder') {
       if (request.messages.some((one) => 'text' in one && one.text.startsWith('ask')))
@@ -171,15 +174,15 @@ test('with a space goes all that was given in it, and nobody is told', async () 
           give('finder', `ask ${word}`, { background: true }),
         );
   });
-  const space = await stage.made<Space>('/v1/spaces', {
+  const space = await fixture.made<Space>('/v1/spaces', {
     name: 'Hut',
-    members: [{ user: `eve-${newId()}` }, { agentId: stage.agents.get('boss') }],
+    members: [{ user: `eve-${newId()}` }, { agentId: fixture.agents.get('boss') }],
   });
-  const { data } = await stage.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
+  const { data } = await fixture.get<{ data: Membership[] }>(`/v1/spaces/${space.id}/members`);
   const senderId = data.find(({ type }) => type === 'human')!.entityId;
-  await stage.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Do it. ${word}` }, senderId });
+  await fixture.made(`/v1/spaces/${space.id}/messages`, { content: { text: `Do it. ${word}` }, senderId });
   await until('all are at work', async () => {
-    const tasks = await stage.tasks(space.id);
+    const tasks = await fixture.tasks(space.id);
     return (
       tasks
         .map(({ status }) => status)
@@ -187,22 +190,22 @@ test('with a space goes all that was given in it, and nobody is told', async () 
         .join() === 'running,waiting,waiting'
     );
   });
-  const ids = (await stage.tasks(space.id)).map(({ id }) => id);
-  const threads = await stage.rows<{ thread_id: string }>(
+  const ids = (await fixture.tasks(space.id)).map(({ id }) => id);
+  const threads = await fixture.rows<{ thread_id: string }>(
     'select thread_id from troupe.sub_agents where task_id = any($1)',
     ids,
   );
   const told = () =>
-    stage.rows(
+    fixture.rows(
       `select from troupe.runs where trigger->>'serviceName' = 'task' and trigger->>'taskId' = any($1)`,
       ids,
     );
-  await stage.joined();
+  await fixture.joined();
   const before = (await told()).length;
-  expect((await stage.ask('DELETE', `/v1/spaces/${space.id}`)).status).toBe(204);
-  await stage.joined();
-  expect(await stage.tasks(space.id)).toEqual([]);
-  const left = await stage.rows(
+  expect((await fixture.ask('DELETE', `/v1/spaces/${space.id}`)).status).toBe(204);
+  await fixture.joined();
+  expect(await fixture.tasks(space.id)).toEqual([]);
+  const left = await fixture.rows(
     `select id from troupe.threads where id = any($1) union all select id from troupe.runs where task_id = any($2)
       union all select id from troupe.messages where thread_id = any($1)`,
     threads.map(({ thread_id }) => thread_id),
@@ -215,11 +218,11 @@ test('with a space goes all that was given in it, and nobody is told', async () 
 
 describe('in a network', () => {
   const invoke = async (say: Say) => {
-    const word = stage.script(say);
+    const word = fixture.script(say);
     return {
       word,
       run: () =>
-        stage.made<Invoked & { response?: JsonObject }>('/v1/networks/desk/invoke', {
+        fixture.made<Invoked & { response?: JsonObject }>('/v1/networks/desk/invoke', {
           input: word,
           mode: 'wait',
           timeoutMs: 20_000,
@@ -227,13 +230,13 @@ describe('in a network', () => {
     };
   };
   beforeAll(async () => {
-    const put = await stage.ask('PUT', '/v1/networks/desk/definition', {
+    const put = await fixture.ask('PUT', '/v1/networks/desk/definition', {
       name: 'desk',
       agents: [
         {
           key: 'first',
           isDefault: true,
-          agentId: stage.agents.get('boss'),
+          agentId: fixture.agents.get('boss'),
           prompt: 'I am first.',
           allowRespond: true,
           routes: ['second'],
@@ -242,7 +245,7 @@ describe('in a network', () => {
       ],
     });
     expect(put.status, JSON.stringify(put.body)).toBe(200);
-    await stage.made('/v1/networks/desk/publish', {});
+    await fixture.made('/v1/networks/desk/publish', {});
   });
 
   test('an agent that carries delegation gives tasks and answers questions; others do not; nothing goes on behind it', async () => {
@@ -291,9 +294,9 @@ describe('in a network', () => {
     ]);
     expect(seen.get('second')).toEqual(['respond']);
     await until('nothing goes on', async () =>
-      (await stage.tasks(invoked.id)).every(({ status }) => ['success', 'canceled'].includes(status)),
+      (await fixture.tasks(invoked.id)).every(({ status }) => ['success', 'canceled'].includes(status)),
     );
-    expect((await stage.tasks(invoked.id)).map(({ status, user_id }) => [status, user_id]).sort()).toEqual([
+    expect((await fixture.tasks(invoked.id)).map(({ status, user_id }) => [status, user_id]).sort()).toEqual([
       ['canceled', null],
       ['success', null],
       ['success', null],
@@ -302,34 +305,35 @@ describe('in a network', () => {
 });
 
 test('a person decides about calls of sub-agents that work for them, and nobody else does', async () => {
-  const chat: Chat = await stage.session('boss', (request, who) => {
+  const chat: Chat = await fixture.session('boss', (request, who) => {
     const got = results(request);
     if (who === 'finder') return got.length === 0 ? calls(call('guarded', { a: 1 })) : final('allowed');
     return got[0] ? { text: String(got[0].result) } : calls(give('finder', `Do it. ${chat.word}`));
   });
   const { run } = await chat.post();
   const { run_id, user_id } = await chat.becomes('running');
-  const [{ project_id: project }] = (await stage.rows(
+  const [{ project_id: project }] = (await fixture.rows(
     'select project_id from troupe.tasks where run_id = $1',
     run_id,
   )) as [{ project_id: string }];
   const waiting = (entityId: string) =>
-    listWaiting(stage.server.db, { project, entityId }, { waitsFor: ['approval'], after: null, limit: 10 });
+    listWaiting(fixture.server.db, { project, entityId }, { waitsFor: ['approval'], after: null, limit: 10 });
   await until('it waits', async () => (await waiting(user_id!)).length === 1);
-  const [stranger] = (await stage.rows(`select id from troupe.entities where id <> $1 limit 1`, user_id)) as [
-    { id: string },
-  ];
+  const [stranger] = (await fixture.rows(
+    `select id from troupe.entities where id <> $1 limit 1`,
+    user_id,
+  )) as [{ id: string }];
   expect(await waiting(stranger.id)).toEqual([]);
-  expect(await findRun(stage.server.db, { project, entityId: stranger.id }, run_id)).toBeNull();
-  expect(await findRun(stage.server.db, { project, entityId: user_id }, run_id)).toMatchObject({
+  expect(await findRun(fixture.server.db, { project, entityId: stranger.id }, run_id)).toBeNull();
+  expect(await findRun(fixture.server.db, { project, entityId: user_id }, run_id)).toMatchObject({
     id: run_id,
   });
   const { callId } = (await waiting(user_id!))[0]!;
-  const inbox = await stage.get<{ data: { argumentsHash: string }[] }>(`/v1/inbox?runId=${run_id}`);
+  const inbox = await fixture.get<{ data: { argumentsHash: string }[] }>(`/v1/inbox?runId=${run_id}`);
   const { argumentsHash } = inbox.data[0]!;
   expect(
     (
-      await stage.ask('POST', `/v1/runs/${run_id}/calls/${callId}/decision`, {
+      await fixture.ask('POST', `/v1/runs/${run_id}/calls/${callId}/decision`, {
         decision: 'approve',
         argumentsHash,
       })

@@ -10,28 +10,28 @@ import {
   question,
   reply,
   results,
-  TaskStage,
+  TaskFixture,
   tasksTold,
-} from './stage.ts';
+} from './fixture.ts';
 
 // The whole flow, over HTTP: a person, an agent that gives tasks, a sub-agent with tools.
 
-let stage: TaskStage;
+let fixture: TaskFixture;
 beforeAll(async () => {
-  stage = await TaskStage.open({ postgresUrl: inject('postgresUrl') });
-  await stage.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
-  await stage.agent('boss', { delegates: {} });
-  await stage.agent('finder', { tools: ['lookup'] });
+  fixture = await TaskFixture.open({ postgresUrl: inject('postgresUrl') });
+  await fixture.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
+  await fixture.agent('boss', { delegates: {} });
+  await fixture.agent('finder', { tools: ['lookup'] });
 });
 afterAll(async () => {
-  await stage.joined();
-  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
-  expect(await violations(stage.server.db.pool)).toEqual([]);
-  await stage.server.close();
+  await fixture.joined();
+  expect((await invalidDocuments(fixture.server.db.pool)).invalid).toEqual([]);
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
 test('a task is given in the foreground, a sub-agent does it, and the agent goes on with the result', async () => {
-  const chat = await stage.session('boss', (request, agent) => {
+  const chat = await fixture.session('boss', (request, agent) => {
     if (agent === 'finder') {
       expect(request.tools.map(({ name }) => name).sort()).toEqual(['ask_user', 'final_answer', 'lookup']);
       return final('the price is 7');
@@ -52,7 +52,7 @@ test('a task is given in the foreground, a sub-agent does it, and the agent goes
     iteration_count: 1,
     summary: 'the price is 7',
   });
-  await stage.joined();
+  await fixture.joined();
   const told = (await chat.events()).filter(({ type }) => type.startsWith('task.'));
   expect(told.map(({ type, data }) => `${type} ${data.status}`)).toEqual([
     'task.created pending',
@@ -62,7 +62,7 @@ test('a task is given in the foreground, a sub-agent does it, and the agent goes
 });
 
 test('user → orchestrator → task → sub-agent → parallel tools → question → answer in the chat → final → said in the chat', async () => {
-  const chat = await stage.session('boss', (request, agent) => {
+  const chat = await fixture.session('boss', (request, agent) => {
     if (agent === 'finder') {
       const got = results(request);
       if (got.length === 0) return calls(...['a', 'b', 'c'].map((q) => call('lookup', { q })));
@@ -94,7 +94,7 @@ test('user → orchestrator → task → sub-agent → parallel tools → questi
   });
   const said = (await chat.messages()).filter(({ role }) => role === 'user' || role === 'assistant');
   expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-  await stage.joined();
+  await fixture.joined();
   const told = (await chat.events()).filter(({ type }) => type.startsWith('task.'));
   expect(told.map(({ data }) => data.status)).toEqual([
     'pending',

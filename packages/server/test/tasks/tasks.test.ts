@@ -14,9 +14,9 @@ import {
   question,
   reply,
   results,
-  TaskStage,
+  TaskFixture,
   tasksTold,
-} from './stage.ts';
+} from './fixture.ts';
 
 // Tasks in all the ways in which they end. One server; long because a server costs more than a test.
 //
@@ -36,37 +36,37 @@ import {
 // 12 people write and read what is not theirs        access/every-endpoint: 'a person reads and cancels the tasks…'; sync/rights: 'what is not theirs cannot be written…'
 // 13 the rules do not fit what is stored             triggers/rules: 'the six rules of the source load as they stand…'; triggers/conditions: '…in both spellings…'
 
-let stage: TaskStage;
+let fixture: TaskFixture;
 let project: string;
 beforeAll(async () => {
-  stage = await TaskStage.open({
+  fixture = await TaskFixture.open({
     postgresUrl: inject('postgresUrl'),
   });
-  await stage.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
-  await stage.made('/v1/tools', { name: 'press', kind: 'client', deadlineMs: 700 });
-  await stage.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
-  await stage.agent('boss', {
+  await fixture.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
+  await fixture.made('/v1/tools', { name: 'press', kind: 'client', deadlineMs: 700 });
+  await fixture.made('/v1/tools', { name: 'guarded', kind: 'echo', approval: true });
+  await fixture.agent('boss', {
     capabilities: [{ id: 'delegation' }, { id: 'file_system' }],
     tools: ['lookup', 'guarded'],
   });
-  await stage.agent('small', {
+  await fixture.agent('small', {
     delegates: { depth: 2, tasks: 2, waitMs: 1_000, questionMs: 900, questions: 2, repeats: 2 },
   });
-  await stage.agent('finder', {
+  await fixture.agent('finder', {
     tools: ['lookup', 'press'],
     limits: { steps: 4, modelTries: 1, retryBackoffMs: 0 },
   });
-  await stage.agent('lead', { delegates: { depth: 2 } });
-  project = String((await stage.rows('select id from troupe.projects'))[0]!.id);
+  await fixture.agent('lead', { delegates: { depth: 2 } });
+  project = String((await fixture.rows('select id from troupe.projects'))[0]!.id);
 });
 afterAll(async () => {
-  await stage.joined();
-  expect((await invalidDocuments(stage.server.db.pool)).invalid).toEqual([]);
-  expect(await violations(stage.server.db.pool)).toEqual([]);
-  await stage.server.close();
+  await fixture.joined();
+  expect((await invalidDocuments(fixture.server.db.pool)).invalid).toEqual([]);
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
 });
 
-const parts = () => ({ db: stage.server.db, kernel: stage.server.kernel });
+const parts = () => ({ db: fixture.server.db, kernel: fixture.server.kernel });
 /** What the agent was told of tasks that it did not wait for. */
 const news = async (chat: Chat) => (await chat.messages()).filter(({ role }) => role === 'system');
 const text = ({ content }: { content: unknown }) => (content as { text: string }).text;
@@ -79,7 +79,7 @@ describe('a sub-agent', () => {
     sub: (request: Parameters<typeof results>[0]) => ReturnType<typeof final>,
     agent = 'boss',
   ) => {
-    const chat: Chat = await stage.session(agent, (request, who) =>
+    const chat: Chat = await fixture.session(agent, (request, who) =>
       who === 'finder' ? sub(request) : asBoss(() => chat, results(request)[0]),
     );
     const said = JSON.parse(await chat.say()) as JsonObject;
@@ -106,7 +106,7 @@ describe('a sub-agent', () => {
       ),
     );
     expect(task).toMatchObject({ status: 'success', result: 'enough', iteration_count: 1, told: 1 });
-    expect(await stage.rows('select from troupe.tool_calls where run_id = $1', task.run_id)).toEqual([]);
+    expect(await fixture.rows('select from troupe.tool_calls where run_id = $1', task.run_id)).toEqual([]);
   });
 
   test('is told what is wrong with a final answer that has no result', async () => {
@@ -157,14 +157,14 @@ describe('a sub-agent', () => {
     }));
     expect(said).toMatchObject({ code: 'model_down' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'model_down' } });
-    await stage.joined();
+    await fixture.joined();
     const last = (await chat.events()).findLast(({ type }) => type === 'task.updated')!;
     expect(last.data).toMatchObject({ status: 'failed', code: 'model_down' });
   });
 
   test('fails, and is taken up again by hand: its result is told, as nobody waits for it any more', async () => {
     let broken = true;
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder')
         return broken
           ? { error: { code: 'model_down', message: 'No.', retryable: false } }
@@ -175,14 +175,14 @@ describe('a sub-agent', () => {
     expect(JSON.parse(await chat.say())).toMatchObject({ code: 'model_down' });
     broken = false;
     const { run_id } = await chat.task();
-    expect((await stage.ask('POST', `/v1/runs/${run_id}/retry`, {})).status).toBe(200);
+    expect((await fixture.ask('POST', `/v1/runs/${run_id}/retry`, {})).status).toBe(200);
     expect(await chat.becomes('success')).toMatchObject({ result: 'at last', told: 2, error: null });
     await chat.rests();
     expect((await news(chat)).map(text)).toEqual([expect.stringContaining('Its result:\n\nat last')]);
   });
 
   test('asks the same again and again: it gets the same answer, then must end', async () => {
-    const chat: Chat = await stage.session('small', (request, who) => {
+    const chat: Chat = await fixture.session('small', (request, who) => {
       if (who === 'finder')
         return request.toolChoice === 'none'
           ? { text: 'well then' }
@@ -194,7 +194,7 @@ describe('a sub-agent', () => {
     expect(JSON.parse(await chat.say())).toMatchObject({ status: 'success', result: 'well then' });
     const task = await chat.task();
     expect(task.iteration_count).toBe(4);
-    const asked = await stage.rows<{ output: JsonObject }>(
+    const asked = await fixture.rows<{ output: JsonObject }>(
       'select output from troupe.tool_calls where run_id = $1 order by step',
       task.run_id,
     );
@@ -206,19 +206,19 @@ describe('a sub-agent', () => {
   });
 
   test('asks for ever, each time something else: it may not, and ends with a name', async () => {
-    const chat: Chat = await stage.session('small', (request, who) => {
+    const chat: Chat = await fixture.session('small', (request, who) => {
       if (who === 'asker') return question(`Question ${request.step}?`);
       const got = results(request).at(-1);
       if (got?.status === 'waiting') return calls(reply(String(got.subAgentId), 'yes'));
       return got ? { text: JSON.stringify(got) } : calls(give('asker', `Do it. ${chat.word}`));
     });
-    if (!stage.agents.has('asker')) await stage.agent('asker');
+    if (!fixture.agents.has('asker')) await fixture.agent('asker');
     expect(JSON.parse(await chat.say())).toMatchObject({ code: 'question_limit' });
     expect(await chat.task()).toMatchObject({ status: 'failed', error: { code: 'question_limit' } });
   });
 
   test('asks two things at once: one is asked', async () => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder')
         return results(request).length === 0
           ? calls(
@@ -239,7 +239,7 @@ describe('a sub-agent', () => {
   });
 
   test('asks and nobody answers in time: it is told so, goes on, and its result comes as a message', async () => {
-    const chat: Chat = await stage.session('small', (request, who) => {
+    const chat: Chat = await fixture.session('small', (request, who) => {
       if (who === 'finder')
         return results(request).length === 0
           ? question('Anybody?')
@@ -261,7 +261,7 @@ describe('a sub-agent', () => {
       content: { text: 'heard of it' },
     });
     // The time for the answer was given back.
-    const [run] = await stage.rows<{ over: boolean }>(
+    const [run] = await fixture.rows<{ over: boolean }>(
       `select deadline_at between started_at + make_interval(secs => wall_ms / 1000.0) and started_at + make_interval(secs => wall_ms / 1000.0 + 3) as over from troupe.runs where id = $1`,
       run_id,
     );
@@ -270,7 +270,7 @@ describe('a sub-agent', () => {
 
   test('takes longer than anybody waits: it is canceled, and whoever gave it goes on', async () => {
     const gate = Promise.withResolvers<void>();
-    const chat: Chat = await stage.session('small', async (request, who) => {
+    const chat: Chat = await fixture.session('small', async (request, who) => {
       if (who === 'finder') await gate.promise;
       return asBoss(() => chat, results(request)[0]);
     });
@@ -285,7 +285,7 @@ describe('a sub-agent', () => {
 
 describe('the agent that gives tasks', () => {
   test('is told whom it can give them, where it names nobody', async () => {
-    const chat: Chat = await stage.session('boss', (request) =>
+    const chat: Chat = await fixture.session('boss', (request) =>
       results(request)[0]
         ? { text: JSON.stringify(results(request)[0]) }
         : calls(give('nobody', `x ${chat.word}`)),
@@ -298,7 +298,7 @@ describe('the agent that gives tasks', () => {
   });
 
   test('answers from what was said before, without asking the person', async () => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder')
         return results(request).length === 0
           ? question('Which colour?')
@@ -313,7 +313,7 @@ describe('the agent that gives tasks', () => {
   });
 
   test('reactivates a sub-agent, which remembers', async () => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder') {
         const turns = request.messages.filter(({ role }) => role === 'user').length;
         return final(`answer ${turns} after ${request.messages.length} messages`);
@@ -338,7 +338,7 @@ describe('the agent that gives tasks', () => {
 
   test('goes on with a sub-agent whose first run failed: that one cannot be taken up beside it', async () => {
     let broken = true;
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder')
         return broken ? { error: { code: 'model_down', message: 'No.', retryable: false } } : final('mended');
       const got = results(request).at(-1);
@@ -354,13 +354,13 @@ describe('the agent that gives tasks', () => {
     const { run_id: first } = await chat.task();
     broken = false;
     expect(await chat.say('again')).toBe('mended');
-    const retried = await stage.ask<{ code: string }>('POST', `/v1/runs/${first}/retry`, {});
+    const retried = await fixture.ask<{ code: string }>('POST', `/v1/runs/${first}/retry`, {});
     expect([retried.status, retried.body.code]).toEqual([409, 'task_went_on']);
-    expect(await stage.get<Run>(`/v1/runs/${first}`)).toMatchObject({ status: 'failed' });
+    expect(await fixture.get<Run>(`/v1/runs/${first}`)).toMatchObject({ status: 'failed' });
   });
 
   test('of a copy of a run: its tasks end with it, and a copy of the work on a task asks nobody', async () => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder')
         return results(request).length === 0
           ? question('Which?')
@@ -371,19 +371,19 @@ describe('the agent that gives tasks', () => {
     const { run } = await chat.post();
     expect(await chat.answered(run!.id)).toBe('waiting');
     const { run_id } = await chat.task();
-    const ofTask = await stage.made<Run>(`/v1/runs/${run_id}/fork`, { step: 0 });
+    const ofTask = await fixture.made<Run>(`/v1/runs/${run_id}/fork`, { step: 0 });
     expect(await chat.answered(ofTask.id)).toBe('nobody_to_ask');
-    const copy = await stage.made<Run>(`/v1/runs/${run!.id}/fork`, { step: 0 });
+    const copy = await fixture.made<Run>(`/v1/runs/${run!.id}/fork`, { step: 0 });
     expect(await chat.answered(copy.id)).toBe('waiting');
-    await until('it ends', async () => (await stage.tasks(copy.id))[0]?.status === 'canceled');
+    await until('it ends', async () => (await fixture.tasks(copy.id))[0]?.status === 'canceled');
     expect((await chat.task()).status).toBe('waiting');
   });
 
   test('gets results that fit the schema of the role', async () => {
     const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
-    await stage.agent('counter', { answer: { schema, tries: 3 }, limits: { steps: 5 } });
+    await fixture.agent('counter', { answer: { schema, tries: 3 }, limits: { steps: 5 } });
     const play = async (...turns: ReturnType<typeof final>[]) => {
-      const chat: Chat = await stage.session('boss', (request, who) => {
+      const chat: Chat = await fixture.session('boss', (request, who) => {
         if (who === 'counter') {
           expect(request.system).toContain('fits this JSON Schema');
           return turns[request.step - 1]!;
@@ -405,7 +405,7 @@ describe('the agent that gives tasks', () => {
   });
 
   test('cannot speak to what is not there, is another’s, or is not asking', async () => {
-    const other: Chat = await stage.session('boss', (request, who) =>
+    const other: Chat = await fixture.session('boss', (request, who) =>
       who === 'finder'
         ? final('x')
         : results(request)[0]
@@ -414,7 +414,7 @@ describe('the agent that gives tasks', () => {
     );
     await other.say();
     const theirs = (await other.task()).sub_agent_id!;
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder') return final('x');
       const got = allResults(request);
       if (got.length === 0) return calls(give('finder', `Do it. ${chat.word}`));
@@ -436,7 +436,7 @@ describe('the agent that gives tasks', () => {
   });
 
   test('nests tasks as deep as it may, and gives as many as it may', async () => {
-    const chat: Chat = await stage.session('lead', (request, who) => {
+    const chat: Chat = await fixture.session('lead', (request, who) => {
       const got = results(request);
       if (who === 'finder') return final('found');
       if (got.length > 0) return { text: got.map((one) => one.result ?? one.code).join() };
@@ -450,7 +450,7 @@ describe('the agent that gives tasks', () => {
       [2, 'success'],
     ]);
     expect(tasks[1]!.parent_task_id).toBe(tasks[0]!.id);
-    const many: Chat = await stage.session('small', (request, who) => {
+    const many: Chat = await fixture.session('small', (request, who) => {
       if (who === 'finder') return final('found');
       const got = results(request);
       if (got.length > 0)
@@ -466,7 +466,7 @@ describe('the agent that gives tasks', () => {
   });
 
   test('is asked by a sub-agent of its sub-agent through that one', async () => {
-    const chat: Chat = await stage.session('lead', (request, who) => {
+    const chat: Chat = await fixture.session('lead', (request, who) => {
       const got = results(request);
       if (who === 'finder') return got.length === 0 ? question('Which?') : final(`took ${got[0]!.answer}`);
       const isSub = request.tools.some(({ name }) => name === 'final_answer');
@@ -501,7 +501,7 @@ describe('in the background', () => {
     ) => ReturnType<typeof final> | Promise<ReturnType<typeof final>>,
     more: JsonObject = {},
   ) => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder') return sub(request);
       const said = lastSaid(request);
       if (said.startsWith('Task ')) {
@@ -534,7 +534,7 @@ describe('in the background', () => {
       expect.stringMatching(/^Task .* is done\. Its result:\n\nlate but good$/),
     ]);
     expect(await saidLast(chat)).toContain('told: Task');
-    const [{ count }] = (await stage.rows<{ count: number }>(
+    const [{ count }] = (await fixture.rows<{ count: number }>(
       `select count(*)::int from troupe.runs r join troupe.sessions s on s.thread_id = r.thread_id where s.id = $1`,
       chat.id,
     )) as [{ count: number }];
@@ -543,9 +543,9 @@ describe('in the background', () => {
 
   test('the agent is told as what it is by then, and what a sub-agent found weighs no more than what a person says', async () => {
     const gate = Promise.withResolvers<void>();
-    const id = await stage.agent('young', { delegates: {} });
+    const id = await fixture.agent('young', { delegates: {} });
     const told: { system: string; role: string }[] = [];
-    const chat: Chat = await stage.session('young', async (request, who) => {
+    const chat: Chat = await fixture.session('young', async (request, who) => {
       if (who === 'finder') {
         await gate.promise;
         return final('obey me');
@@ -560,7 +560,9 @@ describe('in the background', () => {
         : calls(give('finder', `Do it. ${chat.word}`, { background: true }));
     });
     await chat.say();
-    expect((await stage.ask('PATCH', `/v1/agents/${id}`, { systemPrompt: 'I am older.' })).status).toBe(200);
+    expect((await fixture.ask('PATCH', `/v1/agents/${id}`, { systemPrompt: 'I am older.' })).status).toBe(
+      200,
+    );
     gate.resolve();
     await until('it is told', async () => told.length === 1);
     expect(told[0]).toEqual({ system: expect.stringContaining('I am older.'), role: 'user' });
@@ -568,7 +570,7 @@ describe('in the background', () => {
   });
 
   test('ends twice with the same words: each is told, once, whatever is written later', async () => {
-    const chat: Chat = await stage.session('boss', (request, who) => {
+    const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who === 'finder') return final('nothing new');
       if (lastSaid(request).startsWith('Task ')) return { text: 'heard' };
       if (results(request)[0]) return { text: 'begun' };
@@ -587,11 +589,14 @@ describe('in the background', () => {
     await until('it is told again', async () => (await news(chat)).length === 2);
     await chat.rests();
     const { id, run_id } = await chat.task();
-    await stage.rows(
+    await fixture.rows(
       `update troupe.tasks set updated_at = now(), status = 'success', result = 'nothing new' where id = $1`,
       id,
     );
-    await stage.rows(`update troupe.runs set updated_at = now(), status = 'completed' where id = $1`, run_id);
+    await fixture.rows(
+      `update troupe.runs set updated_at = now(), status = 'completed' where id = $1`,
+      run_id,
+    );
     await chat.rests();
     const texts = (await news(chat)).map(text);
     expect(texts).toHaveLength(2);
@@ -605,7 +610,7 @@ describe('in the background', () => {
       return final('x');
     });
     const late = () =>
-      stage.rows<{ ms: number }>(
+      fixture.rows<{ ms: number }>(
         `select extract(epoch from e.created_at - t.created_at) * 1000 as ms from troupe.tasks t join troupe.events e on e.thread_id = t.chat_thread_id
           and e.type = 'task.updated' and e.data->>'id' = t.id::text where t.chat_id = $1`,
         chat.id,
@@ -623,7 +628,7 @@ describe('in the background', () => {
   test('what is told waits for its turn, whatever the session’s policy', async () => {
     const gate = Promise.withResolvers<void>();
     const busy = Promise.withResolvers<void>();
-    const chat: Chat = await stage.session('boss', async (request, who) => {
+    const chat: Chat = await fixture.session('boss', async (request, who) => {
       if (who === 'finder') {
         await gate.promise;
         return final('done');
@@ -638,7 +643,7 @@ describe('in the background', () => {
         ? { text: 'begun' }
         : calls(give('finder', `Do it. ${chat.word}`, { background: true }));
     });
-    expect((await stage.ask('PATCH', chat.path, { policy: 'interrupt' })).status).toBe(200);
+    expect((await fixture.ask('PATCH', chat.path, { policy: 'interrupt' })).status).toBe(200);
     await chat.say();
     const { run } = await chat.post('wait');
     await chat.becomes('success');
@@ -704,7 +709,7 @@ describe('in the background', () => {
 
   test('goes on where the run that gave it is canceled, and ends with all tasks of the chat, which start nothing', async () => {
     const gate = Promise.withResolvers<void>();
-    const chat: Chat = await stage.session('boss', async (request, who) => {
+    const chat: Chat = await fixture.session('boss', async (request, who) => {
       if (who === 'finder') {
         await gate.promise;
         return final('x');
@@ -720,8 +725,8 @@ describe('in the background', () => {
       'both work',
       async () => (await chat.tasks()).filter(({ status }) => status === 'running').length === 2,
     );
-    expect((await stage.ask('POST', `/v1/runs/${run!.id}/cancel`, {})).status).toBe(200);
-    await stage.joined();
+    expect((await fixture.ask('POST', `/v1/runs/${run!.id}/cancel`, {})).status).toBe(200);
+    await fixture.joined();
     const open = await chat.tasks();
     expect(open.map(({ status }) => status)).toEqual(['running', 'running']);
     expect((await cancelChatTasks(parts(), { project, chat: chat.id })).sort()).toEqual(
@@ -731,7 +736,7 @@ describe('in the background', () => {
     await chat.rests();
     expect((await chat.tasks()).map(({ status }) => status)).toEqual(['canceled', 'canceled']);
     expect(await news(chat)).toHaveLength(2);
-    const runs = await stage.rows(
+    const runs = await fixture.rows(
       `select from troupe.runs r join troupe.sessions s on s.thread_id = r.thread_id where s.id = $1`,
       chat.id,
     );
@@ -740,8 +745,8 @@ describe('in the background', () => {
   });
 
   test('an agent that gives a task whenever it is told of one comes to an end', async () => {
-    await stage.agent('eager', { delegates: {}, limits: { chainDepth: 3 } });
-    const chat: Chat = await stage.session('eager', (request, who) => {
+    await fixture.agent('eager', { delegates: {}, limits: { chainDepth: 3 } });
+    const chat: Chat = await fixture.session('eager', (request, who) => {
       if (who === 'finder') return final('x');
       return results(request)[0]
         ? { text: 'once more' }
@@ -755,7 +760,7 @@ describe('in the background', () => {
   });
 
   test('is only for those who talk with people', async () => {
-    const chat: Chat = await stage.session('lead', (request) => {
+    const chat: Chat = await fixture.session('lead', (request) => {
       const got = results(request);
       const isSub = request.tools.some(({ name }) => name === 'final_answer');
       if (got.length > 0) return { text: String(got[0]!.result ?? got[0]!.code) };
@@ -765,7 +770,7 @@ describe('in the background', () => {
   });
 
   test('a tool: called once, with its result as a message; one that cannot be called is told at once', async () => {
-    const chat: Chat = await stage.session('boss', (request) => {
+    const chat: Chat = await fixture.session('boss', (request) => {
       const got = results(request);
       if (lastSaid(request).startsWith('Task ')) return { text: lastSaid(request) };
       if (got.length > 0) return { text: got.map((one) => one.status ?? one.code).join() };
@@ -789,7 +794,7 @@ describe('in the background', () => {
   });
 
   test('a tool that somebody must approve, and does not', async () => {
-    const chat: Chat = await stage.session('boss', (request) => {
+    const chat: Chat = await fixture.session('boss', (request) => {
       if (lastSaid(request).startsWith('Task ')) return { text: lastSaid(request) };
       return results(request).length > 0
         ? { text: 'begun' }
@@ -799,11 +804,11 @@ describe('in the background', () => {
     const { run_id } = await chat.becomes('running');
     await until(
       'it waits',
-      async () => (await stage.get<Run>(`/v1/runs/${run_id}`)).status === 'waiting_tool',
+      async () => (await fixture.get<Run>(`/v1/runs/${run_id}`)).status === 'waiting_tool',
     );
-    const inbox = await stage.get<{ data: { callId: string }[] }>(`/v1/inbox?runId=${run_id}`);
+    const inbox = await fixture.get<{ data: { callId: string }[] }>(`/v1/inbox?runId=${run_id}`);
     const [{ callId }] = inbox.data as [{ callId: string }];
-    const rejected = await stage.ask('POST', `/v1/runs/${run_id}/calls/${callId}/decision`, {
+    const rejected = await fixture.ask('POST', `/v1/runs/${run_id}/calls/${callId}/decision`, {
       decision: 'reject',
     });
     expect(rejected.status, JSON.stringify(rejected.body)).toBeLessThan(300);
@@ -816,7 +821,7 @@ describe('in the background', () => {
 describe('cancel', () => {
   test('of a task in the foreground: the agent goes on; of a tree: everything within ends', async () => {
     const gate = Promise.withResolvers<void>();
-    const chat: Chat = await stage.session('lead', async (request, who) => {
+    const chat: Chat = await fixture.session('lead', async (request, who) => {
       const got = results(request);
       if (who === 'finder') {
         await gate.promise;
@@ -843,7 +848,7 @@ describe('cancel', () => {
 
   test('of the run that waits: the task ends; one whose question was handed up goes on', async () => {
     const gate = Promise.withResolvers<void>();
-    const chat: Chat = await stage.session('boss', async (request, who) => {
+    const chat: Chat = await fixture.session('boss', async (request, who) => {
       if (who === 'finder') {
         if (lastSaid(request).startsWith('ask')) return question('Well?');
         await gate.promise;
@@ -857,24 +862,24 @@ describe('cancel', () => {
     });
     const first = await chat.post('work');
     await chat.becomes('running');
-    await stage.ask('POST', `/v1/runs/${first.run!.id}/cancel`, {});
+    await fixture.ask('POST', `/v1/runs/${first.run!.id}/cancel`, {});
     await chat.becomes('canceled');
     const second = await chat.post('ask');
     await until('it was handed up', async () => {
-      const [call_] = await stage.rows<{ status: string }>(
+      const [call_] = await fixture.rows<{ status: string }>(
         `select status from troupe.tool_calls where run_id = $1`,
         second.run!.id,
       );
       return call_?.status === 'completed';
     });
-    await stage.ask('POST', `/v1/runs/${second.run!.id}/cancel`, {});
-    await stage.joined();
+    await fixture.ask('POST', `/v1/runs/${second.run!.id}/cancel`, {});
+    await fixture.joined();
     expect((await chat.tasks()).map(({ status }) => status)).toEqual(['canceled', 'waiting']);
     // Deleting the session takes all of it away.
-    expect((await stage.ask('DELETE', chat.path)).status).toBe(204);
+    expect((await fixture.ask('DELETE', chat.path)).status).toBe(204);
     expect(await chat.tasks()).toEqual([]);
     expect(
-      await stage.rows(
+      await fixture.rows(
         'select from troupe.threads t where t.kind = $1 and not exists (select from troupe.sub_agents s where s.thread_id = t.id)',
         'sub_agent',
       ),
@@ -883,7 +888,7 @@ describe('cancel', () => {
   });
 
   test('of a sub-agent that ends although one of its own still asks: nobody could answer that one', async () => {
-    const chat: Chat = await stage.session('lead', (request, who) => {
+    const chat: Chat = await fixture.session('lead', (request, who) => {
       const got = results(request);
       if (who === 'finder') return question('Which?');
       if (got.length > 0) return { text: String(got[0]!.result ?? 'I do not care') };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { traceId } from '../../src/telemetry/ids.ts';
 import { Spans } from '../../src/telemetry/index.ts';
 import { samplerOf } from '../../src/telemetry/sampler.ts';
-import { compiled, publish } from '../networks/fixture.ts';
+import { compiled, publish } from '../networks/published-network.ts';
 import { openCollector, outside, type Received, wrongWith } from './collector.ts';
 
 // One server that sends its spans to a collector of ours. All that the collector gets is searched for planted values in the end.

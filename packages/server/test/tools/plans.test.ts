@@ -11,12 +11,12 @@ import {
   type Script,
   toolParts,
 } from '@troupe/server';
-import { plainDoor, Stage, until, violations } from '@troupe/testing';
+import { plainDoor, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // The tools with which an agent plans its own runs. A message that is a list says which calls the model makes.
 
-let stage: Stage;
+let fixture: KernelFixture;
 let snapshot: string;
 
 beforeAll(async () => {
@@ -26,29 +26,29 @@ beforeAll(async () => {
     const calls = JSON.parse(last.text) as [string, JsonObject][];
     return { calls: calls.map(([name, args]) => ({ name, arguments: args })) };
   };
-  // The tools reach the database that the stage makes.
+  // The tools reach the database that the fixture makes.
   const late: { tools?: ReturnType<typeof createTools>; db?: Database } = {};
-  stage = await Stage.open({
+  fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     script,
     work: { doors: [plainDoor], tools: { resolve: (tool) => late.tools!.resolve(tool) } },
   });
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
-  late.tools = createTools(toolParts(stage.db, encryption));
-  snapshot = await stage.snapshot({ tools: planTools });
+  late.tools = createTools(toolParts(fixture.db, encryption));
+  snapshot = await fixture.snapshot({ tools: planTools });
 });
 afterAll(async () => {
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });
 
 /** What came of the calls, in order: their output or their error. */
 async function call(...calls: [string, JsonObject][]): Promise<Record<string, Json>[]> {
-  const { run } = await stage.play(snapshot, JSON.stringify(calls));
-  return (await stage.calls(run)).map(({ output, error }) => (output ?? error) as Record<string, Json>);
+  const { run } = await fixture.play(snapshot, { text: JSON.stringify(calls) });
+  return (await fixture.calls(run)).map(({ output, error }) => (output ?? error) as Record<string, Json>);
 }
 const plansNow = async () => {
-  const { rows } = await stage.db.pool.query(
+  const { rows } = await fixture.db.pool.query(
     `select name, instruction, status, run_after, cron, next_run_at from troupe.plans order by name`,
   );
   return rows;
@@ -66,7 +66,7 @@ test('plans are set by name, read and deleted', async () => {
   ]);
   expect(first).toMatchObject({ success: true, created: 2, updated: 0 });
   expect(first!.plans).toMatchObject([{ name: 'Report' }, { name: 'Later' }]);
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `update troupe.plans set status = 'canceled', next_run_at = null where name = 'Later'`,
   );
   const [second] = await call([
@@ -139,18 +139,18 @@ test('what cannot be is told to the model, and then none of them is set', async 
 
 test('a call that is tried again changes nothing, though its plan has run since; a worker that lost its run writes nothing', async () => {
   const encryption = new Encryption([{ id: 'v1', key: randomBytes(32) }]);
-  const { plans: part } = toolParts(stage.db, encryption);
-  const { run } = await stage.play(snapshot, JSON.stringify([['get_plans', {}]]));
+  const { plans: part } = toolParts(fixture.db, encryption);
+  const { run } = await fixture.play(snapshot, { text: JSON.stringify([['get_plans', {}]]) });
   const worker = newId();
-  await stage.db.pool.query('update troupe.run_heads set worker_id = $2, epoch = 9 where run_id = $1', [
+  await fixture.db.pool.query('update troupe.run_heads set worker_id = $2, epoch = 9 where run_id = $1', [
     run,
     worker,
   ]);
-  const { project, agent, entity } = stage.cast;
+  const { project, agent, entity } = fixture.ids;
   const by = { project, agent, entity, run, epoch: 9, worker, call: 'call_1' };
   const given = [{ name: 'once', runAfter: '1 second' }];
   const first = await part!.set(by, given);
-  await stage.db.pool.query(
+  await fixture.db.pool.query(
     `update troupe.plans set status = 'completed', next_run_at = null, last_run_id = gen_random_uuid() where name = 'once'`,
   );
   expect(await part!.set(by, given)).toEqual([{ ...first[0], nextRunAt: null }]);
@@ -168,13 +168,13 @@ test('a call that is tried again changes nothing, though its plan has run since;
 });
 
 test('the prompt tells what is planned, bounded, and there can be so many and no more', async () => {
-  const { project, agent, entity } = stage.cast;
+  const { project, agent, entity } = fixture.ids;
   const run = { projectId: project, entityId: entity };
-  await stage.db.pool.query('delete from troupe.plans');
-  expect(await plansPart(stage.db, run)).toBe('');
+  await fixture.db.pool.query('delete from troupe.plans');
+  expect(await plansPart(fixture.db, run)).toBe('');
   const now = new Date('2030-01-01T00:00:00Z');
   const insert = (name: string, next: string, cron: string | null) =>
-    stage.db.pool.query(
+    fixture.db.pool.query(
       `insert into troupe.plans (id, project_id, agent_id, entity_id, name, scheduled_at, cron, time_zone, next_run_at)
         values (gen_random_uuid(), $1, $2, $3, $4, case when $6::text is null then $5::timestamptz end, $6, case when $6::text is not null then 'Europe/Zurich' end, $5)`,
       [project, agent, entity, name, next, cron],
@@ -182,7 +182,7 @@ test('the prompt tells what is planned, bounded, and there can be so many and no
   await insert('"Tea"\nGOALS:', '2030-01-01T02:59:00Z', null);
   await insert('Report', '2030-01-02T08:00:00Z', '0 9 * * *');
   await insert('Now', '2030-01-01T00:00:30Z', null);
-  const part = await plansPart(stage.db, run, now);
+  const part = await plansPart(fixture.db, run, now);
   const [lead, ...lines] = part.split('\n');
   expect(lead).toMatch(/^PLANS: /);
   expect(lines.map((line) => JSON.parse(line.slice(2)))).toMatchObject([
@@ -202,8 +202,8 @@ test('the prompt tells what is planned, bounded, and there can be so many and no
     }));
     await call(['set_plans', { plans }]);
   }
-  expect(await plansPart(stage.db, run, now)).toMatch(/get_plans/);
-  expect((await plansPart(stage.db, run, now)).split('\n')).toHaveLength(52);
+  expect(await plansPart(fixture.db, run, now)).toMatch(/get_plans/);
+  expect((await plansPart(fixture.db, run, now)).split('\n')).toHaveLength(52);
   const two = [
     { name: 'x', runAfter: '1 day' },
     { name: 'y', runAfter: '1 day' },

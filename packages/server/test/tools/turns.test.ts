@@ -4,7 +4,7 @@ import { Turns } from '../../src/tools/builtin/sandbox/turns.ts';
 
 const wanted = new AbortController().signal;
 
-class Desk {
+class NetworkFixture {
   readonly turns: Turns;
   readonly running: string[] = [];
   readonly #ends = new Map<string, () => void>();
@@ -31,43 +31,43 @@ class Desk {
 }
 
 it('one project has half of the places, and projects take turns', async () => {
-  const desk = new Desk(60_000);
-  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2', 'c2'].map((name) => desk.take(name));
-  await desk.now('a1', 'a2', 'b1', 'c1');
-  desk.end('a1');
+  const fixture = new NetworkFixture(60_000);
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2', 'c2'].map((name) => fixture.take(name));
+  await fixture.now('a1', 'a2', 'b1', 'c1');
+  fixture.end('a1');
   // Of those that wait, the turn of a was the longest ago, then that of b.
-  await desk.now('a2', 'b1', 'c1', 'a3');
-  desk.end('c1');
-  await desk.now('a2', 'b1', 'a3', 'b2');
-  desk.end('b1');
-  await desk.now('a2', 'a3', 'b2', 'c2');
-  desk.end('c2');
-  desk.end('b2');
+  await fixture.now('a2', 'b1', 'c1', 'a3');
+  fixture.end('c1');
+  await fixture.now('a2', 'b1', 'a3', 'b2');
+  fixture.end('b1');
+  await fixture.now('a2', 'a3', 'b2', 'c2');
+  fixture.end('c2');
+  fixture.end('b2');
   // Two places are free, and not for a fourth of the same project.
   await all[6];
-  expect(desk.running).toEqual(['a2', 'a3']);
-  desk.end('a2');
-  await desk.now('a3', 'a4');
-  desk.end('a3');
-  desk.end('a4');
+  expect(fixture.running).toEqual(['a2', 'a3']);
+  fixture.end('a2');
+  await fixture.now('a3', 'a4');
+  fixture.end('a3');
+  fixture.end('a4');
   await Promise.all(all);
 });
 
 it('who waits too long is told that nothing ran, and who is no longer wanted gives up the place', async () => {
-  const desk = new Desk(50);
-  const first = [desk.take('a1'), desk.take('a2')];
-  await expect(desk.take('a3')).rejects.toMatchObject({
+  const fixture = new NetworkFixture(50);
+  const first = [fixture.take('a1'), fixture.take('a2')];
+  await expect(fixture.take('a3')).rejects.toMatchObject({
     code: 'sandbox_busy',
     message: expect.stringContaining('did not run'),
   });
   const leaving = new AbortController();
-  const left = desk.take('a4', leaving.signal);
+  const left = fixture.take('a4', leaving.signal);
   leaving.abort(new Error('gone'));
   await expect(left).rejects.toThrow('gone');
-  const last = desk.take('a5');
-  desk.end('a1');
-  await desk.now('a2', 'a5');
-  desk.end('a2');
-  desk.end('a5');
+  const last = fixture.take('a5');
+  fixture.end('a1');
+  await fixture.now('a2', 'a5');
+  fixture.end('a2');
+  fixture.end('a5');
   await Promise.all([...first, last]);
 });

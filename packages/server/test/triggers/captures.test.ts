@@ -3,8 +3,8 @@ import { newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COLLECTIONS } from '../../src/triggers/collections.ts';
 import { globOf } from '../../src/triggers/glob.ts';
-import type { Person } from '../sync/scene.ts';
-import { Office } from './office.ts';
+import type { Person } from '../sync/fixture.ts';
+import { TriggerFixture } from './fixture.ts';
 
 // What the tables tell, before anybody judges it.
 
@@ -19,14 +19,14 @@ interface Change {
   depth: number;
 }
 
-let office: Office;
+let fixture: TriggerFixture;
 let ada: Person;
 let bob: Person;
 
 beforeAll(async () => {
-  office = await Office.open({ triggers: false });
-  ada = await office.scene.person('ada');
-  bob = await office.scene.person('bob');
+  fixture = await TriggerFixture.open({ triggers: false });
+  ada = await fixture.sync.person('ada');
+  bob = await fixture.sync.person('bob');
   const chat = 'users/*/orch-chats/*';
   for (const [at, collection] of [
     '*',
@@ -34,13 +34,13 @@ beforeAll(async () => {
     `${chat}/*`,
     `${chat}/sub-agents/*/*`,
   ].entries())
-    await office.rule(`all-${at}`, { collection, condition: null, events: ['create', 'update', 'delete'] });
+    await fixture.rule(`all-${at}`, { collection, condition: null, events: ['create', 'update', 'delete'] });
 });
-afterAll(() => office.close());
+afterAll(() => fixture.close());
 
 /** What was changed since the last call. */
 async function changes(): Promise<Change[]> {
-  const { rows } = await office.pool.query(
+  const { rows } = await fixture.pool.query(
     'with gone as (delete from troupe.changes returning *) select * from gone order by id',
   );
   return rows;
@@ -50,9 +50,9 @@ const told = (all: Change[]) => all.map(({ collection, event }) => `${collection
 
 test('a session, what is said in it, its runs and its end', async () => {
   await changes();
-  const session = await office.scene.session(ada);
-  const { id, run } = await office.scene.say(ada, session, 'hello');
-  await office.scene.server.kernel.ended(run.id);
+  const session = await fixture.sync.session(ada);
+  const { id, run } = await fixture.sync.say(ada, session, 'hello');
+  await fixture.sync.server.kernel.ended(run.id);
   const began = await changes();
   expect(told(began)).toEqual(
     expect.arrayContaining(['sessions create', 'messages create', 'runs create', 'runs update']),
@@ -76,9 +76,9 @@ test('a session, what is said in it, its runs and its end', async () => {
   // Nothing of the program, nothing that is hidden.
   expect(JSON.stringify(began)).not.toContain('troupe:');
 
-  await office.retitle(ada, session, 'other');
+  await fixture.retitle(ada, session, 'other');
   // Written again as it was, it did not change.
-  await office.pool.query('update troupe.sessions set title = title where id = $1', [session]);
+  await fixture.pool.query('update troupe.sessions set title = title where id = $1', [session]);
   expect(await changes()).toMatchObject([
     {
       collection: 'sessions',
@@ -89,7 +89,7 @@ test('a session, what is said in it, its runs and its end', async () => {
     },
   ]);
 
-  await office.scene.done(ada.headers, 'DELETE', `${office.scene.sessions}/${session}`);
+  await fixture.sync.done(ada.headers, 'DELETE', `${fixture.sync.sessions}/${session}`);
   const gone = await changes();
   expect(told(gone).toSorted()).toEqual([
     'messages delete',
@@ -105,14 +105,14 @@ test('a session, what is said in it, its runs and its end', async () => {
 });
 
 test('a space, who is in it, and what is said', async () => {
-  const space = await office.scene.space(ada, bob);
+  const space = await fixture.sync.space(ada, bob);
   expect(told(await changes())).toEqual(
     expect.arrayContaining(['spaces create', 'memberships create', 'memberships create']),
   );
-  const said = await office.scene.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, {
+  const said = await fixture.sync.done<{ id: string }>(bob.headers, 'POST', `/v1/spaces/${space}/messages`, {
     content: { text: 'hi' },
   });
-  await office.scene.done(ada.headers, 'POST', `/v1/spaces/${space}/read`, { messageId: said.id });
+  await fixture.sync.done(ada.headers, 'POST', `/v1/spaces/${space}/read`, { messageId: said.id });
   const all = await changes();
   expect(all.find(({ collection }) => collection === 'messages')).toMatchObject({
     path: `users/${bob.id}/orch-chats/${space}/messages/${said.id}`,
@@ -123,16 +123,16 @@ test('a space, who is in it, and what is said', async () => {
     event: 'update',
     after: { lastSeenMessageId: said.id },
   });
-  await office.done('DELETE', `/v1/spaces/${space}`);
+  await fixture.done('DELETE', `/v1/spaces/${space}`);
   expect(told(await changes())).toEqual(
     expect.arrayContaining(['messages delete', 'memberships delete', 'spaces delete']),
   );
 });
 
 test('a task and what happens within its sub-agent: one document for each answer, however many rows it has', async () => {
-  const session = await office.scene.session(ada);
+  const session = await fixture.sync.session(ada);
   await changes();
-  const { thread, run, subAgent } = await office.scene.task(ada, session);
+  const { thread, run, subAgent } = await fixture.sync.task(ada, session);
   const all = await changes();
   expect(told(all)).toEqual(
     expect.arrayContaining(['tasks create', 'sub_agents create', 'sub_agent_tool_calls create']),
@@ -140,7 +140,7 @@ test('a task and what happens within its sub-agent: one document for each answer
   const calls = all.filter(({ collection }) => collection === 'sub_agent_tool_calls');
   expect(calls.map(({ after }) => after!.status)).toEqual(['success', 'pending']);
   // The rows of an answer, one after the other in one transaction, as the kernel writes them.
-  const client = await office.pool.connect();
+  const client = await fixture.pool.connect();
   await client.query('begin');
   const rows = [
     ['assistant', { text: 'Two more.' }, null],
@@ -162,7 +162,7 @@ test('a task and what happens within its sub-agent: one document for each answer
     after: { role: 'assistant', content: 'Two more.' },
   });
   expect((answer!.after!.toolCalls as unknown[]).length).toBe(2);
-  await office.pool.query(
+  await fixture.pool.query(
     `update troupe.tool_calls set status = 'completed', output = '1' where run_id = $1 and call_id = 'call_2'`,
     [run],
   );
@@ -172,10 +172,10 @@ test('a task and what happens within its sub-agent: one document for each answer
 });
 
 test('every document has the fields that conditions are checked with, and stands where its collection says', async () => {
-  const session = await office.scene.session(ada, 'whole');
-  await office.scene.say(ada, session, 'hello');
-  await office.scene.space(ada, bob);
-  await office.scene.task(ada, session);
+  const session = await fixture.sync.session(ada, 'whole');
+  await fixture.sync.say(ada, session, 'hello');
+  await fixture.sync.space(ada, bob);
+  await fixture.sync.task(ada, session);
   const seen = new Set<string>();
   for (const { collection, path, document_id, after, before } of await changes()) {
     seen.add(collection);
@@ -200,8 +200,8 @@ test('every document has the fields that conditions are checked with, and stands
 });
 
 test('where a table is written to without a pause, a rule is refused rather than half made', async () => {
-  await office.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
-  const client = await office.pool.connect();
+  await fixture.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
+  const client = await fixture.pool.connect();
   await client.query('begin');
   await client.query(`update troupe.spaces set name = name`);
   // Whoever else writes the table meanwhile is held up by no more than one try.
@@ -209,12 +209,12 @@ test('where a table is written to without a pause, a rule is refused rather than
   const writing = (async () => {
     while (asking) {
       const began = performance.now();
-      await office.pool.query(`update troupe.spaces set name = name where false`);
+      await fixture.pool.query(`update troupe.spaces set name = name where false`);
       longest = Math.max(longest, performance.now() - began);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   })();
-  const { status, body } = await office.ask('POST', '/v1/triggers', {
+  const { status, body } = await fixture.ask('POST', '/v1/triggers', {
     name: 'late',
     collection: '*',
     events: ['create'],
@@ -225,10 +225,10 @@ test('where a table is written to without a pause, a rule is refused rather than
   expect(longest).toBeLessThan(450);
   expect(longest).toBeGreaterThan(20);
   expect([status, body.code]).toEqual([503, 'triggers_busy']);
-  expect((await office.ask('GET', '/v1/triggers/late')).status).toBe(404);
+  expect((await fixture.ask('GET', '/v1/triggers/late')).status).toBe(404);
   await client.query('commit');
   client.release();
-  await office.rule('late', { collection: 'spaces', condition: null });
-  const space = await office.scene.space(ada);
+  await fixture.rule('late', { collection: 'spaces', condition: null });
+  const space = await fixture.sync.space(ada);
   expect(await changes()).toMatchObject([{ document_id: space }]);
 });

@@ -12,26 +12,26 @@ import {
   question,
   reply,
   results,
-  TaskStage,
+  TaskFixture,
   tasksTold,
-} from '../tasks/stage.ts';
+} from '../tasks/fixture.ts';
 
 // The six rules of the source, while a task is really given, asked about and done.
 
-let stage: TaskStage;
+let fixture: TaskFixture;
 let web: Web;
 beforeAll(async () => {
   web = await Web.open();
   web.serve = (_request, response) => response.end('thanks');
   const allow = [`127.0.0.1:${web.port}`];
-  stage = await TaskStage.open({ postgresUrl: inject('postgresUrl'), triggers: true, allow });
-  await stage.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
-  await stage.agent('boss', { delegates: {} });
-  await stage.agent('finder', { tools: ['lookup'] });
+  fixture = await TaskFixture.open({ postgresUrl: inject('postgresUrl'), triggers: true, allow });
+  await fixture.made('/v1/tools', { name: 'lookup', kind: 'echo', params: [{ name: 'q', required: true }] });
+  await fixture.agent('boss', { delegates: {} });
+  await fixture.agent('finder', { tools: ['lookup'] });
 });
 afterAll(async () => {
-  expect(await violations(stage.server.db.pool)).toEqual([]);
-  await stage.server.close();
+  expect(await violations(fixture.server.db.pool)).toEqual([]);
+  await fixture.server.close();
   await web.close();
 });
 
@@ -41,13 +41,13 @@ async function delivered(): Promise<DeliveryDetails[]> {
     'all is delivered',
     async () =>
       (
-        await stage.rows(
+        await fixture.rows(
           `select from troupe.changes union all select from troupe.trigger_deliveries where ended_at is null`,
         )
       ).length === 0,
   );
-  const { data } = await stage.get<{ data: Delivery[] }>('/v1/deliveries?limit=200');
-  return Promise.all(data.map(({ id }) => stage.get<DeliveryDetails>(`/v1/deliveries/${id}`)));
+  const { data } = await fixture.get<{ data: Delivery[] }>('/v1/deliveries?limit=200');
+  return Promise.all(data.map(({ id }) => fixture.get<DeliveryDetails>(`/v1/deliveries/${id}`)));
 }
 
 const of = (all: DeliveryDetails[], name: string) => all.filter(({ trigger }) => trigger === name);
@@ -65,7 +65,7 @@ test('each of them fires when the source says, is answered, and nothing is done 
     condition,
     action: { type: 'webhook', url: `http://127.0.0.1:${web.port}/${name}` },
   });
-  await stage.made('/v1/triggers/apply', {
+  await fixture.made('/v1/triggers/apply', {
     triggers: [
       ...triggers,
       outside('done', `event.document.data.status == 'success'`),
@@ -73,7 +73,7 @@ test('each of them fires when the source says, is answered, and nothing is done 
     ],
   });
   let asked = 0;
-  const chat = await stage.session('boss', (request, agent) => {
+  const chat = await fixture.session('boss', (request, agent) => {
     asked++;
     if (agent === 'finder') {
       const got = results(request);
@@ -90,7 +90,7 @@ test('each of them fires when the source says, is answered, and nothing is done 
   });
   expect(await chat.say('What does it cost?')).toBe('One thing: Which currency?');
   expect(await chat.say('euros')).toBe('Done: 42 euros');
-  await stage.joined();
+  await fixture.joined();
   const all = await delivered();
   const task = await chat.task();
   for (const one of all)
@@ -138,7 +138,7 @@ test('each of them fires when the source says, is answered, and nothing is done 
   const before = asked;
   const state = async () => [await chat.messages(), await chat.tasks(), (await chat.events()).length];
   const was = await state();
-  const { redelivered } = await stage.made<{ redelivered: number }>('/v1/deliveries/redeliver', {
+  const { redelivered } = await fixture.made<{ redelivered: number }>('/v1/deliveries/redeliver', {
     status: 'delivered',
   });
   expect(redelivered).toBe(all.length);
@@ -151,7 +151,7 @@ test('each of them fires when the source says, is answered, and nothing is done 
 
 test('a task that fails is told too', async () => {
   web.forget();
-  const chat = await stage.session('boss', (request, agent) => {
+  const chat = await fixture.session('boss', (request, agent) => {
     if (agent === 'finder') return { error: { code: 'broken', message: 'It broke.', retryable: false } };
     return results(request).length > 0 ? { text: 'Sorry.' } : calls(give('finder', `Try. ${chat.word}`));
   });

@@ -5,27 +5,27 @@ import { Engine, newId, silentLogger } from '@troupe/server';
 import { openServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { restCaptures } from '../../src/store/index.ts';
-import type { Person } from '../sync/scene.ts';
-import { Office } from './office.ts';
+import type { Person } from '../sync/fixture.ts';
+import { TriggerFixture } from './fixture.ts';
 
 // Rules as they are written, checked, tried and switched; what they may not do; whose documents they see. Long because one office, a server
 // with its engine and a receiver, serves all of it.
 
-let office: Office;
+let fixture: TriggerFixture;
 let ada: Person;
 let bob: Person;
 
 beforeAll(async () => {
-  office = await Office.open();
-  ada = await office.scene.person('ada');
-  bob = await office.scene.person('bob');
+  fixture = await TriggerFixture.open();
+  ada = await fixture.sync.person('ada');
+  bob = await fixture.sync.person('bob');
 });
-beforeEach(() => office.web.forget());
-afterAll(() => office.close());
+beforeEach(() => fixture.web.forget());
+afterAll(() => fixture.close());
 
 /** Which tables tell of their changes. */
 async function captured(): Promise<string[]> {
-  const { rows } = await office.pool.query(
+  const { rows } = await fixture.pool.query(
     `select tgrelid::regclass::text as name from pg_trigger where tgname like '%\\_capture' and tgenabled <> 'D' order by 1`,
   );
   return rows.map(({ name }) => name.replace('troupe.', ''));
@@ -33,34 +33,34 @@ async function captured(): Promise<string[]> {
 
 test('rules are made, changed, listed and deleted; each change is a version; captures follow', async () => {
   expect(await captured()).toEqual([]);
-  const made = await office.rule('one');
+  const made = await fixture.rule('one');
   expect(await captured()).toEqual(['sessions']);
-  expect(await office.done('GET', `/v1/triggers/${made.id}`)).toEqual(made);
-  expect(await office.done('GET', '/v1/triggers/ONE')).toEqual(made);
-  const changed = await office.done<Trigger>('PATCH', '/v1/triggers/one', {
+  expect(await fixture.done('GET', `/v1/triggers/${made.id}`)).toEqual(made);
+  expect(await fixture.done('GET', '/v1/triggers/ONE')).toEqual(made);
+  const changed = await fixture.done<Trigger>('PATCH', '/v1/triggers/one', {
     collection: 'users/*/orch-chats/*/*',
     condition: null,
   });
   expect(changed).toMatchObject({ id: made.id, version: 2, condition: null });
-  expect(await office.done('PATCH', '/v1/triggers/one', { condition: null })).toEqual(changed);
+  expect(await fixture.done('PATCH', '/v1/triggers/one', { condition: null })).toEqual(changed);
   expect(await captured()).toEqual(['messages', 'sub_agents', 'tasks']);
-  expect((await office.ask('POST', '/v1/triggers', { ...definition, name: 'One' })).body).toMatchObject({
+  expect((await fixture.ask('POST', '/v1/triggers', { ...definition, name: 'One' })).body).toMatchObject({
     code: 'name_taken',
   });
-  await office.rule('two', { enabled: false });
+  await fixture.rule('two', { enabled: false });
   expect(await captured()).toEqual(['messages', 'sub_agents', 'tasks']);
-  const { data, nextCursor } = await office.done<{ data: Trigger[]; nextCursor: string }>(
+  const { data, nextCursor } = await fixture.done<{ data: Trigger[]; nextCursor: string }>(
     'GET',
     '/v1/triggers?limit=1',
   );
   expect(data.map(({ name }) => name)).toEqual(['one']);
-  const next = await office.done<{ data: Trigger[] }>('GET', `/v1/triggers?cursor=${nextCursor}`);
+  const next = await fixture.done<{ data: Trigger[] }>('GET', `/v1/triggers?cursor=${nextCursor}`);
   expect(next.data.map(({ name }) => name)).toEqual(['two']);
-  await office.done('PATCH', '/v1/triggers/one', { enabled: false });
+  await fixture.done('PATCH', '/v1/triggers/one', { enabled: false });
   expect(await captured()).toEqual([]);
-  for (const name of ['one', 'two']) await office.done('DELETE', `/v1/triggers/${name}`);
-  expect((await office.ask('GET', '/v1/triggers/one')).status).toBe(404);
-  const { data: log } = await office.done<{ data: { action: string }[] }>('GET', '/v1/audit');
+  for (const name of ['one', 'two']) await fixture.done('DELETE', `/v1/triggers/${name}`);
+  expect((await fixture.ask('GET', '/v1/triggers/one')).status).toBe(404);
+  const { data: log } = await fixture.done<{ data: { action: string }[] }>('GET', '/v1/audit');
   const actions = log.map(({ action }) => action).filter((action) => action.startsWith('trigger.'));
   expect(actions).toEqual([
     'trigger.deleted',
@@ -73,9 +73,9 @@ test('rules are made, changed, listed and deleted; each change is a version; cap
 });
 
 test('of two changes that were made on one version, at once or one after the other, the second is refused', async () => {
-  const { name } = await office.rule('edited-by-two');
+  const { name } = await fixture.rule('edited-by-two');
   const edit = (timeoutMs: number) =>
-    office.ask('PATCH', `/v1/triggers/${name}`, { timeoutMs, baseVersion: 1 });
+    fixture.ask('PATCH', `/v1/triggers/${name}`, { timeoutMs, baseVersion: 1 });
   const both = await Promise.all([edit(1_000), edit(2_000)]);
   expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
   const kept = both.find(({ status }) => status === 200)!.body as unknown as Trigger;
@@ -84,9 +84,9 @@ test('of two changes that were made on one version, at once or one after the oth
     issues: [{ path: 'baseVersion', message: 'is not 2' }],
   });
   expect(await edit(kept.timeoutMs)).toMatchObject({ status: 409 });
-  expect(await office.done('GET', `/v1/triggers/${name}`)).toEqual(kept);
-  await office.done('PATCH', `/v1/triggers/${name}`, { edge: false, baseVersion: 2 });
-  await office.done('DELETE', `/v1/triggers/${name}`);
+  expect(await fixture.done('GET', `/v1/triggers/${name}`)).toEqual(kept);
+  await fixture.done('PATCH', `/v1/triggers/${name}`, { edge: false, baseVersion: 2 });
+  await fixture.done('DELETE', `/v1/triggers/${name}`);
 });
 
 const definition = {
@@ -148,7 +148,7 @@ test('what is wrong is told with its place, and nothing is stored', async () => 
     [{ more: 1 }, '', 'not known'],
   ];
   for (const [given, path, text] of cases) {
-    const { status, body } = await office.ask('POST', '/v1/triggers', { ...definition, ...given });
+    const { status, body } = await fixture.ask('POST', '/v1/triggers', { ...definition, ...given });
     expect([given, status]).toEqual([given, 422]);
     expect([
       given,
@@ -156,22 +156,22 @@ test('what is wrong is told with its place, and nothing is stored', async () => 
       body.issues,
     ]).toEqual([given, true, body.issues]);
   }
-  const both = await office.ask('POST', '/v1/triggers/apply', {
+  const both = await fixture.ask('POST', '/v1/triggers/apply', {
     triggers: [
       definition,
       { triggerId: 'y', collection: 'nowhere', events: ['create'], url: '/x', timeout: 'soon' },
     ],
   });
   expect(both.body).toMatchObject({ issues: [{ path: 'triggers.1.timeout' }] });
-  expect(await office.done('GET', '/v1/triggers')).toEqual({ data: [], nextCursor: null });
+  expect(await fixture.done('GET', '/v1/triggers')).toEqual({ data: [], nextCursor: null });
   expect(await captured()).toEqual([]);
   // A test finds what is wrong instead of refusing it.
-  const tested = await office.done<TriggerTest>('POST', '/v1/triggers/test', {
+  const tested = await fixture.done<TriggerTest>('POST', '/v1/triggers/test', {
     trigger: { ...definition, condition: 'event.document.titel' },
   });
   expect(tested).toMatchObject({ findings: [{ path: 'condition' }], results: [] });
   const headers = { authorization: 'Bearer {{secrets.TOKEN}}' };
-  const { findings } = await office.done<TriggerTest>('POST', '/v1/triggers/test', {
+  const { findings } = await fixture.done<TriggerTest>('POST', '/v1/triggers/test', {
     trigger: {
       ...definition,
       action: { type: 'webhook', url: 'https://example.com', headers, secrets: ['SIGN'] },
@@ -182,7 +182,7 @@ test('what is wrong is told with its place, and nothing is stored', async () => 
 
 test('a file makes rules what it says: unchanged ones keep their version, others are pruned where that is asked for', async () => {
   const apply = (triggers: object[], prune = false) =>
-    office.done<{ data: { name: string; outcome: string; version: number | null }[] }>(
+    fixture.done<{ data: { name: string; outcome: string; version: number | null }[] }>(
       'POST',
       '/v1/triggers/apply',
       { triggers, prune },
@@ -201,7 +201,7 @@ test('a file makes rules what it says: unchanged ones keep their version, others
     ['unchanged', 1],
     ['updated', 2],
   ]);
-  const twice = await office.ask('POST', '/v1/triggers/apply', {
+  const twice = await fixture.ask('POST', '/v1/triggers/apply', {
     triggers: [definition, { ...definition, name: 'X' }],
   });
   expect(twice.body).toMatchObject({ code: 'trigger_invalid', issues: [{ path: 'triggers.1.name' }] });
@@ -215,33 +215,33 @@ test('a file makes rules what it says: unchanged ones keep their version, others
 test('rules that are saved and deleted at once leave on what is wanted and nothing else', async () => {
   const collections = ['sessions', 'spaces', 'spaces/*/memberships', 'runs', 'sessions'];
   const make = (collection: string, at: number) =>
-    office.rule(`at-once-${at}`, { collection, condition: null });
+    fixture.rule(`at-once-${at}`, { collection, condition: null });
   await Promise.all(collections.map(make));
   expect(await captured()).toEqual(['memberships', 'runs', 'sessions', 'spaces']);
   await Promise.all([
-    ...[0, 1, 2].map((at) => office.done('DELETE', `/v1/triggers/at-once-${at}`)),
+    ...[0, 1, 2].map((at) => fixture.done('DELETE', `/v1/triggers/at-once-${at}`)),
     make('users/*/orch-chats/*/tasks', 5),
   ]);
   // What cannot be turned off at once is turned off later.
   await until('off', async () => {
-    await restCaptures(office.scene.server.db);
+    await restCaptures(fixture.sync.server.db);
     return (await captured()).length === 3;
   });
   expect(await captured()).toEqual(['runs', 'sessions', 'tasks']);
-  await office.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
+  await fixture.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
   await until('all off', async () => {
-    await restCaptures(office.scene.server.db);
+    await restCaptures(fixture.sync.server.db);
     return (await captured()).length === 0;
   });
 });
 
 test('a test says for each of the newest documents whether it matches, and why not; of every collection', async () => {
-  const [one, two] = [await office.scene.session(ada, 'tried'), await office.scene.session(ada, 'other')];
-  await office.scene.say(ada, one, 'hello');
-  await office.scene.space(ada, bob);
-  await office.scene.task(ada, one);
+  const [one, two] = [await fixture.sync.session(ada, 'tried'), await fixture.sync.session(ada, 'other')];
+  await fixture.sync.say(ada, one, 'hello');
+  await fixture.sync.space(ada, bob);
+  await fixture.sync.task(ada, one);
   const tried = (collection: string, condition: string | null) =>
-    office.done<TriggerTest>('POST', '/v1/triggers/test', {
+    fixture.done<TriggerTest>('POST', '/v1/triggers/test', {
       trigger: { ...definition, collection, condition },
       limit: 2,
     });
@@ -284,21 +284,21 @@ test('a test says for each of the newest documents whether it matches, and why n
   }
   const others = await tried(`users/${bob.id}/orch-chats/*/messages`, null);
   expect(others.results.every(({ matches, reason }) => !matches && reason.includes('path'))).toBe(true);
-  await office.done('POST', '/v1/triggers', { ...definition, name: 'saved' });
+  await fixture.done('POST', '/v1/triggers', { ...definition, name: 'saved' });
   expect(
-    (await office.done<TriggerTest>('POST', '/v1/triggers/saved/test', {})).results.length,
+    (await fixture.done<TriggerTest>('POST', '/v1/triggers/saved/test', {})).results.length,
   ).toBeGreaterThan(1);
-  await office.done('DELETE', '/v1/triggers/saved');
-  expect(await office.count('trigger_deliveries')).toBe(0);
+  await fixture.done('DELETE', '/v1/triggers/saved');
+  expect(await fixture.count('trigger_deliveries')).toBe(0);
 });
 
 test('what no rule is about writes no change; what was changed before a rule was is not of it', async () => {
-  const idle = await Office.open({ triggers: false });
-  const person = await idle.scene.person('ada');
+  const idle = await TriggerFixture.open({ triggers: false });
+  const person = await idle.sync.person('ada');
   await idle.rule('spaces-only', { collection: 'spaces', condition: null });
-  const session = await idle.scene.session(person, 'unheard');
-  const { run } = await idle.scene.say(person, session, 'hello');
-  await idle.scene.server.kernel.ended(run.id);
+  const session = await idle.sync.session(person, 'unheard');
+  const { run } = await idle.sync.say(person, session, 'hello');
+  await idle.sync.server.kernel.ended(run.id);
   expect(await idle.count('changes')).toBe(0);
 
   // A transaction that is given up leaves neither; one that commits leaves both.
@@ -336,7 +336,7 @@ test('what no rule is about writes no change; what was changed before a rule was
   await engine.close();
 
   // Nobody polls: whoever writes says so.
-  const { kernel } = idle.scene.server;
+  const { kernel } = idle.sync.server;
   await idle.rule('heard', {
     collection: 'users/*/orch-chats/*/messages',
     condition: `event.document.role == 'assistant'`,
@@ -348,13 +348,13 @@ test('what no rule is about writes no change; what was changed before a rule was
     onWritten: (listener) => kernel.onWritten(listener),
   });
   hearing.start();
-  await idle.scene.say(person, session, 'hello');
+  await idle.sync.say(person, session, 'hello');
   await idle.ended('heard', 'delivered');
   await hearing.close();
   await idle.close();
 });
 
-function engineOf({ scene: { server }, web }: Office) {
+function engineOf({ sync: { server }, web }: TriggerFixture) {
   return {
     db: server.db,
     outgoing: {
@@ -377,10 +377,10 @@ function engineOf({ scene: { server }, web }: Office) {
 }
 
 test('a message reaches its own user only, unless the rule says otherwise; a rule over one user sees no other', async () => {
-  const session = await office.scene.session(bob, 'of bob');
-  const own = await office.scene.session(ada, 'of ada');
+  const session = await fixture.sync.session(bob, 'of bob');
+  const own = await fixture.sync.session(ada, 'of ada');
   const say = (name: string, action: object, given = {}) =>
-    office.rule(name, {
+    fixture.rule(name, {
       condition: `event.document.title == 'secret plan'`,
       action: { type: 'message', text: 'New: {{document.title}} by {{document.userId}}', ...action },
       ...given,
@@ -389,26 +389,26 @@ test('a message reaches its own user only, unless the rule says otherwise; a rul
   await say('to-bob-anyway', { session, crossUser: true });
   await say('to-ada', { session: own });
   await say('to-nobody', { session: '{{document.agentId}}' });
-  const space = await office.scene.space(ada, bob);
+  const space = await fixture.sync.space(ada, bob);
   await say('to-space', { space, as: 'ada' });
   await say('to-space-anyway', { space, as: bob.id, crossUser: true });
-  await office.rule('of-bob', {
+  await fixture.rule('of-bob', {
     collection: `users/${bob.id}/orch-chats/*/messages`,
     condition: `event.document.role == 'user'`,
   });
-  const document = await office.scene.session(ada, 'secret plan');
+  const document = await fixture.sync.session(ada, 'secret plan');
   for (const name of ['to-bob', 'to-space'])
-    expect(await office.ended(name, 'dead')).toMatchObject({ attempts: 1, error: { code: 'other_user' } });
-  expect(await office.ended('to-nobody', 'dead')).toMatchObject({ error: { code: 'chat_not_found' } });
-  const { result } = await office.ended('to-ada', 'delivered');
-  await office.ended('to-bob-anyway', 'delivered');
-  await office.ended('to-space-anyway', 'delivered');
+    expect(await fixture.ended(name, 'dead')).toMatchObject({ attempts: 1, error: { code: 'other_user' } });
+  expect(await fixture.ended('to-nobody', 'dead')).toMatchObject({ error: { code: 'chat_not_found' } });
+  const { result } = await fixture.ended('to-ada', 'delivered');
+  await fixture.ended('to-bob-anyway', 'delivered');
+  await fixture.ended('to-space-anyway', 'delivered');
   const texts = async (person: Person, of: string) =>
     (
-      await office.scene.done<{ data: { role: string; content: { text: string }; metadata: object }[] }>(
+      await fixture.sync.done<{ data: { role: string; content: { text: string }; metadata: object }[] }>(
         person.headers,
         'GET',
-        `${office.scene.sessions}/${of}/messages`,
+        `${fixture.sync.sessions}/${of}/messages`,
       )
     ).data.filter(({ role }) => role === 'user');
   expect(await texts(ada, own)).toMatchObject([
@@ -418,45 +418,45 @@ test('a message reaches its own user only, unless the rule says otherwise; a rul
   expect(result).toEqual({ messageId: expect.any(String), runId: expect.any(String) });
   expect(await texts(bob, session)).toHaveLength(1);
   // Done again, it is found done.
-  const [{ id }] = (await office.deliveries('to-ada')) as [Delivery];
-  await office.done('POST', `/v1/deliveries/${id}/redeliver`);
+  const [{ id }] = (await fixture.deliveries('to-ada')) as [Delivery];
+  await fixture.done('POST', `/v1/deliveries/${id}/redeliver`);
   await until(
     'again',
-    async () => (await office.deliveries('to-ada', '&status=delivered'))[0]?.attempts === 2,
+    async () => (await fixture.deliveries('to-ada', '&status=delivered'))[0]?.attempts === 2,
   );
   expect(await texts(ada, own)).toHaveLength(1);
 
-  await office.scene.say(ada, document, 'of ada');
-  await office.scene.say(bob, session, 'of bob');
-  await until('bob', () => office.heard('/of-bob').length === 2);
-  expect(office.heard('/of-bob').map(({ body }) => JSON.parse(body).userId)).toEqual([bob.id, bob.id]);
-  expect(JSON.stringify(office.heard('/of-bob'))).not.toContain('of ada');
+  await fixture.sync.say(ada, document, 'of ada');
+  await fixture.sync.say(bob, session, 'of bob');
+  await until('bob', () => fixture.heard('/of-bob').length === 2);
+  expect(fixture.heard('/of-bob').map(({ body }) => JSON.parse(body).userId)).toEqual([bob.id, bob.id]);
+  expect(JSON.stringify(fixture.heard('/of-bob'))).not.toContain('of ada');
   // Nobody with a token of a person reads or writes any of it.
   for (const path of ['/v1/triggers', '/v1/deliveries', `/v1/deliveries/${id}`])
-    expect((await office.scene.ask(ada.headers, 'GET', path)).status).toBe(403);
+    expect((await fixture.sync.ask(ada.headers, 'GET', path)).status).toBe(403);
   for (const path of ['/v1/triggers/to-ada', `/v1/deliveries/${id}`])
-    expect((await office.scene.ask(office.scene.theirKey, 'GET', path)).status).toBe(404);
-  await office.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
+    expect((await fixture.sync.ask(fixture.sync.theirKey, 'GET', path)).status).toBe(404);
+  await fixture.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
 });
 
 test('a circle of rules ends by its depth; who posts cannot write the depth', async () => {
-  const agent = office.scene.agent;
-  await office.rule('circle', {
+  const agent = fixture.sync.agent;
+  await fixture.rule('circle', {
     collection: 'users/*/orch-chats/*/messages',
     condition: `event.document.role == 'assistant'`,
     action: { type: 'message', session: '{{document.chatId}}', text: 'And again?' },
   });
-  await office.rule('begin', {
+  await fixture.rule('begin', {
     action: { type: 'run', agent: 'helper', instruction: 'Look at {{document.title}}.' },
   });
-  const session = await office.scene.session(ada, 'begin');
-  await office.scene.done(ada.headers, 'POST', `${office.scene.sessions}/${session}/messages`, {
+  const session = await fixture.sync.session(ada, 'begin');
+  await fixture.sync.done(ada.headers, 'POST', `${fixture.sync.sessions}/${session}/messages`, {
     content: { text: 'hello' },
     metadata: { 'troupe:depth': 9, mine: 1 },
   });
   // Answers of other tests may still come in.
   const here = async (status: string) =>
-    (await office.deliveries('circle', `&status=${status}`)).filter(({ path }) => path.includes(session));
+    (await fixture.deliveries('circle', `&status=${status}`)).filter(({ path }) => path.includes(session));
   const [dead] = await until('the end', async () => {
     const found = await here('dead');
     return found.length > 0 ? found : null;
@@ -464,7 +464,7 @@ test('a circle of rules ends by its depth; who posts cannot write the depth', as
   expect(dead).toMatchObject({ depth: 5, attempts: 0, error: { code: 'trigger_depth' } });
   const made = await here('delivered');
   expect(made.map(({ depth }) => depth).toSorted()).toEqual([0, 1, 2, 3, 4]);
-  const { rows } = await office.pool.query(
+  const { rows } = await fixture.pool.query(
     `select m.role, count(*)::int as n from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id where s.id = $1 group by 1 order by 1`,
     [session],
   );
@@ -472,69 +472,69 @@ test('a circle of rules ends by its depth; who posts cannot write the depth', as
     { role: 'user', n: 6 },
     { role: 'assistant', n: 6 },
   ]);
-  const { result } = await office.ended('begin', 'delivered');
-  const run = await office.done<object>('GET', `/v1/runs/${(result as { runId: string }).runId}`);
+  const { result } = await fixture.ended('begin', 'delivered');
+  const run = await fixture.done<object>('GET', `/v1/runs/${(result as { runId: string }).runId}`);
   expect(run).toMatchObject({
     agentId: agent,
     triggerType: 'service',
     trigger: { serviceName: 'trigger begin', payload: 'Look at begin.' },
   });
-  await office.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
+  await fixture.done('POST', '/v1/triggers/apply', { triggers: [], prune: true });
 });
 
 test('messages that begin something are so many in a minute at most; the rest wait', async () => {
-  const session = await office.scene.session(ada, 'few');
-  await office.rule('few', {
+  const session = await fixture.sync.session(ada, 'few');
+  await fixture.rule('few', {
     condition: null,
     ratePerMinute: 2,
     action: { type: 'message', session, text: 'x' },
   });
-  for (let at = 0; at < 4; at++) await office.scene.session(ada, `few ${at}`);
-  await until('two', async () => (await office.deliveries('few', '&status=delivered')).length === 2);
+  for (let at = 0; at < 4; at++) await fixture.sync.session(ada, `few ${at}`);
+  await until('two', async () => (await fixture.deliveries('few', '&status=delivered')).length === 2);
   // What is open when another rule has had its turn was left out.
-  await office.rule('meanwhile');
-  await office.scene.session(ada, 'meanwhile');
-  office.web.serve = (_request, response) => response.end();
-  await office.ended('meanwhile', 'delivered');
-  const waiting = await office.deliveries('few', '&status=pending');
+  await fixture.rule('meanwhile');
+  await fixture.sync.session(ada, 'meanwhile');
+  fixture.web.serve = (_request, response) => response.end();
+  await fixture.ended('meanwhile', 'delivered');
+  const waiting = await fixture.deliveries('few', '&status=pending');
   expect(waiting.map(({ attempts }) => attempts)).toEqual([0, 0, 0]);
-  await office.pool.query(
+  await fixture.pool.query(
     `update troupe.trigger_deliveries set ended_at = ended_at - interval '2 minutes' where status = 'delivered'`,
   );
-  await until('two more', async () => (await office.deliveries('few', '&status=delivered')).length === 4);
-  await office.done('DELETE', '/v1/triggers/few');
+  await until('two more', async () => (await fixture.deliveries('few', '&status=delivered')).length === 4);
+  await fixture.done('DELETE', '/v1/triggers/few');
 });
 
 test('the six rules of the source load as they stand, and the server answers what they tell: done already', async () => {
   const triggers = JSON.parse(
     readFileSync(new URL('../../../../examples/triggers.json', import.meta.url), 'utf8'),
   );
-  const { data } = await office.done<{ data: { name: string; outcome: string }[] }>(
+  const { data } = await fixture.done<{ data: { name: string; outcome: string }[] }>(
     'POST',
     '/v1/triggers/apply',
     { triggers },
   );
   expect(data.map(({ outcome }) => outcome)).toEqual(Array(6).fill('created'));
-  expect(await office.done('GET', '/v1/triggers/on-sub-agent-message')).toMatchObject({
+  expect(await fixture.done('GET', '/v1/triggers/on-sub-agent-message')).toMatchObject({
     timeoutMs: 120_000,
     retry: { maxAttempts: 3, initialBackoffMs: 1_000, maxBackoffMs: 5_000 },
   });
-  const session = await office.scene.session(ada, 'whole');
-  const { id, run } = await office.scene.say(ada, session, 'hello');
-  const { task, subAgent } = await office.scene.task(ada, session);
+  const session = await fixture.sync.session(ada, 'whole');
+  const { id, run } = await fixture.sync.say(ada, session, 'hello');
+  const { task, subAgent } = await fixture.sync.task(ada, session);
   for (const status of ['waiting', 'running', 'success', 'success'])
-    await office.pool.query(
+    await fixture.pool.query(
       `update troupe.tasks set status = $2, question = case when $2 = 'waiting' then 'Which?' end, result = case when $2 = 'success' then 'done' end, updated_at = now() where id = $1`,
       [task, status],
     );
   const found = async (name: string) => {
     const all = await until(name, async () => {
-      const made = await office.deliveries(name);
+      const made = await fixture.deliveries(name);
       return made.length > 0 && made.every(({ status }) => status === 'delivered') ? made : null;
     });
     return Promise.all(
       all.map(async (one) => {
-        const { log } = await office.done<{ log: { response: { status: number; body: string } }[] }>(
+        const { log } = await fixture.done<{ log: { response: { status: number; body: string } }[] }>(
           'GET',
           `/v1/deliveries/${one.id}`,
         );
@@ -562,9 +562,9 @@ test('the six rules of the source load as they stand, and the server answers wha
   ]);
   expect(await found('on-task-waiting')).toHaveLength(1);
 
-  const url = `${office.scene.server.url}/webhook/orchestrator`;
+  const url = `${fixture.sync.server.url}/webhook/orchestrator`;
   const forged = JSON.stringify({
-    projectId: office.scene.project,
+    projectId: fixture.sync.project,
     deliveryId: newId(),
     documentId: id,
     after: null,
@@ -583,12 +583,12 @@ test('the six rules of the source load as they stand, and the server answers wha
 
 test('who works does not know the address of who serves: that one delivers to itself, and nothing else', async () => {
   const encryptionKey = randomBytes(32);
-  const serving = await Office.open({ works: false, encryptionKey });
-  const { databaseUrl } = serving.scene.server;
+  const serving = await TriggerFixture.open({ works: false, encryptionKey });
+  const { databaseUrl } = serving.sync.server;
   const shared = { postgresUrl: databaseUrl, databaseUrl, encryptionKey };
   await serving.rule('own', { condition: null, action: { type: 'webhook', url: '/webhook/orchestrator' } });
   await serving.rule('other', { condition: null });
-  await serving.scene.session(await serving.scene.person('ada'), 'x');
+  await serving.sync.session(await serving.sync.person('ada'), 'x');
   // Nobody who only serves judges what was changed.
   expect(await serving.count('changes')).toBe(1);
   const working = await openServer({ ...shared, triggers: { origin: () => null } });

@@ -1,6 +1,6 @@
 import type { AgentSnapshotInput, Json } from '@troupe/protocol';
 import type { StartItem } from '@troupe/server';
-import { buildStart, Stage, until, violations } from '@troupe/testing';
+import { buildStart, KernelFixture, openKernelParts, until, violations } from '@troupe/testing';
 import { expect, vi } from 'vitest';
 import { createEffects, effectProblems } from './effects.ts';
 import type { Job } from './orders.ts';
@@ -10,19 +10,14 @@ import { dismiss, enlist, type WorkerProcess } from './worker-processes.ts';
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
 
 /** A database with one agent, worker processes at will, and a test that stands outside. */
-export class Scene implements AsyncDisposable {
-  readonly stage: Stage;
+export class CrashFixture extends KernelFixture implements AsyncDisposable {
   readonly #workers: WorkerProcess[] = [];
 
-  private constructor(stage: Stage) {
-    this.stage = stage;
-  }
-
-  static async open(postgresUrl: string): Promise<Scene> {
-    const stage = await Stage.open({ postgresUrl, work: false });
-    await stage.kernel.listen();
-    await createEffects(stage.db.pool);
-    return new Scene(stage);
+  static async open(postgresUrl: string): Promise<CrashFixture> {
+    const fixture = new CrashFixture(await openKernelParts({ postgresUrl, work: false }));
+    await fixture.kernel.listen();
+    await createEffects(fixture.db.pool);
+    return fixture;
   }
 
   /** A process that has not begun to work yet. */
@@ -33,28 +28,28 @@ export class Scene implements AsyncDisposable {
   }
 
   async worker(job: Omit<Job, 'url'> = {}, worker: WorkerProcess = this.enlist()): Promise<WorkerProcess> {
-    await worker.work({ url: this.stage.url, ...job });
+    await worker.work({ url: this.databaseUrl, ...job });
     return worker;
   }
 
   item(snapshot: string, text: string, run: Parameters<typeof buildStart>[3] = {}) {
-    return buildStart(this.stage.cast, snapshot, text, run);
+    return buildStart(this.ids, snapshot, text, run);
   }
 
-  async start(agent: Partial<AgentSnapshotInput>, text: string): Promise<string> {
-    return (await this.startMany(agent, text, 1))[0]!;
+  async startAgent(agent: Partial<AgentSnapshotInput>, text: string): Promise<string> {
+    return (await this.startAgents(agent, text, 1))[0]!;
   }
 
   /** The same agent with the same words. */
-  async startMany(agent: Partial<AgentSnapshotInput>, text: string, count: number): Promise<string[]> {
-    const snapshot = await this.stage.snapshot(agent);
+  async startAgents(agent: Partial<AgentSnapshotInput>, text: string, count: number): Promise<string[]> {
+    const snapshot = await this.snapshot(agent);
     const items = Array.from({ length: count }, () => this.item(snapshot, text));
-    await Promise.all(items.map((item: StartItem) => this.stage.kernel.start(item)));
+    await Promise.all(items.map((item: StartItem) => this.kernel.start(item)));
     return items.map((item) => item.run.id);
   }
 
   async query<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return (await this.stage.db.pool.query(text, values)).rows as Row[];
+    return (await this.db.pool.query(text, values)).rows as Row[];
   }
 
   async count(text: string, values: unknown[] = []): Promise<number> {
@@ -67,7 +62,7 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Does what people and clients are asked to do, if anything waits. Answers with how many runs have not ended. */
-  async attend(outside: (scene: Scene) => Promise<unknown>): Promise<number> {
+  async attend(outside: (fixture: CrashFixture) => Promise<unknown>): Promise<number> {
     const [runs] = await this.query<{ open: number; waiting: number }>(
       `select count(*) filter (where status not in ('completed', 'failed', 'canceled'))::int as open,
         count(*) filter (where status = 'waiting_tool')::int as waiting from troupe.runs`,
@@ -77,7 +72,9 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Until every run has ended. */
-  async finish(outside: (scene: Scene) => Promise<unknown> = settleAll): Promise<Record<string, string>> {
+  async finish(
+    outside: (fixture: CrashFixture) => Promise<unknown> = settleAll,
+  ): Promise<Record<string, string>> {
     await until('all runs have ended', async () => (await this.attend(outside)) === 0, 20_000);
     const rows = await this.query<{ id: string; status: string }>('select id, status from troupe.runs');
     return Object.fromEntries(rows.map((row) => [row.id, row.status]));
@@ -118,11 +115,11 @@ export class Scene implements AsyncDisposable {
 
   /** What must be true whatever happened. */
   async check(): Promise<void> {
-    const { pool } = this.stage.db;
+    const { pool } = this.db;
     expect([...(await violations(pool)), ...(await effectProblems(pool))]).toEqual([]);
   }
 
-  /** Ends a worker's job before the scene ends. */
+  /** Ends a worker's job before the fixture is closed. */
   dismiss(worker: WorkerProcess): Promise<void> {
     this.#workers.splice(this.#workers.indexOf(worker), 1);
     return dismiss(worker);
@@ -130,26 +127,26 @@ export class Scene implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#workers.map(dismiss));
-    await this.stage.close();
+    await this.close();
   }
 }
 
 /** Clients answer whatever a waiting run asks them; `runs`: these alone. */
-export async function settleAll(scene: Scene, runs: string[] | null = null): Promise<void> {
-  const waiting = await scene.query<{ run_id: string; call_id: string }>(
+export async function settleAll(fixture: CrashFixture, runs: string[] | null = null): Promise<void> {
+  const waiting = await fixture.query<{ run_id: string; call_id: string }>(
     `select c.run_id, c.call_id from troupe.tool_calls c join troupe.runs r on r.id = c.run_id
       where c.waits_for = 'client' and r.status = 'waiting_tool' and ($1::uuid[] is null or r.id = any($1))`,
     [runs],
   );
   for (const { run_id, call_id } of waiting)
-    await scene.stage.kernel.settle(run_id, call_id, { status: 'completed', output: 'yes' }, 'client');
+    await fixture.kernel.settle(run_id, call_id, { status: 'completed', output: 'yes' }, 'client');
 }
 
 /** A person approves whatever waits for it. */
-export async function approveAll(scene: Scene): Promise<void> {
-  const waiting = await scene.query<{ run_id: string; call_id: string }>(
+export async function approveAll(fixture: CrashFixture): Promise<void> {
+  const waiting = await fixture.query<{ run_id: string; call_id: string }>(
     `select run_id, call_id from troupe.tool_calls where waits_for = 'approval'`,
   );
   for (const { run_id, call_id } of waiting)
-    await scene.stage.kernel.settle(run_id, call_id, { status: 'proceed' }, 'ann');
+    await fixture.kernel.settle(run_id, call_id, { status: 'proceed' }, 'ann');
 }

@@ -1,20 +1,18 @@
+import { type Database, Database as DatabaseClass, Kernel, Stream, silentLogger } from '@troupe/server';
 import {
-  type Database,
-  Database as DatabaseClass,
-  Kernel,
-  newId,
-  type Script,
-  Stream,
-  silentLogger,
-} from '@troupe/server';
-import { buildSession, buildStart, Stage, type StageOptions } from '@troupe/testing';
+  buildSession,
+  buildStart,
+  KernelFixture,
+  type KernelFixtureOptions,
+  type KernelParts,
+  openKernelParts,
+} from '@troupe/testing';
 import type { Caller } from '../../src/access/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
 import { Client, type ConnectOptions } from './client.ts';
 
-/** A stage with HTTP before it: sessions, readers, and somebody who writes. */
-export class Scene implements AsyncDisposable {
-  readonly stage: Stage;
+/** A kernel behind HTTP: sessions, clients that read streams, and appended events. */
+export class StreamFixture extends KernelFixture implements AsyncDisposable {
   readonly stream: Stream;
   readonly server: HttpServer;
   readonly clients: Client[] = [];
@@ -22,21 +20,24 @@ export class Scene implements AsyncDisposable {
   entity: string | null = null;
   project: string;
 
-  private constructor(stage: Stage, stream: Stream, server: HttpServer) {
-    this.stage = stage;
+  private constructor(parts: KernelParts, stream: Stream, server: HttpServer) {
+    super(parts);
     this.stream = stream;
     this.server = server;
-    this.project = stage.cast.project;
+    this.project = parts.ids.project;
   }
 
   static async open(
     postgresUrl: string,
-    options: Omit<StageOptions, 'postgresUrl'> & { heartbeatMs?: number; via?: (url: string) => string } = {},
-  ): Promise<Scene> {
-    const stage = await Stage.open({ postgresUrl, ...options });
-    // `via`: this process reaches the database another way than the stage does.
-    const db = options.via ? connect(options.via(stage.url)) : stage.db;
-    const kernel = options.via ? new Kernel({ db, logger: silentLogger }) : stage.kernel;
+    options: Omit<KernelFixtureOptions, 'postgresUrl'> & {
+      heartbeatMs?: number;
+      via?: (url: string) => string;
+    } = {},
+  ): Promise<StreamFixture> {
+    const parts = await openKernelParts({ postgresUrl, ...options });
+    // `via`: the server connects to the database at another address than the worker.
+    const db = options.via ? connect(options.via(parts.databaseUrl)) : parts.db;
+    const kernel = options.via ? new Kernel({ db, logger: silentLogger }) : parts.kernel;
     if (options.work === false || options.via) await kernel.listen();
     const { heartbeatMs } = options;
     const stream = new Stream({
@@ -50,17 +51,17 @@ export class Scene implements AsyncDisposable {
       health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
       // As much of it as streams use.
       services: () =>
-        ({ db, kernel, stream, access: { authenticate: async () => scene.caller } }) as unknown as Services,
+        ({ db, kernel, stream, access: { authenticate: async () => fixture.caller } }) as unknown as Services,
     });
     const server = await listen(app, { host: '127.0.0.1', port: 0 });
-    const scene = new Scene(stage, stream, server);
+    const fixture = new StreamFixture(parts, stream, server);
     if (options.via) {
-      scene.#closing.push(
+      fixture.#closing.push(
         () => kernel.close(),
         () => db.close(),
       );
     }
-    return scene;
+    return fixture;
   }
 
   readonly #closing: (() => Promise<void>)[] = [];
@@ -75,7 +76,7 @@ export class Scene implements AsyncDisposable {
   }
 
   session() {
-    return buildSession(this.stage.db, this.stage.cast);
+    return buildSession(this.db, this.ids);
   }
 
   connect(session: { path: string }, options: ConnectOptions = {}): Client {
@@ -89,15 +90,9 @@ export class Scene implements AsyncDisposable {
     return { status: response.status, body: await response.json() };
   }
 
-  agent(script: Script, more: Parameters<Stage['snapshot']>[0] = {}): Promise<string> {
-    const name = `script ${newId()}`;
-    this.stage.scripted.add(name, script);
-    return this.stage.snapshot({ models: [{ provider: 'scripted', model: name }], ...more });
-  }
-
   /** A message to the session and the run that answers it. */
-  async say(session: { thread: string }, snapshot: string, text = 'go', kernel = this.stage.kernel) {
-    const item = buildStart(this.stage.cast, snapshot, text, {
+  async say(session: { thread: string }, snapshot: string, text = 'go', kernel = this.kernel) {
+    const item = buildStart(this.ids, snapshot, text, {
       thread: session.thread,
       run: { serial: true },
     });
@@ -107,7 +102,7 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Events without a run, and without a word to anybody. */
-  async append(thread: string, count: number, bytes = 0, db: Database = this.stage.db): Promise<void> {
+  async append(thread: string, count: number, bytes = 0, db: Database = this.db): Promise<void> {
     const events = Array.from({ length: count }, () => ({
       type: 'budget.warning',
       data: { filler: 'x'.repeat(bytes) },
@@ -124,7 +119,7 @@ export class Scene implements AsyncDisposable {
     await this.stream.close();
     await this.server.close(500);
     for (const close of this.#closing) await close();
-    await this.stage.close();
+    await this.close();
   }
 }
 

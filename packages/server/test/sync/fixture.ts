@@ -73,7 +73,7 @@ export class Following {
 }
 
 /** A Troupe with keys, an agent with the demo model, and people with tokens. */
-export class Scene {
+export class SyncFixture {
   readonly server: TestServer;
   readonly project: string;
   readonly key: Headers;
@@ -94,7 +94,7 @@ export class Scene {
     this.#secret = keys.secret;
   }
 
-  static async open(options: Partial<ServerOptions> & { logger?: Logger } = {}): Promise<Scene> {
+  static async open(options: Partial<ServerOptions> & { logger?: Logger } = {}): Promise<SyncFixture> {
     const server = await openServer({ postgresUrl: inject('postgresUrl'), mode: 'closed', ...options });
     const { access, db } = server;
     const secret = randomBytes(32).toString('base64');
@@ -111,24 +111,24 @@ export class Scene {
     await access.secrets.put(ours.owner, 'TOKENS', secret);
     const rules = { issuer: null, jwksUrl: null, secretName: 'TOKENS', claim: 'sub' };
     await access.projects.update(ours.owner, { tokens: { ...rules, algorithms: ['HS256'], audience: 'us' } });
-    const scene = new Scene(server, {
+    const fixture = new SyncFixture(server, {
       project: ours.id,
       key: ours.secretKey,
       theirKey: theirs.secretKey,
       publicKey: await ours.keyOf('public'),
       secret,
     });
-    const { id: provider } = await scene.done<{ id: string }>(scene.key, 'POST', '/v1/providers', {
+    const { id: provider } = await fixture.done<{ id: string }>(fixture.key, 'POST', '/v1/providers', {
       kind: 'demo',
       name: 'demo',
     });
-    await scene.done(scene.key, 'POST', `/v1/providers/${provider}/models`, {
+    await fixture.done(fixture.key, 'POST', `/v1/providers/${provider}/models`, {
       modelId: 'm',
       isDefault: true,
     });
-    const agent = await scene.done<{ id: string }>(scene.key, 'POST', '/v1/agents', { name: 'helper' });
-    scene.agent = agent.id;
-    return scene;
+    const agent = await fixture.done<{ id: string }>(fixture.key, 'POST', '/v1/agents', { name: 'helper' });
+    fixture.agent = agent.id;
+    return fixture;
   }
 
   async token(name: string, lifetime = '1 hour'): Promise<string> {

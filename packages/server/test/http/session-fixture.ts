@@ -19,12 +19,12 @@ import {
   silentLogger,
   type ToolExecute,
 } from '@troupe/server';
-import { buildCast, type Cast, codeTools, createDatabase, until } from '@troupe/testing';
+import { buildProject, type AgentIds, codeTools, createDatabase, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 import type { Caller } from '../../src/access/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
 
-export interface SessionStageOptions {
+export interface SessionFixtureOptions {
   /** Instead of the demo model. */
   script?: Script;
   /** Stands between the demo model and whoever asks it. */
@@ -42,12 +42,12 @@ export interface SessionStageOptions {
 }
 
 /** A whole Troupe behind real HTTP: one project, one agent, a worker. */
-export class SessionStage {
+export class SessionFixture {
   readonly db: Database;
   /** Of the database. */
   readonly url: string;
   readonly kernel: Kernel;
-  readonly cast: Cast;
+  readonly ids: AgentIds;
   readonly server: HttpServer;
   readonly scripted: ReturnType<typeof createScripted>;
   /** Who the next request comes from. */
@@ -55,20 +55,20 @@ export class SessionStage {
   readonly #close: () => Promise<void>;
 
   private constructor(
-    parts: Pick<SessionStage, 'db' | 'url' | 'kernel' | 'cast' | 'server' | 'scripted' | 'caller'>,
+    parts: Pick<SessionFixture, 'db' | 'url' | 'kernel' | 'ids' | 'server' | 'scripted' | 'caller'>,
     close: () => Promise<void>,
   ) {
     this.db = parts.db;
     this.url = parts.url;
     this.kernel = parts.kernel;
-    this.cast = parts.cast;
+    this.ids = parts.ids;
     this.server = parts.server;
     this.scripted = parts.scripted;
     this.caller = parts.caller;
     this.#close = close;
   }
 
-  static async open(options: SessionStageOptions = {}): Promise<SessionStage> {
+  static async open(options: SessionFixtureOptions = {}): Promise<SessionFixture> {
     const database = await createDatabase(inject('postgresUrl'));
     const open = (name: string) => {
       const db = new Database({ url: database.url, applicationName: `test/${name}`, logger: silentLogger });
@@ -77,7 +77,7 @@ export class SessionStage {
     };
     const serving = open('serve');
     const working = options.apart ? open('work') : serving;
-    const cast = await buildCast(serving.db);
+    const ids = await buildProject(serving.db);
     const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
     const demo = (options.demo ?? ((model) => model))(createDemo());
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
@@ -90,8 +90,8 @@ export class SessionStage {
       ...(graceMs ? { graceMs } : {}),
     });
     if (options.apart) await serving.kernel.listen();
-    await direct(serving.db, cast, options);
-    const stage: { opened?: SessionStage } = {};
+    await direct(serving.db, ids, options);
+    const fixture: { opened?: SessionFixture } = {};
     const app = createApp({
       logger: silentLogger,
       health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
@@ -101,19 +101,19 @@ export class SessionStage {
           ...serving,
           sealer: null,
           environmentKeys: {},
-          access: { authenticate: async () => stage.opened!.caller },
+          access: { authenticate: async () => fixture.opened!.caller },
         }) as unknown as Services,
     });
     const server = await listen(app, { host: '127.0.0.1', port: 0 });
     const caller: Caller = {
-      project: cast.project,
+      project: ids.project,
       kind: 'dev',
       keyId: null,
       entityId: null,
       scopes: null,
     };
-    stage.opened = new SessionStage(
-      { ...serving, url: database.url, cast, server, scripted, caller },
+    fixture.opened = new SessionFixture(
+      { ...serving, url: database.url, ids, server, scripted, caller },
       async () => {
         await server.close(1_000);
         for (const { kernel, db } of new Set([serving, working])) {
@@ -123,11 +123,11 @@ export class SessionStage {
         await database.drop();
       },
     );
-    return stage.opened;
+    return fixture.opened;
   }
 
   get sessions(): string {
-    return `/v1/agents/${this.cast.agent}/sessions`;
+    return `/v1/agents/${this.ids.agent}/sessions`;
   }
 
   async ask<Body = unknown>(method: string, path: string, body?: unknown) {
@@ -153,7 +153,7 @@ export class SessionStage {
     return [answer.status, answer.body?.code];
   }
 
-  /** A model of the project, by its id. What answers stays the model of this stage. */
+  /** A model of the project, by its id. What answers stays the model of this fixture. */
   async createModel(): Promise<string> {
     const provider = { name: `provider ${newId()}`, kind: 'demo' };
     const { id } = await this.done<{ id: string }>('POST', '/v1/providers', provider);
@@ -205,8 +205,8 @@ export class SessionStage {
   }
 }
 
-/** Has every snapshot of the project use the model, the tools and the limits of this stage, whatever the agent says. */
-async function direct(db: Database, cast: Cast, options: SessionStageOptions): Promise<void> {
+/** Has every snapshot of the project use the model, the tools and the limits of this fixture, whatever the agent says. */
+async function direct(db: Database, ids: AgentIds, options: SessionFixtureOptions): Promise<void> {
   const tools = (options.toolList ?? []).map((tool) => ({
     description: '',
     provider: 'code',
@@ -236,5 +236,5 @@ async function direct(db: Database, cast: Cast, options: SessionStageOptions): P
     'create trigger direct before insert on troupe.compiled_snapshots for each row execute function troupe.direct()',
   );
   // One that nothing in this process has cached.
-  await db.pool.query('update troupe.agents set system_prompt = $2 where id = $1', [cast.agent, newId()]);
+  await db.pool.query('update troupe.agents set system_prompt = $2 where id = $1', [ids.agent, newId()]);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLong, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SpaceStage } from './space-stage.ts';
+import { SpaceFixture } from './fixture.ts';
 
 const MESSAGES = isLong ? 500 : 120;
 const KILLS = Number(process.env.TROUPE_KILLS ?? (isLong ? 6 : 3));
@@ -21,17 +21,17 @@ function random(from: number): () => number {
 }
 
 const living = new Set<ChildProcess>();
-let stage: SpaceStage;
+let fixture: SpaceFixture;
 beforeAll(async () => {
-  stage = await SpaceStage.open([], { works: false });
+  fixture = await SpaceFixture.open([], { works: false });
 });
 afterAll(async () => {
   for (const child of living) child.kill('SIGKILL');
-  await stage.close();
+  await fixture.close();
 });
 
 async function worker(): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'worker-process.ts'), [stage.server.databaseUrl], {
+  const child = fork(join(import.meta.dirname, 'worker-process.ts'), [fixture.server.databaseUrl], {
     execArgv: [],
   });
   living.add(child);
@@ -46,15 +46,15 @@ async function worker(): Promise<ChildProcess> {
 test(`three agents and two people, ${MESSAGES} messages, and workers killed at any moment`, async () => {
   console.info(`TROUPE_SEED=${seed}`);
   const next = random(seed);
-  const people = [await stage.person('Ann'), await stage.person('Ben')];
+  const people = [await fixture.person('Ann'), await fixture.person('Ben')];
   const agents = [];
-  for (const name of ['Ada', 'Bea', 'Cleo']) agents.push(await stage.agent(name));
-  const space = await stage.space([...people, ...agents]);
+  for (const name of ['Ada', 'Bea', 'Cleo']) agents.push(await fixture.agent(name));
+  const space = await fixture.space([...people, ...agents]);
   const workers = await Promise.all([worker(), worker()]);
 
   const talking = people.map(async (person, who) => {
     for (let n = 0; n < MESSAGES / 2; n++) {
-      await stage.say(space, person, `${person.name} ${n}`);
+      await fixture.say(space, person, `${person.name} ${n}`);
       await delay(next() * 20 + who);
     }
   });
@@ -70,7 +70,7 @@ test(`three agents and two people, ${MESSAGES} messages, and workers killed at a
     }
   })();
   await Promise.all([done, killing]);
-  const { pool } = stage.server.db;
+  const { pool } = fixture.server.db;
   const count = async (text: string, values: unknown[] = []) =>
     Number((await pool.query(`select count(*) as n from (${text}) x`, values)).rows[0].n);
   await until(
@@ -96,7 +96,7 @@ test(`three agents and two people, ${MESSAGES} messages, and workers killed at a
   // No message is lost, said twice or out of order.
   const messages = [];
   for (let after = 0; ; ) {
-    const { data, hasMore } = await stage.done<{
+    const { data, hasMore } = await fixture.done<{
       data: { sequence: number; senderName: string; content: { text: string } }[];
       hasMore: boolean;
     }>('GET', `/v1/spaces/${space}/messages?limit=1000&after=${after}`);

@@ -1,37 +1,39 @@
 import type { Json } from '@troupe/protocol';
 import { type Door, HANDED_OVER, newId, type ToolContext, type WorkOptions } from '@troupe/server';
 import { plainDoor } from '@troupe/testing';
-import { Scene } from './scene.ts';
+import { ScriptedFixture } from './fixture.ts';
 
-/** A door with the name that the database tells spaces of, and nothing else of theirs. */
-export const hall: Door = { ...plainDoor, name: 'space' };
+/** The plain door under the name by which the database recognizes runs of spaces. */
+export const spaceDoor: Door = { ...plainDoor, name: 'space' };
 
-export interface Hall {
+export interface TestSpace {
   space: string;
   person: string;
 }
 
-/** A scene whose runs are of a space: what is said there is said in SQL. */
-export class SpaceScene {
-  readonly scene: Scene;
+/** A kernel whose runs belong to spaces; messages are posted by SQL function. */
+export class SpaceRunFixture {
+  readonly fixture: ScriptedFixture;
 
-  private constructor(scene: Scene) {
-    this.scene = scene;
+  private constructor(fixture: ScriptedFixture) {
+    this.fixture = fixture;
   }
 
-  static async open(postgresUrl: string, work: Partial<WorkOptions> = {}): Promise<SpaceScene> {
-    const opened = new SpaceScene(await Scene.open(postgresUrl, { doors: [hall], ...work }));
-    opened.scene.tools.say = (args, context) => opened.say(args, context);
+  static async open(postgresUrl: string, work: Partial<WorkOptions> = {}): Promise<SpaceRunFixture> {
+    const opened = new SpaceRunFixture(
+      await ScriptedFixture.open(postgresUrl, { doors: [spaceDoor], ...work }),
+    );
+    opened.fixture.tools.say = (args, context) => opened.say(args, context);
     return opened;
   }
 
   async #query(text: string, values: unknown[]): Promise<void> {
-    await this.scene.stage.db.pool.query(text, values);
+    await this.fixture.db.pool.query(text, values);
   }
 
   /** A space of the agent and a person. */
-  async hall(space = newId()): Promise<Hall> {
-    const { project } = this.scene.stage.cast;
+  async space(space = newId()): Promise<TestSpace> {
+    const { project } = this.fixture.ids;
     await this.#query(`insert into troupe.threads (id, project_id, kind) values ($1, $2, 'space')`, [
       space,
       project,
@@ -39,9 +41,9 @@ export class SpaceScene {
     await this.#query('insert into troupe.spaces (id, project_id, name) values ($1, $2, $3)', [
       space,
       project,
-      'hall',
+      'space',
     ]);
-    await this.join(space, this.scene.stage.cast.entity);
+    await this.join(space, this.fixture.ids.entity);
     return { space, person: await this.person(space) };
   }
 
@@ -49,7 +51,7 @@ export class SpaceScene {
     const person = newId();
     await this.#query(
       `insert into troupe.entities (id, project_id, type, display_name) values ($1, $2, 'human', 'Anna')`,
-      [person, this.scene.stage.cast.project],
+      [person, this.fixture.ids.project],
     );
     await this.join(space, person);
     return person;
@@ -63,15 +65,15 @@ export class SpaceScene {
   }
 
   async post(item: Record<string, Json>): Promise<Record<string, Json>> {
-    const { rows } = await this.scene.stage.db.pool.query('select troupe.post_to_space($1) as answer', [
-      { project: this.scene.stage.cast.project, mentions: [], agents: [], ...item },
+    const { rows } = await this.fixture.db.pool.query('select troupe.post_to_space($1) as answer', [
+      { project: this.fixture.ids.project, mentions: [], agents: [], ...item },
     ]);
     return rows[0].answer;
   }
 
   /** A person says something; with a snapshot, it starts a run of the agent. */
-  async ask({ space, person }: Hall, snapshot: string | null): Promise<{ run: string; thread: string }> {
-    const { agent, entity } = this.scene.stage.cast;
+  async ask({ space, person }: TestSpace, snapshot: string | null): Promise<{ run: string; thread: string }> {
+    const { agent, entity } = this.fixture.ids;
     const posted = await this.post({
       space,
       message: { id: newId(), role: 'user', content: { text: 'Hello.' }, sender: person, metadata: {} },
@@ -79,7 +81,7 @@ export class SpaceScene {
       agents: snapshot ? [{ entity, agent, snapshot, wallMs: 3_600_000 }] : [],
     });
     const run = ((posted.runs as Json[] | undefined)?.[0] ?? {}) as { id: string; thread: string };
-    this.scene.kernel.worker?.wake();
+    this.fixture.kernel.worker?.wake();
     return { run: run.id, thread: run.thread };
   }
 
@@ -87,7 +89,7 @@ export class SpaceScene {
   async say(args: Json, context: ToolContext) {
     const { text, wait } = args as { text: string; wait?: { for: string[] | null; timeoutMs: number } };
     const { runId: run, epoch, worker, callId, step, entityId } = context;
-    const row = await this.scene.stage.row(run);
+    const row = await this.fixture.row(run);
     const posted = await this.post({
       space: row.active_space_id!,
       message: { id: newId(), role: 'assistant', content: { text }, sender: entityId, metadata: {} },
@@ -100,6 +102,6 @@ export class SpaceScene {
   }
 
   close(): Promise<void> {
-    return this.scene.close();
+    return this.fixture.close();
   }
 }

@@ -19,7 +19,7 @@ export interface As {
 }
 
 /** The routes over real HTTP, a fresh database, and two projects that must not see each other. */
-export class AgentsStage {
+export class AgentsFixture {
   readonly db: Database;
   readonly here: As;
   readonly there: As;
@@ -30,7 +30,7 @@ export class AgentsStage {
   readonly #drop: () => Promise<void>;
 
   private constructor(
-    parts: Pick<AgentsStage, 'db' | 'here' | 'there' | 'statements' | 'services'>,
+    parts: Pick<AgentsFixture, 'db' | 'here' | 'there' | 'statements' | 'services'>,
     http: HttpServer,
     drop: () => Promise<void>,
   ) {
@@ -43,7 +43,7 @@ export class AgentsStage {
     this.#drop = drop;
   }
 
-  static async open(postgresUrl: string): Promise<AgentsStage> {
+  static async open(postgresUrl: string): Promise<AgentsFixture> {
     const database = await createDatabase(postgresUrl);
     const statements: string[] = [];
     const db = new Database({
@@ -78,7 +78,7 @@ export class AgentsStage {
     const health = { version: '0', phase: () => 'ready' as const, checkDatabase: async () => {} };
     const app = createApp({ logger: silentLogger, health, services: () => services });
     const http = await listen(app, { host: '127.0.0.1', port: 0 });
-    return new AgentsStage({ db, here, there, statements, services }, http, database.drop);
+    return new AgentsFixture({ db, here, there, statements, services }, http, database.drop);
   }
 
   async close(): Promise<void> {

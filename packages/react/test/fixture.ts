@@ -23,7 +23,7 @@ interface Running {
  * A page that renders hooks in Chromium, and a server behind it. Without a script the server is a process of its own, which can be killed and
  * started again under the same address.
  */
-export async function openStage({ postgresUrl, script }: { postgresUrl: string; script?: Script }) {
+export async function openHooks({ postgresUrl, script }: { postgresUrl: string; script?: Script }) {
   const database = await createDatabase(postgresUrl);
   const start = (): Promise<Running> =>
     script ? openServer({ postgresUrl, databaseUrl: database.url, script }) : startProcess(database.url);
@@ -111,7 +111,7 @@ export async function openStage({ postgresUrl, script }: { postgresUrl: string; 
   };
 }
 
-export type Stage = Awaited<ReturnType<typeof openStage>>;
+export type HooksFixture = Awaited<ReturnType<typeof openHooks>>;
 
 export interface Visit {
   tab: Page;

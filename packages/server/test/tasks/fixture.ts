@@ -31,7 +31,7 @@ export interface TaskDoc {
 }
 
 /** One server; every test brings the script of all agents of its chat, found by a word that whatever is asked hands on. */
-export class TaskStage {
+export class TaskFixture {
   readonly server: TestServer;
   readonly #scripts: Map<string, Say>;
   readonly agents = new Map<string, string>();
@@ -41,10 +41,10 @@ export class TaskStage {
     this.#scripts = scripts;
   }
 
-  static async open(options: ServerOptions): Promise<TaskStage> {
+  static async open(options: ServerOptions): Promise<TaskFixture> {
     const scripts = new Map<string, Say>();
     const server = await openServer({ ...options, script: (request) => answerFrom(scripts, request) });
-    return new TaskStage(server, scripts);
+    return new TaskFixture(server, scripts);
   }
 
   /** As the models of its server do: for another one. */
@@ -118,13 +118,13 @@ export class TaskStage {
 
 /** A session of one person with one agent. */
 export class Chat {
-  readonly stage: TaskStage;
+  readonly fixture: TaskFixture;
   readonly id: string;
   readonly word: string;
   readonly #agent: string;
 
-  constructor(stage: TaskStage, agent: string, id: string, word: string) {
-    this.stage = stage;
+  constructor(fixture: TaskFixture, agent: string, id: string, word: string) {
+    this.fixture = fixture;
     this.#agent = agent;
     this.id = id;
     this.word = word;
@@ -135,7 +135,7 @@ export class Chat {
   }
 
   async post(text = 'go'): Promise<PostedMessage> {
-    return this.stage.made<PostedMessage>(`${this.path}/messages`, {
+    return this.fixture.made<PostedMessage>(`${this.path}/messages`, {
       content: { text: `${text} ${this.word}` },
     });
   }
@@ -147,18 +147,18 @@ export class Chat {
   }
 
   async answered(run: string): Promise<string> {
-    const ended = await this.stage.server.kernel.ended(run, { timeoutMs: 20_000 });
+    const ended = await this.fixture.server.kernel.ended(run, { timeoutMs: 20_000 });
     expect(ended.error).toBeNull();
     return (ended.outcome as { text: string }).text;
   }
 
   messages = async (): Promise<Message[]> =>
-    (await this.stage.get<{ data: Message[] }>(`${this.path}/messages?limit=200`)).data;
+    (await this.fixture.get<{ data: Message[] }>(`${this.path}/messages?limit=200`)).data;
 
   events = async (): Promise<Event[]> =>
-    (await this.stage.get<{ data: Event[] }>(`${this.path}/events?limit=200`)).data;
+    (await this.fixture.get<{ data: Event[] }>(`${this.path}/events?limit=200`)).data;
 
-  tasks = (): Promise<TaskDoc[]> => this.stage.tasks(this.id);
+  tasks = (): Promise<TaskDoc[]> => this.fixture.tasks(this.id);
 
   async task(): Promise<TaskDoc> {
     const [only, ...more] = await this.tasks();
@@ -176,7 +176,7 @@ export class Chat {
       'nothing is at work',
       async () =>
         (
-          await this.stage.rows(
+          await this.fixture.rows(
             `select from troupe.runs r where r.status in ('queued', 'running') and (r.thread_id in (select thread_id from troupe.sessions where id = $1)
               or r.task_id in (select id from troupe.tasks where chat_id = $1)) union all select from troupe.joins`,
             this.id,

@@ -1,5 +1,5 @@
 import type { Script } from '@troupe/server';
-import { SpaceStage, type StageOptions } from './space-stage.ts';
+import { SpaceFixture, type SpaceFixtureOptions } from './fixture.ts';
 
 export type Turns = Exclude<Script, (...args: never[]) => unknown>;
 export type Request = Parameters<Extract<Script, (...args: never[]) => unknown>>[0];
@@ -22,16 +22,16 @@ export const say = (text: string) => calls(call('send_message', { text }));
 export const enter = (spaceId: string) => calls(call('enter_space', { spaceId }));
 export const end = { text: 'Done.' };
 
-/** A stage whose agents do what their part says, by their name; one without a part says nothing. */
-export async function openCast(
-  more: StageOptions = {},
-): Promise<{ stage: SpaceStage; parts: Map<string, Part> }> {
+/** A fixture whose agents do what their part says, by their name; one without a part says nothing. */
+export async function openScriptedSpaces(
+  more: SpaceFixtureOptions = {},
+): Promise<{ fixture: SpaceFixture; parts: Map<string, Part> }> {
   const parts = new Map<string, Part>();
-  const stage = await SpaceStage.open(async (request) => {
+  const fixture = await SpaceFixture.open(async (request) => {
     const turns = await parts.get(nameIn(request.system))?.(request);
     return turns?.[request.step - 1] ?? end;
   }, more);
-  return { stage, parts };
+  return { fixture, parts };
 }
 
 /** A promise and what opens it. */

@@ -1,7 +1,7 @@
 import type { AgentSnapshot } from '@troupe/protocol';
 import { decide } from '../../src/kernel/decide.ts';
 import { doneBefore, lostVerdict } from '../../src/kernel/fence.ts';
-import { buildManner, buildSnapshot, type Manner } from './cast.ts';
+import { buildManner, buildSnapshot, type Manner } from './agents.ts';
 import { EffectLog } from './effects.ts';
 import { Faults, type Odds } from './faults.ts';
 import { Invariants, Violation } from './invariants.ts';
@@ -37,7 +37,7 @@ const STRIKES: Record<string, { times: number; odds: Partial<Odds> }> = {
 const QUIET_MS = 300_000;
 
 /** One seed: a few workers, threads and people, some seconds of trouble, then calm until every run has ended. */
-export class World {
+export class Simulation {
   readonly random: Random;
   readonly timeline = new Timeline();
   readonly rules: Rules;

@@ -1,14 +1,13 @@
 import type { Endpoint } from '@troupe/protocol';
 import { createLogger, newId } from '@troupe/server';
-import { Stage } from '@troupe/testing';
+import { KernelFixture, type KernelParts, openKernelParts } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { inject } from 'vitest';
-import { inside } from '../access/stage.ts';
+import { inside } from '../access/fixture.ts';
 import { openHttpSide } from '../http-side.ts';
 
 /** The HTTP side of a Troupe with one of each thing in it, and no worker: what is stored changes by requests alone. */
-export class Scene {
-  readonly stage: Stage;
+export class RefusalFixture extends KernelFixture {
   readonly app: Hono;
   readonly authorization: string;
   /** How many read a stream. */
@@ -19,40 +18,40 @@ export class Scene {
   readonly things: Record<string, string> = {};
 
   private constructor(
-    stage: Stage,
+    parts: KernelParts,
     app: Hono,
     authorization: string,
     logged: string[],
     readers: () => number,
   ) {
-    this.stage = stage;
+    super(parts);
     this.app = app;
     this.authorization = authorization;
     this.logged = logged;
     this.readers = readers;
   }
 
-  static async open(): Promise<Scene> {
-    const stage = await Stage.open({ postgresUrl: inject('postgresUrl'), work: false });
+  static async open(): Promise<RefusalFixture> {
+    const parts = await openKernelParts({ postgresUrl: inject('postgresUrl'), work: false });
     const logged: string[] = [];
     const { services, app } = await openHttpSide(
-      stage,
+      parts,
       createLogger('warn', { write: (line) => void logged.push(line) }),
     );
     // The project of whoever runs the server, so that no endpoint is closed to the key.
-    await stage.db.pool.query(`delete from troupe.projects where name = 'default'`);
-    await stage.db.pool.query(`update troupe.projects set name = 'default' where id = $1`, [
-      stage.cast.project,
+    await parts.db.pool.query(`delete from troupe.projects where name = 'default'`);
+    await parts.db.pool.query(`update troupe.projects set name = 'default' where id = $1`, [
+      parts.ids.project,
     ]);
-    const { key } = await services.access.keys.create(inside(stage.cast.project), {
+    const { key } = await services.access.keys.create(inside(parts.ids.project), {
       name: 'ours',
       kind: 'secret',
       scopes: [],
       expiresAt: null,
     });
-    const scene = new Scene(stage, app, `Bearer ${key}`, logged, () => services.stream.readers);
-    await scene.#furnish();
-    return scene;
+    const fixture = new RefusalFixture(parts, app, `Bearer ${key}`, logged, () => services.stream.readers);
+    await fixture.#furnish();
+    return fixture;
   }
 
   async #furnish(): Promise<void> {
@@ -91,15 +90,15 @@ export class Scene {
     const rows = { rows: [{ input: 'x' }] };
     const { id: batchId } = await this.done('POST', `/v1/networks/${network}/batches`, rows);
     const [taskId, subAgentId] = [newId(), newId()];
-    const { pool } = this.stage.db;
+    const { pool } = this.db;
     await pool.query(
       `insert into troupe.tasks (id, project_id, chat_id, type, name, instruction, sub_agent_id, depth, parent_run_id, parent_call_id, run_id)
         values ($1, $2, $3, 'agent', 'agent:a', 'x', $4, 1, $5, 'c', $5)`,
-      [taskId, this.stage.cast.project, sessionId, subAgentId, run.id],
+      [taskId, this.ids.project, sessionId, subAgentId, run.id],
     );
     await pool.query(
       `insert into troupe.sub_agents (id, project_id, chat_id, task_id, agent_id, role, thread_id) values ($1, $2, $3, $4, $5, 'a', $6)`,
-      [subAgentId, this.stage.cast.project, sessionId, taskId, agentId, newId()],
+      [subAgentId, this.ids.project, sessionId, taskId, agentId, newId()],
     );
     const user = { members: [{ user: 'u', role: 'admin' }] };
     const { id: spaceId } = await this.done('POST', '/v1/spaces', user);
@@ -112,10 +111,10 @@ export class Scene {
     const rule = { name: 'r', collection: 'spaces', events: ['create'], action };
     const { id: trigger } = await this.done('POST', '/v1/triggers', rule);
     const deliveryId = newId();
-    await this.stage.db.pool.query(
+    await this.db.pool.query(
       `insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, depth, own, changed_at,
           status, ended_at) values ($1, $2, $3, 1, 1, 1, 'create', 'x/x', 'x', 0, false, now(), 'dead', now())`,
-      [deliveryId, this.stage.cast.project, trigger],
+      [deliveryId, this.ids.project, trigger],
     );
     const more = {
       trigger,
@@ -181,7 +180,7 @@ export class Scene {
 
   /** Everything that is stored, but when keys were used and what is kept for requests that are sent again. */
   async picture(): Promise<Record<string, string>> {
-    const { pool } = this.stage.db;
+    const { pool } = this.db;
     const { rows: tables } = await pool.query<{ name: string }>(
       `select table_name as name from information_schema.tables where table_schema = 'troupe' and table_type = 'BASE TABLE'
         and table_name <> 'idempotency_keys'`,
@@ -195,9 +194,5 @@ export class Scene {
       picture[name] = rows[0].rows;
     }
     return picture;
-  }
-
-  close(): Promise<void> {
-    return this.stage.close();
   }
 }

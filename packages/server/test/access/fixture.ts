@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@troupe/protocol';
 import { createOutgoing, newId } from '@troupe/server';
-import { noMcp, Stage } from '@troupe/testing';
+import { noMcp, openKernel } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { inject, onTestFinished } from 'vitest';
@@ -35,10 +35,10 @@ export interface Request {
   headers?: Record<string, string>;
 }
 
-export type Door = Awaited<ReturnType<typeof openDoor>>;
+export type AccessFixture = Awaited<ReturnType<typeof openAccess>>;
 
 /** The HTTP side of a Troupe on a database of its own, with two projects and a secret key for each. */
-export async function openDoor({
+export async function openAccess({
   mode = 'closed',
   encryption = new Encryption([encryptionKey()]),
 }: {
@@ -46,13 +46,13 @@ export async function openDoor({
   encryption?: Encryption;
 } = {}) {
   const statements: string[] = [];
-  const stage = await Stage.open({
+  const fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     work: false,
     onStatement: (name) => statements.push(name),
   });
-  after(() => stage.close());
-  const { db, kernel } = stage;
+  after(() => fixture.close());
+  const { db, kernel } = fixture;
   // Those who publish keys in tests do so on this machine.
   const outgoing = createOutgoing({ allowed: async () => ['127.0.0.1'] });
   const access = new Access({ db, mode, encryption, outgoing });
@@ -105,12 +105,12 @@ export async function openDoor({
       expiresAt: null,
       ...wanted,
     });
-  const ours = stage.cast.project;
+  const ours = fixture.ids.project;
   const theirs = newId();
   await db.pool.query('insert into troupe.projects (id, name) values ($1, $2)', [theirs, `other ${theirs}`]);
   const [ourKey, theirKey] = [(await makeKey(ours)).key, (await makeKey(theirs)).key];
   return {
-    stage,
+    fixture,
     db,
     kernel,
     access,
@@ -135,7 +135,7 @@ export function inside(project: string): Caller {
 export const AUDIENCE = 'troupe-test';
 
 /** Lets a project take tokens by a shared secret; answers a public key, and a function that makes tokens. */
-export async function takeTokens({ access, makeKey }: Door, project: string) {
+export async function takeTokens({ access, makeKey }: AccessFixture, project: string) {
   const secret = randomBytes(32).toString('base64');
   await access.secrets.put(inside(project), 'TOKENS', secret);
   await access.projects.update(inside(project), {

@@ -2,7 +2,7 @@ import type { AgentSnapshot, SnapshotTool } from '@troupe/protocol';
 import type { ModelCall } from '../../src/index.ts';
 import type { Random } from './random.ts';
 
-// Who plays: an agent with tools of every effect, and a model that answers whatever comes to its mind.
+// An agent with tools of every effect, and a model with random answers.
 
 const tool = (name: string, rest: Partial<SnapshotTool>): SnapshotTool => ({
   name,

@@ -11,9 +11,9 @@ import {
   type ToolExecute,
 } from '@troupe/server';
 import {
-  buildCast,
+  buildProject,
   buildStart,
-  type Cast,
+  type AgentIds,
   codeTools,
   createDatabase,
   plainDoor,
@@ -23,13 +23,13 @@ import pg from 'pg';
 import { expect } from 'vitest';
 
 /** Several workers on one database, each with connections of its own, as separate processes would have. */
-export class Company {
+export class FaultFixture {
   readonly url: string;
   readonly kernels: Kernel[] = [];
   readonly databases: Database[] = [];
   readonly executions = new Map<string, number>();
   readonly seen = new Map<string, number>();
-  cast!: Cast;
+  ids!: AgentIds;
   snapshot!: string;
   #starters: Kernel[] = [];
   #drop: () => Promise<void>;
@@ -52,9 +52,13 @@ export class Company {
       tool?: ToolExecute;
       door?: Door;
     },
-  ): Promise<Company> {
+  ): Promise<FaultFixture> {
     const database = await createDatabase(postgresUrl);
-    const company = new Company(options.via?.(database.url) ?? database.url, database.url, database.drop);
+    const fixture = new FaultFixture(
+      options.via?.(database.url) ?? database.url,
+      database.url,
+      database.drop,
+    );
     const scripted = createScripted((request) =>
       request.step <= STEPS
         ? { calls: CALLS.map((n) => ({ name: 'pay', arguments: { n } })) }
@@ -62,21 +66,21 @@ export class Company {
     );
     const pay: ToolExecute = async (args, context) => {
       const key = `${context.runId} ${context.callId}`;
-      company.executions.set(key, (company.executions.get(key) ?? 0) + 1);
+      fixture.executions.set(key, (fixture.executions.get(key) ?? 0) + 1);
       return (await options.tool?.(args, context)) ?? 'ok';
     };
     for (let n = 0; n < options.workers; n++) {
-      const db = new Database({ url: company.url, applicationName: `worker${n}`, logger: silentLogger });
-      company.databases.push(db);
+      const db = new Database({ url: fixture.url, applicationName: `worker${n}`, logger: silentLogger });
+      fixture.databases.push(db);
       if (n === 0) {
-        company.cast = await buildCast(db);
+        fixture.ids = await buildProject(db);
         const compiled = agentSnapshot.parse({
           kind: 'agent',
           name: 'payer',
           models: [{ provider: 'scripted', model: 'script' }],
           tools: [{ name: 'pay', provider: 'code', effect: 'once' }],
         });
-        company.snapshot = await saveSnapshot(db, company.cast.project, compiled);
+        fixture.snapshot = await saveSnapshot(db, fixture.ids.project, compiled);
       }
       const kernel = new Kernel({ db, logger: silentLogger });
       await kernel.work({
@@ -85,21 +89,21 @@ export class Company {
         tools: codeTools({ pay }),
         capacity: 40,
       });
-      company.kernels.push(kernel);
+      fixture.kernels.push(kernel);
     }
-    company.#starters = company.kernels;
+    fixture.#starters = fixture.kernels;
     if (options.apart) {
-      const db = new Database({ url: company.url, applicationName: 'starter', logger: silentLogger });
-      company.databases.push(db);
-      company.#starters = [new Kernel({ db, logger: silentLogger })];
-      await company.#starters[0]!.listen();
+      const db = new Database({ url: fixture.url, applicationName: 'starter', logger: silentLogger });
+      fixture.databases.push(db);
+      fixture.#starters = [new Kernel({ db, logger: silentLogger })];
+      await fixture.#starters[0]!.listen();
     }
-    return company;
+    return fixture;
   }
 
   /** Starts a run, again and again until it is known to be stored: a caller whose request fails sends it again. */
   async start(run: Partial<NewRun> = {}): Promise<string> {
-    const item = buildStart(this.cast, this.snapshot, 'go', { run });
+    const item = buildStart(this.ids, this.snapshot, 'go', { run });
     const kernel = this.#starters[Math.floor(Math.random() * this.#starters.length)]!;
     const started = await kernel.start(item);
     if (!started.ok) throw new Error(started.code);

@@ -2,30 +2,30 @@ import type { Delivery, DeliveryDetails, Trigger } from '@troupe/protocol';
 import type { ServerOptions } from '@troupe/testing';
 import { until } from '@troupe/testing';
 import { Web } from '../outgoing/web.ts';
-import { type Person, Scene } from '../sync/scene.ts';
+import { type Person, SyncFixture } from '../sync/fixture.ts';
 
 /** A Troupe whose project may reach one receiver on this machine, and what tests of triggers ask of both. */
-export class Office {
-  readonly scene: Scene;
+export class TriggerFixture {
+  readonly sync: SyncFixture;
   readonly web: Web;
 
-  private constructor(scene: Scene, web: Web) {
-    this.scene = scene;
+  private constructor(sync: SyncFixture, web: Web) {
+    this.sync = sync;
     this.web = web;
   }
 
-  static async open(options: Partial<ServerOptions> = {}): Promise<Office> {
-    const scene = await Scene.open({ triggers: true, script: () => ({ text: 'Yes.' }), ...options });
+  static async open(options: Partial<ServerOptions> = {}): Promise<TriggerFixture> {
+    const sync = await SyncFixture.open({ triggers: true, script: () => ({ text: 'Yes.' }), ...options });
     const web = await Web.open();
-    await scene.server.db.pool.query(`update troupe.projects set outgoing = $2 where id = $1`, [
-      scene.project,
+    await sync.server.db.pool.query(`update troupe.projects set outgoing = $2 where id = $1`, [
+      sync.project,
       JSON.stringify({ allow: [`127.0.0.1:${web.port}`] }),
     ]);
-    return new Office(scene, web);
+    return new TriggerFixture(sync, web);
   }
 
   get pool() {
-    return this.scene.server.db.pool;
+    return this.sync.server.db.pool;
   }
 
   hook(path = '/'): string {
@@ -46,11 +46,11 @@ export class Office {
   }
 
   done<Body>(method: string, path: string, body?: unknown): Promise<Body> {
-    return this.scene.done(this.scene.key, method, path, body);
+    return this.sync.done(this.sync.key, method, path, body);
   }
 
   ask(method: string, path: string, body?: unknown) {
-    return this.scene.ask(this.scene.key, method, path, body);
+    return this.sync.ask(this.sync.key, method, path, body);
   }
 
   async deliveries(trigger: string, query = ''): Promise<Delivery[]> {
@@ -70,7 +70,7 @@ export class Office {
   }
 
   async retitle(person: Person, session: string, title: string): Promise<void> {
-    await this.scene.done(person.headers, 'PATCH', `${this.scene.sessions}/${session}`, { title });
+    await this.sync.done(person.headers, 'PATCH', `${this.sync.sessions}/${session}`, { title });
   }
 
   async count(table: string): Promise<number> {
@@ -78,7 +78,7 @@ export class Office {
   }
 
   async close(): Promise<void> {
-    await this.scene.close();
+    await this.sync.close();
     await this.web.close();
   }
 }

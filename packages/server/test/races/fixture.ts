@@ -13,7 +13,7 @@ import {
   newId,
   silentLogger,
 } from '@troupe/server';
-import { buildStart, Stage, violations } from '@troupe/testing';
+import { buildStart, KernelFixture, type KernelParts, openKernelParts } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 
@@ -35,34 +35,34 @@ type Post = Parameters<Kernel['post']>[0];
 type StartOptions = NonNullable<Parameters<typeof buildStart>[3]>;
 
 /**
- * Where races are run: one database, several processes with connections of their own, and workers played by hand, so
+ * For races: one database, several processes with connections of their own, and workers played by hand, so
  * that a test decides which commit meets which other one.
  */
-export class Arena {
-  readonly stage: Stage;
+export class RaceFixture extends KernelFixture {
   readonly processes: Process[];
-  readonly snapshot: string;
+  /** Of the agent that starts by default. */
+  snapshotId = '';
 
-  private constructor(stage: Stage, processes: Process[], snapshot: string) {
-    this.stage = stage;
+  private constructor(parts: KernelParts, processes: Process[]) {
+    super(parts);
     this.processes = processes;
-    this.snapshot = snapshot;
   }
 
-  static async open(postgresUrl: string, count = 2): Promise<Arena> {
-    const stage = await Stage.open({ postgresUrl, work: false });
+  static async open(postgresUrl: string, count = 2): Promise<RaceFixture> {
+    const parts = await openKernelParts({ postgresUrl, work: false });
     const processes = Array.from({ length: count }, (_, n) => {
       const db = new Database({
-        url: stage.url,
+        url: parts.databaseUrl,
         applicationName: `process ${n}`,
         kernelPoolSize: 8,
         logger: silentLogger,
       });
       return { db, kernel: new Kernel({ db, logger: silentLogger }) };
     });
-    const arena = new Arena(stage, processes, await stage.snapshot());
-    await arena.warmUp();
-    return arena;
+    const fixture = new RaceFixture(parts, processes);
+    fixture.snapshotId = await fixture.snapshot();
+    await fixture.warmUp();
+    return fixture;
   }
 
   /** Opens every connection beforehand, so that a race is not decided by who connects first. */
@@ -78,7 +78,7 @@ export class Arena {
   }
 
   get pool(): pg.Pool {
-    return this.stage.db.pool;
+    return this.db.pool;
   }
 
   /** Starts runs and has a worker played by hand hold them. */
@@ -92,7 +92,7 @@ export class Arena {
   }
 
   item(options: StartOptions = {}, text = 'go') {
-    return buildStart(this.stage.cast, this.snapshot, text, options);
+    return buildStart(this.ids, this.snapshotId, text, options);
   }
 
   post(thread: string, policy: Post['policy'], options: StartOptions = {}): Post {
@@ -122,25 +122,20 @@ export class Arena {
   }
 
   async status(run: string): Promise<string> {
-    return String((await this.stage.row(run)).status);
+    return String((await this.row(run)).status);
   }
 
   async rows<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     return (await this.pool.query<Row>(text, values)).rows;
   }
 
-  /** Nothing that must always hold is broken. */
-  async sound(): Promise<void> {
-    expect(await violations(this.pool)).toEqual([]);
-  }
-
-  /** Ends everything; answers how many deadlocks Postgres had to break. Statistics are complete once all backends have ended. */
-  async close(): Promise<number> {
+  /** Closes everything and returns how many deadlocks Postgres broke. Statistics are complete once all backends have ended. */
+  async closeAndCountDeadlocks(): Promise<number> {
     for (const { db, kernel } of this.processes) {
       await kernel.close();
       await db.close();
     }
-    const client = new pg.Client({ connectionString: this.stage.url });
+    const client = new pg.Client({ connectionString: this.databaseUrl });
     await client.connect();
     const backends = `select count(*)::int as n from pg_stat_activity where application_name like 'process %'`;
     while ((await client.query<{ n: number }>(backends)).rows[0]!.n > 0);
@@ -148,7 +143,7 @@ export class Arena {
       'select deadlocks::int as n from pg_stat_database where datname = current_database()',
     );
     await client.end();
-    await this.stage.close();
+    await this.close();
     if (rows[0]!.n > 0) console.error(circles());
     return rows[0]!.n;
   }
@@ -162,7 +157,7 @@ export class Arena {
     actions: (() => Promise<Answer>)[],
     waiting = actions.length,
   ): Promise<Answer[]> {
-    const client = new pg.Client({ connectionString: this.stage.url });
+    const client = new pg.Client({ connectionString: this.databaseUrl });
     await client.connect();
     try {
       await client.query('begin');

@@ -10,7 +10,7 @@ export interface Person {
   name: string;
 }
 
-export interface StageOptions {
+export interface SpaceFixtureOptions {
   works?: boolean;
   jobs?: boolean;
   /** What tools may reach. */
@@ -18,7 +18,7 @@ export interface StageOptions {
 }
 
 /** A whole Troupe behind real HTTP, with people, agents and spaces. */
-export class SpaceStage {
+export class SpaceFixture {
   readonly server: TestServer;
   readonly project: string;
   #signer: { secret: string; publicKey: string } | null = null;
@@ -28,7 +28,7 @@ export class SpaceStage {
     this.project = project;
   }
 
-  static async open(script: Script, more: StageOptions = {}): Promise<SpaceStage> {
+  static async open(script: Script, more: SpaceFixtureOptions = {}): Promise<SpaceFixture> {
     const server = await openServer({
       postgresUrl: inject('postgresUrl'),
       script,
@@ -38,7 +38,7 @@ export class SpaceStage {
     // Made by the first request that needs it.
     await fetch(`${server.url}/v1/agents`);
     const { rows } = await server.db.pool.query('select id from troupe.projects');
-    return new SpaceStage(server, rows[0].id);
+    return new SpaceFixture(server, rows[0].id);
   }
 
   async ask<Body = unknown>(

@@ -5,7 +5,7 @@ import { openBrowser, type TestBrowser } from '../../../tools/browser.ts';
 import { buildConsole, consoleFolder } from '../../../tools/console.ts';
 
 /** The console as a person has it: built, served by a server with a real database, opened in a real browser. */
-export class ConsoleStage {
+export class ConsoleFixture {
   readonly server: TestServer;
   readonly browser: TestBrowser;
   readonly troupe: Troupe;
@@ -19,13 +19,13 @@ export class ConsoleStage {
     this.troupe = new Troupe({ baseUrl: server.url });
   }
 
-  static async open(options: ServerOptions): Promise<ConsoleStage> {
+  static async open(options: ServerOptions): Promise<ConsoleFixture> {
     await buildConsole();
     const [server, browser] = await Promise.all([
       openServer({ jobs: true, triggers: true, console: consoleFolder, ...options }),
       openBrowser(),
     ]);
-    return new ConsoleStage(server, browser);
+    return new ConsoleFixture(server, browser);
   }
 
   /** A fresh browser profile with one page, at `path`. */
