@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, name, page, timestamp } from './common.ts';
 import { endpoint, scope } from './endpoint.ts';
+import { jsonObject } from './json.ts';
 
 export const apiKey = z.object({
   id,
@@ -38,7 +39,7 @@ export const auditEntry = z.object({
   actor: z.object({ kind: z.enum(['key', 'user', 'dev', 'system']), id: z.string().nullable() }),
   action: z.string(),
   target: z.string().nullable(),
-  data: z.record(z.string(), z.json()),
+  data: jsonObject,
   createdAt: timestamp,
 });
 export type AuditEntry = z.infer<typeof auditEntry>;

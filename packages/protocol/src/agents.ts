@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { answerFormat, snapshotLimits, snapshotTool } from './snapshots.ts';
 
 /** As a model calls it. */
@@ -155,7 +155,7 @@ export const agentVersion = z.object({
 export type AgentVersion = z.infer<typeof agentVersion>;
 
 /** One field that differs, by its JSONPath; `from` or `to` is absent where it was not there. */
-export const change = z.object({ path: z.string(), from: z.json().optional(), to: z.json().optional() });
+export const change = z.object({ path: z.string(), from: json.optional(), to: json.optional() });
 export type Change = z.infer<typeof change>;
 
 /** What a run of the agent would get: the prompt, the tools and the models, exactly. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, metadata, name, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { invocation } from './networks.ts';
 import { runError, usage } from './runs.ts';
 
@@ -67,9 +67,9 @@ export const batchItem = z.object({
   status: batchItemStatus.describe(
     '`bad`: the row cannot be run, for the reason in `error`; it has one item whatever the iterations.',
   ),
-  input: z.json().describe('Null where the row is bad.'),
+  input: json.describe('Null where the row is bad.'),
   metadata: jsonObject,
-  response: z.json().describe('What was answered; null before.'),
+  response: json.describe('What was answered; null before.'),
   error: runError.nullable(),
   runId: id.nullable().describe('The run of this attempt, once it is in the queue.'),
   usage,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { json } from './json.ts';
 
 export const id = z.uuid();
 export const timestamp = z.iso.datetime({
@@ -15,7 +16,7 @@ export const NOBODY_NAMED = `${RESERVED}nobody`;
 export const isFree = (externalId: string) => !externalId.startsWith(RESERVED);
 export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max(64);
 /** Free for the caller's own use. */
-export const metadata = z.record(z.string().max(64), z.json());
+export const metadata = z.record(z.string().max(64), json);
 
 /**
  * A number in an address, which is text: decimal digits and nothing else. `0x10`, `1e1`, ` 5` and the empty text are no

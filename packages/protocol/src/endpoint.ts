@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Tag } from './endpoint-tags.ts';
+import type { ProblemCode } from './errors.ts';
 
 // An endpoint as data. The server's routes, the SDK, the OpenAPI document and the tests that visit every route are all
 // made from these, so that none of them can say something else than the others.
@@ -40,7 +42,7 @@ export interface Endpoint {
   method: Method;
   /** `/v1/agents/{agentId}`; every name in braces is a field of `params`. */
   path: string;
-  tag: string;
+  tag: Tag;
   summary: string;
   description?: string;
   /** Null: whoever has a key at all. */
@@ -66,8 +68,8 @@ export interface Endpoint {
   responseTypes?: readonly string[];
   /** Where it is answered as server-sent events too: what these are. */
   frames?: readonly FrameKind[];
-  /** Codes of problems beyond those that every endpoint may answer with. */
-  problems?: readonly string[];
+  /** Codes of problems that other endpoints do not return. */
+  problems?: readonly ProblemCode[];
 }
 
 export function endpoint<const Described extends Endpoint>(described: Described): Described {

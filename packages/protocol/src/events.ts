@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id, inAddress, timestamp, wholeNumber } from './common.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { waitsFor } from './tool-calls.ts';
 
 /** Types that are stored. Additions are free; a rename is a new major version. */
@@ -86,7 +86,7 @@ export const connected = z.object({
       tool: z.string(),
       waitsFor,
       deadline: timestamp.nullable(),
-      arguments: z.json().describe('In a space, where the tool shows them there.').optional(),
+      arguments: json.describe('In a space, where the tool shows them there.').optional(),
     }),
   ),
   activeAgents: z

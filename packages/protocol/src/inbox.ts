@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { json } from './json.ts';
 import { toolCall, waitsFor } from './tool-calls.ts';
 
 /** A call that goes on only when somebody says how. */
@@ -23,7 +24,7 @@ export const waitingCall = z.object({
   spaceId: id.nullable().describe('The space that sees it, and whose members may answer.'),
   step: z.number().int(),
   tool: z.string(),
-  arguments: z.json(),
+  arguments: json,
   /** What an approval is bound to: it must be given back, so that nobody approves what they did not see. */
   argumentsHash: z.string(),
   waitsFor,
@@ -43,11 +44,11 @@ export const callDecision = z.discriminatedUnion('decision', [
     decision: z.literal('approve'),
     argumentsHash: z.string().max(100),
     /** To be called with these instead. */
-    arguments: z.json().optional(),
+    arguments: json.optional(),
   }),
   z.strictObject({ decision: z.literal('reject'), reason: message.optional() }),
   z.strictObject({ decision: z.literal('retry') }),
-  z.strictObject({ decision: z.literal('complete'), output: z.json() }),
+  z.strictObject({ decision: z.literal('complete'), output: json }),
   z.strictObject({ decision: z.literal('fail'), reason: message }),
 ]);
 export type CallDecision = z.infer<typeof callDecision>;
@@ -66,7 +67,7 @@ function resultProblem(given: unknown): string {
 /** What a client's tool gave, or why it failed. */
 export const toolResult = z.union(
   [
-    z.strictObject({ callId: z.string().min(1).max(200), result: z.json() }),
+    z.strictObject({ callId: z.string().min(1).max(200), result: json }),
     z.strictObject({
       callId: z.string().min(1).max(200),
       error: z.strictObject({ code: z.string().min(1).max(100).default('tool_error'), message }),

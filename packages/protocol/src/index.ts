@@ -10,6 +10,7 @@ export * from './capabilities.ts';
 export * from './clients.ts';
 export * from './common.ts';
 export * from './endpoint.ts';
+export * from './endpoint-tags.ts';
 export * from './endpoints.ts';
 export * from './entities.ts';
 export * from './errors.ts';

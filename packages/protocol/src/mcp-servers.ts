@@ -213,6 +213,6 @@ export const mcpServerEndpoints = {
     }),
     status: 200,
     response: mcpImport,
-    problems: ['mcp_unreachable', 'name_taken'],
+    problems: ['mcp_unreachable', 'mcp_tool_name_secret', 'name_taken'],
   }),
 } as const;

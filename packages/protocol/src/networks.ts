@@ -15,7 +15,7 @@ import {
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { eventFrames } from './events.ts';
-import { type Json, type JsonObject, jsonObject } from './json.ts';
+import { type Json, type JsonObject, json, jsonObject } from './json.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run. Long because it is one
@@ -90,7 +90,7 @@ export type NetworkPolicy = z.infer<typeof networkPolicy>;
 export const responseContract = z.strictObject({
   schema: jsonObject.nullable().describe('JSON Schema of the payload; null: anything.').default(null),
   guidance: text.nullable().describe('What the agents are told about it.').default(null),
-  example: z.json().nullable().default(null),
+  example: json.nullable().default(null),
 });
 export type ResponseContract = z.infer<typeof responseContract>;
 
@@ -130,7 +130,7 @@ export const toolParam = z.strictObject({
     ),
   source: paramSource.default('agent'),
   required: z.boolean().default(false),
-  default: z.json().optional(),
+  default: json.optional(),
   schema: jsonObject.default({}),
 });
 export type ToolParam = z.infer<typeof toolParam>;
@@ -282,7 +282,7 @@ export const networkTask = z.discriminatedUnion('type', [
     type: z.literal('DELEGATE'),
     agent: z.string().max(200),
     assignment: z.string().max(1_000_000),
-    context: z.json().optional(),
+    context: json.optional(),
   }),
 ]);
 export type NetworkTask = z.infer<typeof networkTask>;
@@ -291,16 +291,16 @@ export type NetworkTask = z.infer<typeof networkTask>;
 export const instruction = z.strictObject({
   reasoning: z.string().max(100_000).optional(),
   action: z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('RESPOND'), payload: z.json() }),
+    z.strictObject({ type: z.literal('RESPOND'), payload: json }),
     z
-      .strictObject({ type: z.literal('TASK_RESPOND'), payload: z.json() })
+      .strictObject({ type: z.literal('TASK_RESPOND'), payload: json })
       .describe('What an agent answers that was given a task.'),
     useTool,
     z.strictObject({ type: z.literal('TASK_GROUP'), tasks: z.array(networkTask).min(1).max(1000) }),
     z.strictObject({
       type: z.literal('ROUTE_TO_AGENT'),
       agent: z.string().max(200),
-      context: z.json().optional(),
+      context: json.optional(),
     }),
   ]),
 });
@@ -314,7 +314,7 @@ const judged = z.object({
     ),
   code: z.string().nullable(),
   message: z.string().nullable(),
-  response: z.json().optional(),
+  response: json.optional(),
   nextAgent: z.string().optional(),
   params: jsonObject
     .describe('What the agent gave, as it would be called with; never what the system gives.')
@@ -375,7 +375,7 @@ const agentPatch = z.strictObject({
 export const SYSTEM_PARAMS = { characters: 65_536, values: 1_000 };
 
 const systemParams = z
-  .record(z.string().max(64), z.json())
+  .record(z.string().max(64), json)
   .refine((params) => JSON.stringify(params).length <= SYSTEM_PARAMS.characters, {
     error: `take more than ${SYSTEM_PARAMS.characters} characters as JSON`,
     abort: true,
@@ -413,7 +413,7 @@ export type Invocation = z.infer<typeof invocation>;
 
 export const invoked = run.extend({
   network: z.object({ id, name, version: z.number().int() }),
-  response: z.json().describe('The payload, once it has responded; null before.'),
+  response: json.describe('The payload, once it has responded; null before.'),
   agent: z.string().nullable().describe('The agent that is at it, or that responded.'),
 });
 export type Invoked = z.infer<typeof invoked>;
@@ -854,7 +854,7 @@ export const networkEndpoints = {
     response: z.object({
       agent: networkKey,
       system: z.string(),
-      messages: z.array(z.json()),
+      messages: z.array(json),
       tools: z.array(z.object({ name: z.string(), description: z.string(), inputSchema: jsonObject })),
     }),
     problems: ['network_not_published', 'version_not_found', 'network_invalid', 'unknown_key'],

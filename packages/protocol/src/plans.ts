@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { json } from './json.ts';
 
 /** How many an agent may have that have yet to run. */
 export const MOST_PLANS = 200;
@@ -156,7 +157,7 @@ export const serviceTrigger = z.strictObject({
     .max(200)
     .regex(oneLine)
     .describe('What calls, as the agent reads it.'),
-  payload: z.json().describe('What it has to tell, as JSON; at most 64 KB.').default(null),
+  payload: json.describe('What it has to tell, as JSON; at most 64 KB.').default(null),
 });
 
 export const serviceEndpoints = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id } from './common.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { contentPart, reasoningEffort } from './messages.ts';
 
 /** What a model was given at a step, as the runtime gave it: what the provider's own format makes of it comes after. */
@@ -15,14 +15,14 @@ export const promptMessage = z.discriminatedUnion('role', [
   z.object({
     role: z.literal('assistant'),
     text: z.string(),
-    calls: z.array(z.object({ id: z.string(), name: z.string(), arguments: z.json() })),
-    reasoningParts: z.json().describe('What the same model gave with its calls and wants back.').optional(),
+    calls: z.array(z.object({ id: z.string(), name: z.string(), arguments: json })),
+    reasoningParts: json.describe('What the same model gave with its calls and wants back.').optional(),
   }),
   z.object({
     role: z.literal('tool'),
     callId: z.string(),
     name: z.string(),
-    output: z.json(),
+    output: json,
     isError: z.boolean(),
   }),
 ]);

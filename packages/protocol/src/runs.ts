@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { id, inAddress, listQuery, oneLine, page, timestamp, wholeNumber } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { event, eventFrames, eventQuery } from './events.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { editedContent, message, messageQuery } from './messages.ts';
 import { prompt } from './prompts.ts';
 import { newSession, retry, retryMeaning, session } from './sessions.ts';
@@ -86,11 +86,9 @@ export const run = z.object({
     ),
   usage: usage.describe('Tokens of all its steps.'),
   cost,
-  outcome: z
-    .json()
-    .describe(
-      'What it ended with. Of a session: `text`, and `output` where the agent has a schema for its answers.',
-    ),
+  outcome: json.describe(
+    'What it ended with. Of a session: `text`, and `output` where the agent has a schema for its answers.',
+  ),
   error: runError.nullable().describe('Why it failed.'),
   cancelReason: cancelReason
     .nullable()
@@ -131,11 +129,9 @@ export const runStep = z.object({
     .string()
     .describe('Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`.'),
   agentKey: z.string().nullable().describe('In a network: the agent that took it.'),
-  decision: z
-    .json()
-    .describe(
-      'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`; of tasks, one `{ type: "TASK_GROUP", tasks }` with a list of these.',
-    ),
+  decision: json.describe(
+    'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`; of tasks, one `{ type: "TASK_GROUP", tasks }` with a list of these.',
+  ),
 });
 export type RunStep = z.infer<typeof runStep>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { toolEffect, waitsFor } from './tool-calls.ts';
 
 /** A model to call, in the order of preference; the rest of the list are fallbacks. Prices in millionths of a currency unit per token. */
@@ -151,7 +151,7 @@ export const snapshotParam = z.strictObject({
   name: z.string(),
   source: z.enum(['agent', 'system', 'default']),
   required: z.boolean(),
-  default: z.json().optional(),
+  default: json.optional(),
   schema: jsonObject,
 });
 export type SnapshotParam = z.infer<typeof snapshotParam>;
@@ -181,7 +181,7 @@ export const networkGraph = z.strictObject({
   response: z.strictObject({
     schema: jsonObject.nullable(),
     guidance: z.string().nullable(),
-    example: z.json().nullable(),
+    example: json.nullable(),
   }),
   logPolicy: jsonObject,
   /** For checks without a search. */

@@ -13,6 +13,7 @@ import {
 import { endpoint } from './endpoint.ts';
 import { entityType } from './entities.ts';
 import { event, eventQuery, spaceEventFrames } from './events.ts';
+import { json } from './json.ts';
 import { messageQuery, saidContent, textContent } from './messages.ts';
 import { run, runStatus } from './runs.ts';
 
@@ -126,8 +127,8 @@ export const shownTool = z.object({
   callId: z.string(),
   name: z.string(),
   status: z.enum(['running', 'requires_action', 'complete', 'error']),
-  arguments: z.json().describe('Absent where the tool does not show them.').optional(),
-  result: z.json().describe('Absent where there is none yet, or the tool does not show it.').optional(),
+  arguments: json.describe('Absent where the tool does not show them.').optional(),
+  result: json.describe('Absent where there is none yet, or the tool does not show it.').optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   customUI: z.string().describe('Which component shows it.').optional(),
 });

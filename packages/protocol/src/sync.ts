@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, inAddress, isFree, oneLine, wholeNumber } from './common.ts';
 import { endpoint, type FrameKind, type Scope } from './endpoint.ts';
+import { jsonObject } from './json.ts';
 import { busyPolicy, messageRole } from './messages.ts';
 import { cancelReason, runStatus } from './runs.ts';
 import { memberRole, ordering, spacePolicy } from './spaces.ts';
@@ -349,7 +350,7 @@ export const syncEndpoints = {
     scope: 'sessions:read',
     user: true,
     status: 200,
-    response: z.object({ collections: z.record(z.string(), z.json()), writable: z.array(collection) }),
+    response: z.object({ collections: jsonObject, writable: z.array(collection) }),
   }),
   pull: endpoint({
     method: 'GET',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { json } from './json.ts';
 
 // Work that a run gave to somebody else: a sub-agent with a thread of its own, or a tool in the background.
 
@@ -86,7 +87,7 @@ export const subAgentToolCall = z.object({
   callId: z.string().describe('What it is called within its run: settle it by this.'),
   step: z.number().int(),
   toolName: z.string(),
-  args: z.json(),
+  args: json,
   status: z.enum(['pending', 'success', 'failed']),
   result: z.string().optional(),
   error: z.string().optional(),

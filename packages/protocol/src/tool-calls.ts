@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from './common.ts';
+import { json } from './json.ts';
 
 export const toolCallStatus = z.enum([
   'requested',
@@ -24,7 +25,7 @@ export const toolCall = z.object({
   id: z.string(),
   step: z.number().int().describe('The step whose answer asked for it.'),
   tool: z.string(),
-  arguments: z.json(),
+  arguments: json,
   argumentsHash: z.string().describe('What an approval is bound to.'),
   edited: z
     .boolean()
@@ -38,7 +39,7 @@ export const toolCall = z.object({
     '`in_doubt`: it began, and a crash left its outcome unknown. `expired`: nobody settled it in time.',
   ),
   waitsFor: waitsFor.nullable().describe('Who outside settles it; null where the worker executes it.'),
-  output: z.json(),
+  output: json,
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   attempt: z.number().int().describe('How often it was begun.'),
   deadline: timestamp.nullable().describe('When a call that waits for somebody expires.'),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { secretName } from './access.ts';
 import { baseVersion, id, listQuery, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
+import { json, jsonObject } from './json.ts';
 
 // Rules that act when a row of a collection changes and a condition holds, and what became of each.
 
@@ -214,10 +215,7 @@ export const delivery = z.object({
     ),
   nextAttemptAt: timestamp.nullable(),
   error: failure.nullable().describe('Of the last attempt that failed.'),
-  result: z
-    .record(z.string(), z.json())
-    .nullable()
-    .describe('What it made: a run, a message; the status of a receiver.'),
+  result: jsonObject.nullable().describe('What it made: a run, a message; the status of a receiver.'),
   createdAt: timestamp,
   endedAt: timestamp.nullable(),
 });
@@ -227,15 +225,15 @@ export const deliveryAttempt = z.object({
   attempt: z.int(),
   startedAt: timestamp,
   durationMs: z.int().nullable().describe('Null: under way, or its process died.'),
-  request: z.record(z.string(), z.json()).nullable().describe('What was sent, without what is secret.'),
-  response: z.record(z.string(), z.json()).nullable(),
+  request: jsonObject.nullable().describe('What was sent, without what is secret.'),
+  response: jsonObject.nullable(),
   error: failure.nullable(),
 });
 export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 export const deliveryDetails = delivery.extend({
-  before: z.record(z.string(), z.json()).nullable(),
-  document: z.record(z.string(), z.json()).nullable(),
+  before: jsonObject.nullable(),
+  document: jsonObject.nullable(),
   log: z.array(deliveryAttempt),
 });
 export type DeliveryDetails = z.infer<typeof deliveryDetails>;
@@ -266,7 +264,7 @@ export const appliedTrigger = z.object({
 
 const triggerParams = z.object({ trigger: z.string().min(1).max(64).describe('By id or name.') });
 const deliveryParams = z.object({ deliveryId: id });
-const looseTrigger = z.record(z.string().max(100), z.json());
+const looseTrigger = z.record(z.string().max(100), json);
 const tested = z.strictObject({
   limit: z
     .int()
@@ -411,6 +409,7 @@ export const triggerEndpoints = {
     query: listQuery.extend(deliveriesAsked),
     status: 200,
     response: page(delivery),
+    problems: ['not_found'],
   }),
   delivery: endpoint({
     method: 'GET',
@@ -446,5 +445,6 @@ export const triggerEndpoints = {
     }),
     status: 200,
     response: z.object({ redelivered: z.int() }),
+    problems: ['not_found'],
   }),
 } as const;

@@ -1,28 +1,31 @@
-import { commonProblems, type Endpoint, type FrameKind, problem } from '@troupe/protocol';
+import { type Endpoint, endpointTags, type FrameKind } from '@troupe/protocol';
 import type { z } from 'zod';
+import { problemResponses, problemsOf } from './problem-responses.ts';
 import { mayBeLeftOut } from './request.ts';
-import { schemaOf } from './schema-of.ts';
+import { type JsonSchema, Schemas } from './schemas.ts';
 
 type Document = Record<string, unknown>;
 
 /** OpenAPI 3.1, made from the endpoints that are served. */
 export function openApiOf(endpoints: readonly Endpoint[], { version }: { version: string }): Document {
+  const schemas = new Schemas(endpoints);
   const paths: Record<string, Document> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] ??= {};
-    paths[endpoint.path]![endpoint.method.toLowerCase()] = operationOf(endpoint);
+    paths[endpoint.path]![endpoint.method.toLowerCase()] = operationOf(endpoint, schemas);
   }
+  const tags = [...new Set(endpoints.map((endpoint) => endpoint.tag))];
   return {
     openapi: '3.1.0',
     info: {
       title: 'Troupe',
       version,
       description:
-        'A self-hosted runtime for agents that must not lose their place. Refusals are application/problem+json with a code that never changes. Every answer has a number, troupe-request-id, that the log has its errors under. Pages of other origins are answered where TROUPE_ORIGINS names theirs (CORS).',
+        'A self-hosted runtime for agents that must not lose their place. Errors are application/problem+json with a code that never changes. Every response has a Troupe-Request-Id header; the log has errors under it. Browsers of other origins can call the API if TROUPE_ORIGINS lists the origin (CORS).',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(endpoints.map((endpoint) => endpoint.tag))].map((name) => ({ name })),
+    tags: tags.map((name) => ({ name, description: endpointTags[name] })),
     security: [{ key: [] }],
     paths,
     components: {
@@ -36,17 +39,14 @@ export function openApiOf(endpoints: readonly Endpoint[], { version }: { version
           description: 'A public key of the project.',
         },
       },
-      schemas: {
-        Problem: schemaOf(problem, 'output'),
-        ...Object.fromEntries(
-          framesOf(endpoints).map(({ name, schema }) => [name, schemaOf(schema, 'output')]),
-        ),
-      },
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY, LastEventId: LAST_EVENT_ID },
+      responses: problemResponses(),
+      schemas: schemas.components,
     },
   };
 }
 
-function operationOf(endpoint: Endpoint): Document {
+function operationOf(endpoint: Endpoint, schemas: Schemas): Document {
   const { method, query, params, body, status, response, responseTypes = [], frames } = endpoint;
   const content = endpoint.bodyTypes ?? ['application/json'];
   return {
@@ -57,17 +57,17 @@ function operationOf(endpoint: Endpoint): Document {
     ...(endpoint.user ? { security: [{ key: [] }, { token: [], publicKey: [] }] } : {}),
     'x-scope': endpoint.scope,
     parameters: [
-      ...(params ? parametersOf(params, 'path') : []),
-      ...(query ? parametersOf(query, 'query') : []),
-      ...(method === 'POST' ? [IDEMPOTENCY_KEY] : []),
-      ...(frames ? [LAST_EVENT_ID] : []),
+      ...(params ? parametersOf(schemas.get(params, 'input'), 'path') : []),
+      ...(query ? parametersOf(schemas.get(query, 'input'), 'query') : []),
+      ...(method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+      ...(frames ? [{ $ref: '#/components/parameters/LastEventId' }] : []),
     ],
     ...(body
       ? {
           requestBody: {
             required: !mayBeLeftOut(body),
             content: Object.fromEntries(
-              content.map((type) => [type, { schema: schemaOf(bodyAs(endpoint, type), 'input') }]),
+              content.map((type) => [type, { schema: schemas.get(bodyAs(endpoint, type), 'input') }]),
             ),
           },
         }
@@ -78,22 +78,19 @@ function operationOf(endpoint: Endpoint): Document {
         ...(response || responseTypes.length > 0
           ? {
               content: {
-                ...(response ? { 'application/json': { schema: schemaOf(response, 'output') } } : {}),
+                ...(response ? { 'application/json': { schema: schemas.get(response, 'output') } } : {}),
                 ...Object.fromEntries(
                   responseTypes.map((type) => [
                     type,
                     { schema: type === 'application/json' ? ANY_JSON : { type: 'string' } },
                   ]),
                 ),
-                ...(frames ? { 'text/event-stream': streamOf(frames) } : {}),
+                ...(frames ? { 'text/event-stream': { schema: streamOf(frames, schemas) } } : {}),
               },
             }
           : {}),
       },
-      default: {
-        description: `A problem. Codes: ${[...Object.keys(commonProblems), ...(endpoint.problems ?? [])].join(', ')}.`,
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
+      ...problemsOf(endpoint),
     },
   };
 }
@@ -105,24 +102,22 @@ function bodyAs({ body, bodyAsJson }: Endpoint, type: string): z.ZodType {
 
 const ANY_JSON = { description: 'Any JSON.' };
 
-/** OpenAPI 3.1 has no words for what is in a stream: the text says it for people, `x-frames` for programs. */
-function streamOf(frames: readonly FrameKind[]): Document {
-  const lines = frames.map(({ event, name, description }) => `- \`${event}\` (${name}): ${description}`);
+/** OpenAPI 3.1 has no field for the frames of a stream: `contentSchema` of JSON Schema says what the text contains. */
+function streamOf(frames: readonly FrameKind[], schemas: Schemas): JsonSchema {
   return {
-    schema: {
-      type: 'string',
-      description: `Server-sent events, UTF-8. The data of every frame is one line of JSON; lines that begin with a colon are signs of life.\n\n${lines.join('\n')}`,
+    type: 'string',
+    description:
+      'Server-sent events in UTF-8. The data of every frame is one line of JSON. Lines that start with a colon keep the connection alive.',
+    contentMediaType: 'text/event-stream',
+    contentSchema: {
+      oneOf: frames.map(({ event, description, schema }) => ({
+        type: 'object',
+        description,
+        properties: { event: { const: event }, data: schemas.get(schema, 'output') },
+        required: ['event', 'data'],
+      })),
     },
-    'x-frames': frames.map(({ event, name, description }) => ({
-      event,
-      description,
-      data: { $ref: `#/components/schemas/${name}` },
-    })),
   };
-}
-
-function framesOf(endpoints: readonly Endpoint[]): FrameKind[] {
-  return [...new Set(endpoints.flatMap(({ frames }) => frames ?? []))];
 }
 
 const IDEMPOTENCY_KEY = {
@@ -147,16 +142,16 @@ function operationId({ method, path }: Endpoint): string {
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
 }
 
-function parametersOf(schema: z.ZodObject, where: 'path' | 'query'): Document[] {
-  const described = schemaOf(schema, 'input') as {
-    properties?: Record<string, Document>;
+function parametersOf(schema: JsonSchema, where: 'path' | 'query'): Document[] {
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, JsonSchema>;
     required?: string[];
   };
-  return Object.entries(described.properties ?? {}).map(([name, property]) => ({
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
     name,
     in: where,
-    required: where === 'path' || (described.required?.includes(name) ?? false),
-    ...(property.description ? { description: property.description } : {}),
+    required: where === 'path' || required.includes(name),
+    ...(description ? { description } : {}),
     schema: property,
   }));
 }

@@ -14,7 +14,7 @@ export interface Problem {
   retryAfterSeconds?: number | undefined;
 }
 
-const statuses: Record<RefusalKind, ContentfulStatusCode> = {
+export const statuses: Record<RefusalKind, ContentfulStatusCode> = {
   malformed: 400,
   unauthenticated: 401,
   forbidden: 403,

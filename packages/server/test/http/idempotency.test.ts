@@ -15,7 +15,7 @@ import { encryptionKey, openAccess, takeTokens } from '../access/fixture.ts';
 const order = endpoint({
   method: 'POST',
   path: '/v1/orders',
-  tag: 'test',
+  tag: 'system',
   summary: 'Counts how often it is carried out',
   scope: 'admin',
   user: true,
@@ -27,7 +27,7 @@ const order = endpoint({
 const empty = endpoint({
   method: 'POST',
   path: '/v1/empty',
-  tag: 'test',
+  tag: 'system',
   summary: 'Answers nothing',
   scope: 'admin',
   status: 204,

@@ -19,7 +19,7 @@ import {
   silentLogger,
   type ToolExecute,
 } from '@troupe/server';
-import { buildProject, type AgentIds, codeTools, createDatabase, until } from '@troupe/testing';
+import { type AgentIds, buildProject, codeTools, createDatabase, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 import type { Caller } from '../../src/access/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';

@@ -1,6 +1,6 @@
 import type { Run, SubAgent, SubAgentMessage, SubAgentToolCall, Task } from '@troupe/protocol';
 import { newId, TroupeError } from '@troupe/server';
-import { buildStart, openKernel, type KernelFixture, until } from '@troupe/testing';
+import { buildStart, type KernelFixture, openKernel, until } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Services } from '../../src/http/index.ts';

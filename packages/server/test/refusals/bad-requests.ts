@@ -2,8 +2,8 @@ import { allEndpoints, type Endpoint } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { Random } from '../simulation/random.ts';
 import { badJson } from './bad-values.ts';
-import { sampleOf } from './sample.ts';
 import type { RefusalFixture } from './fixture.ts';
+import { sampleOf } from './sample.ts';
 
 // Requests that no endpoint may take, made from those that it does. Each is known to be bad: by the endpoint's own schema, or
 // by what was done to it.

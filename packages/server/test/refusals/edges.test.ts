@@ -1,10 +1,11 @@
-import { allEndpoints } from '@troupe/protocol';
+import { allEndpoints, commonProblems, type Endpoint, problem } from '@troupe/protocol';
 import { someOf } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { problemsOf } from '../../src/http/problem-responses.ts';
 import { Random } from '../simulation/random.ts';
 import { goodRequest } from './bad-requests.ts';
-import { sampleOf } from './sample.ts';
 import { RefusalFixture } from './fixture.ts';
+import { sampleOf } from './sample.ts';
 
 // What the contract allows, at its edges: it may be done or refused, and is never an error of ours.
 // Of the bodies of an endpoint a quarter is sent, and all in `npm run test:long`.
@@ -58,14 +59,23 @@ function* variants(value: unknown, edge: unknown): Generator<unknown> {
       yield Array.isArray(value) ? value.with(Number(key), other) : { ...value, [key]: other };
 }
 
-async function send(failed: string[], path: string, init: RequestInit): Promise<void> {
+async function send(failed: string[], endpoint: Endpoint, path: string, init: RequestInit): Promise<void> {
   const response = await fixture.request(path, init);
   const text = await response.text();
-  if (response.status >= 500)
+  const isRefused = response.status >= 400 && init.method === endpoint.method;
+  if (response.status >= 500 || (isRefused && !isDocumented(endpoint, response.status, text)))
     failed.push(`${response.status} ${init.method} ${path} ${init.body ?? ''} ${text}`);
 }
 
-test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 }, async () => {
+function isDocumented(endpoint: Endpoint, status: number, text: string): boolean {
+  const { code } = problem.parse(JSON.parse(text));
+  const known = code in commonProblems || endpoint.problems?.some((declared) => declared === code);
+  return Boolean(known) && String(status) in problemsOf(endpoint);
+}
+
+test('bodies at the edges of the contract are never a 5xx, and refused as documented', {
+  timeout: 60_000,
+}, async () => {
   const failed: string[] = [];
   let sent = 0;
   for (const endpoint of allEndpoints()) {
@@ -82,7 +92,7 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
         const { path, method, headers } = goodRequest(new Random(seed), endpoint, fixture);
         const some = chosen.slice(at, at + AT_ONCE);
         await Promise.all(
-          some.map((body) => send(failed, path, { method, headers, body: JSON.stringify(body) })),
+          some.map((body) => send(failed, endpoint, path, { method, headers, body: JSON.stringify(body) })),
         );
       }
     }
@@ -92,7 +102,9 @@ test('bodies at the edges of the contract are never a 5xx', { timeout: 60_000 },
   expect(sent).toBeGreaterThan(500);
 });
 
-test('queries at the edges of the contract are never a 5xx', { timeout: 60_000 }, async () => {
+test('queries at the edges of the contract are never a 5xx, and refused as documented', {
+  timeout: 60_000,
+}, async () => {
   const failed: string[] = [];
   for (const endpoint of allEndpoints()) {
     const { path } = goodRequest(new Random(1), endpoint, fixture);
@@ -104,7 +116,7 @@ test('queries at the edges of the contract are never a 5xx', { timeout: 60_000 }
       const values = edges.filter((edge) => typeof edge === 'string' || typeof edge === 'number');
       await Promise.all(
         values.map((edge) =>
-          send(failed, `${other}?${[...rest, `${name}=${encodeURIComponent(edge)}`].join('&')}`, {
+          send(failed, endpoint, `${other}?${[...rest, `${name}=${encodeURIComponent(edge)}`].join('&')}`, {
             method: 'GET',
           }),
         ),

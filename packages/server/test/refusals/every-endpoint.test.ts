@@ -1,6 +1,7 @@
 import { allEndpoints, type Endpoint, problem } from '@troupe/protocol';
 import { newId } from '@troupe/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { problemsOf } from '../../src/http/problem-responses.ts';
 import { Random } from '../simulation/random.ts';
 import { type BadRequest, goodRequest } from './bad-requests.ts';
 import { RefusalFixture } from './fixture.ts';
@@ -143,6 +144,11 @@ describe.each(Object.entries(ways))('%s', (_, { status, code, wrong }) => {
       expect([what, response.status, said.status]).toEqual([what, status, status]);
       expect([what, said.code]).toEqual([what, code instanceof RegExp ? expect.stringMatching(code) : code]);
       expect(response.headers.get('content-type')).toBe('application/problem+json');
+      if (status !== 405)
+        expect([what, Object.keys(problemsOf(endpoint))]).toEqual([
+          what,
+          expect.arrayContaining([String(status)]),
+        ]);
       if (status === 405) {
         const allowed = response.headers.get('allow')!.split(', ');
         expect([what, allowed]).toEqual([what, expect.arrayContaining([endpoint.method, 'OPTIONS'])]);

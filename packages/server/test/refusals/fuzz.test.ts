@@ -1,6 +1,7 @@
 import { commonProblems, problem } from '@troupe/protocol';
 import { isLong, sampleSeed } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { problemsOf } from '../../src/http/problem-responses.ts';
 import { type BadRequest, badRequest } from './bad-requests.ts';
 import { RefusalFixture } from './fixture.ts';
 
@@ -36,7 +37,11 @@ async function wrongWith(request: BadRequest): Promise<string | null> {
   if (!parsed.success) return `is not a problem: ${text}`;
   const { code, status, detail } = parsed.data;
   if (status !== response.status) return `says ${status} and is ${response.status}`;
-  if (!(code in commonProblems) && !endpoint.problems?.includes(code)) return `has an unknown code: ${code}`;
+  const isDeclared = code in commonProblems || endpoint.problems?.some((declared) => declared === code);
+  if (!isDeclared) return `has an unknown code: ${code}`;
+  // About the address, whatever is behind it; and what another method answers is declared with that.
+  if (status !== 414 && method === endpoint.method && !(status in problemsOf(endpoint)))
+    return `has an undeclared status: ${status}`;
   if (detail === '' || text.length > 60_000) return `says ${text.length} characters`;
   return null;
 }
