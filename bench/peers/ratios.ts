@@ -1,104 +1,156 @@
-// What Troupe promises against the floor and the peers, from one run of the harness: figures of different runs say nothing.
+/** The bounds that Troupe has to meet, checked against the floor and the peers of the same run. */
+import { type DoorFigures, doorFigures, historyFigures, remainingMs, throughputFigures } from './figures.ts';
+import { type CrashTrial, type Results, type SystemResults, succeeded } from './results.ts';
 
-interface Window {
-  runsPerS: number;
-  foreignPct: number;
-}
-interface Crash {
-  error?: string;
-  uninterruptedMs: number | null;
-  killAfterTools: number;
-  msUntilAllFinished: number | null;
-  neverFinishWithoutManual: number;
-  toolRepeatsAlthoughRunHadMovedOn: number;
-}
-interface System {
-  w1?: { levels?: Record<string, Window[]> };
-  w2?: { sizes?: Record<string, { ms: number }[]> };
-  w3?: Crash[];
-  w4?: { idleRssMb: number; rssAfterMb: number; heapAfterGcMb: number; sequentialRuns: number };
-}
-export interface Results {
-  systems: Record<string, System>;
+export interface Figure {
+  name: string;
+  value: string;
+  bound: string;
+  verdict: 'pass' | 'fail' | 'none';
 }
 
-const DURABLE_PEERS = /^(dbos|restate|langgraph:sync|mastra:durable|vercel-workflow)/;
+export const TROUPE = 'troupe';
+export const FLOOR = 'floor:one-statement';
 
-/** What W1 must reach at a number of runs at once, as a share of the floor and of the best durable peer. */
-const PROMISED: Record<number, { floor: number; peers: number }> = {
-  16: { floor: 0.75, peers: 2 },
-  64: { floor: 1, peers: 2 },
-};
-/** How long a takeover may take beyond the work that is left, and how much memory may be in use after 1,000 runs. */
-const TAKEOVER_MS = 2_500;
-const HEAP_MB = 64;
+/** Runs per second as a multiple of the floor and of the best durable peer, by concurrent runs. */
+const THROUGHPUT = [
+  { level: 1, floor: 0.6, peer: 2.3 },
+  { level: 16, floor: 1, peer: 4 },
+  { level: 64, floor: 1.5, peer: 4 },
+];
+const MAX_WAL_KB = 14;
+/** A turn on 50,000 messages as a multiple of one on 200. */
+const MAX_HISTORY_RATIO = 1.2;
+const SHORT_HISTORY = 200;
+const LONG_HISTORY = 50_000;
+/** From a kill to the end of all runs, beyond the work that was left. */
+const MAX_TAKEOVER_MS = 1_500;
+const MAX_IDLE_RSS_MB = 130;
+const MAX_HEAP_MB = 64;
+/** CPU of an action as a multiple of a session's tool call. */
+const MAX_DOOR_RATIO = 1.3;
+const DOORS = [
+  { door: 'network', action: 'network tool call' },
+  { door: 'route', action: 'network route' },
+  { door: 'space', action: 'space post' },
+];
 
-/** Prints the figures and answers with the promises that they break. */
-export function printRatios({ systems }: Results): string[] {
-  const broken: string[] = [];
-  const troupe = systems['troupe:default'];
-  if (!troupe) return broken;
-  const rate = (system: System | undefined, level: number): number | null => {
-    const windows = system?.w1?.levels?.[level];
-    if (!windows?.length) return null;
-    const quiet = windows.filter((window) => window.foreignPct <= 10);
-    const used = (quiet.length > 0 ? quiet : windows).map((window) => window.runsPerS).sort((a, b) => a - b);
-    return used[Math.floor((used.length - 1) / 2)]!;
-  };
-  for (const level of [1, 16, 64]) {
-    const own = rate(troupe, level);
-    const floor = rate(systems['floor:1rt'], level);
-    if (own === null) continue;
-    const peers = Object.entries(systems)
-      .filter(([name]) => DURABLE_PEERS.test(name))
-      .map(([name, system]) => ({ name, rate: rate(system, level) ?? 0 }))
-      .sort((a, b) => b.rate - a.rate);
-    const promised = PROMISED[level];
-    if (promised && floor !== null && own < promised.floor * floor) {
-      broken.push(`W1 at ${level}: less than ${promised.floor} x the floor`);
-    }
-    if (promised && peers[0]?.rate && own < promised.peers * peers[0].rate) {
-      broken.push(`W1 at ${level}: less than ${promised.peers} x ${peers[0].name}`);
-    }
-    console.log(
-      `W1 at ${level}: ${own.toFixed(0)} runs/s${floor === null ? '' : `, ${(own / floor).toFixed(2)} x floor:1rt (${floor.toFixed(0)})`}` +
-        `${peers[0]?.rate ? `, ${(own / peers[0].rate).toFixed(1)} x ${peers[0].name} (${peers[0].rate.toFixed(0)}), the best durable peer` : ''}`,
-    );
+export function checkFigures({ systems }: Results): Figure[] {
+  const troupe = systems[TROUPE];
+  if (!troupe || troupe.skipped) return [];
+  return [
+    ...checkThroughput(troupe, systems),
+    ...checkHistory(troupe),
+    ...checkCrash(troupe),
+    ...checkMemory(troupe),
+    ...checkDoors(troupe),
+  ];
+}
+
+/** The durable peer with the most runs per second. */
+export function bestDurablePeer(
+  systems: Results['systems'],
+  level: number,
+): { name: string; runsPerSecond: number } | undefined {
+  return Object.entries(systems)
+    .filter(([, { durable }]) => durable)
+    .map(([name, { W1 }]) => ({ name, runsPerSecond: throughputFigures(W1, level)?.runsPerSecond ?? 0 }))
+    .filter(({ runsPerSecond }) => runsPerSecond > 0)
+    .toSorted((a, b) => b.runsPerSecond - a.runsPerSecond)[0];
+}
+
+function checkThroughput(troupe: SystemResults, systems: Results['systems']): Figure[] {
+  const figures = THROUGHPUT.flatMap(({ level, floor, peer }) => {
+    const own = throughputFigures(troupe.W1, level)?.runsPerSecond;
+    const floorRate = throughputFigures(systems[FLOOR]?.W1, level)?.runsPerSecond;
+    const best = bestDurablePeer(systems, level);
+    return [
+      atLeast(`W1 at ${level}: runs/s, × floor`, divide(own, floorRate), floor),
+      atLeast(
+        `W1 at ${level}: runs/s, × ${best?.name ?? 'best durable peer'}`,
+        divide(own, best?.runsPerSecond),
+        peer,
+      ),
+    ];
+  });
+  const wal = throughputFigures(troupe.W1, 1)?.walBytes;
+  figures.push(atMost('W1: WAL per run, KB', wal === undefined ? undefined : wal / 1_024, MAX_WAL_KB, 1));
+  return figures;
+}
+
+function checkHistory({ W2 }: SystemResults): Figure[] {
+  const short = historyFigures(W2, SHORT_HISTORY);
+  const long = historyFigures(W2, LONG_HISTORY);
+  return [
+    atMost('W2: time at 50,000 messages, × 200', divide(long?.ms, short?.ms), MAX_HISTORY_RATIO),
+    atMost('W2: WAL at 50,000 messages, × 200', divide(long?.walBytes, short?.walBytes), MAX_HISTORY_RATIO),
+  ];
+}
+
+function checkCrash({ W3 }: SystemResults): Figure[] {
+  const trials = (W3 ?? []).map((trial) => succeeded<CrashTrial>(trial));
+  const uninterruptedMs = trials.find((trial) => trial?.uninterruptedMs)?.uninterruptedMs;
+  if (trials.length === 0) {
+    return [atMost('W3: all finished after the kill, s beyond the work left', undefined, 1.5)];
   }
-  const sizes = Object.entries(troupe.w2?.sizes ?? {});
-  for (const [size, samples] of sizes) {
-    const sorted = samples.map((sample) => sample.ms).sort((a, b) => a - b);
-    console.log(
-      `W2 at ${size} messages: ${sorted[Math.floor((sorted.length - 1) / 2)]?.toFixed(1)} ms a turn`,
-    );
-  }
-  const calm = troupe.w3?.find((trial) => trial.uninterruptedMs)?.uninterruptedMs ?? null;
-  for (const trial of troupe.w3 ?? []) {
-    if (trial.error) {
-      console.log(`W3: ${trial.error}`);
-      broken.push(`W3: ${trial.error}`);
-      continue;
-    }
-    const remaining = calm === null ? null : calm * (1 - trial.killAfterTools / 500);
-    if (trial.neverFinishWithoutManual > 0 || trial.msUntilAllFinished === null)
-      broken.push('W3: runs that never finish');
-    else if (remaining !== null && trial.msUntilAllFinished > TAKEOVER_MS + remaining)
-      broken.push(`W3: later than ${TAKEOVER_MS} ms after what was left`);
-    if (trial.toolRepeatsAlthoughRunHadMovedOn > 0)
-      broken.push('W3: tools repeated that the run had moved past');
-    console.log(
-      `W3 killed after ${trial.killAfterTools} of 500 tools: all finished after ${trial.msUntilAllFinished ?? 'never'} ms` +
-        `${remaining === null ? '' : ` (promised: ${TAKEOVER_MS} + ${remaining.toFixed(0)})`}, ${trial.neverFinishWithoutManual} left, ` +
-        `${trial.toolRepeatsAlthoughRunHadMovedOn} tools repeated that the run had moved past`,
-    );
-  }
-  if (troupe.w4) {
-    const { idleRssMb, rssAfterMb, heapAfterGcMb, sequentialRuns } = troupe.w4;
-    if (heapAfterGcMb > HEAP_MB)
-      broken.push(`W4: more than ${HEAP_MB} MB in use after ${sequentialRuns} runs`);
-    console.log(
-      `W4: ${idleRssMb} MB at start, ${rssAfterMb} MB after ${sequentialRuns} runs, ${heapAfterGcMb} MB of heap in use`,
-    );
-  }
-  return broken;
+  return trials.flatMap((trial, index) => {
+    const name = `W3 trial ${index + 1}`;
+    if (!trial) return [{ name, value: 'failed', bound: 'recovers', verdict: 'fail' as const }];
+    const beyond =
+      trial.allFinishedMs === null || !uninterruptedMs
+        ? Number.POSITIVE_INFINITY
+        : trial.allFinishedMs - remainingMs(uninterruptedMs, trial.killAfterTools);
+    return [
+      atMost(
+        `${name}: all finished after the kill, s beyond the work left`,
+        beyond / 1_000,
+        MAX_TAKEOVER_MS / 1_000,
+      ),
+      atMost(`${name}: tools repeated although the run had moved on`, trial.toolsRepeatedAfterNextStep, 0, 0),
+    ];
+  });
+}
+
+function checkMemory({ W4 }: SystemResults): Figure[] {
+  const memory = succeeded(W4);
+  return [
+    atMost('W4: RSS at idle, MB', memory?.idleRssMb, MAX_IDLE_RSS_MB, 0),
+    atMost('W4: heap after the runs, MB', memory?.heapAfterMb, MAX_HEAP_MB, 0),
+  ];
+}
+
+function checkDoors({ W5 }: SystemResults): Figure[] {
+  const session = doorFigures(W5, 'session');
+  const total = (figures: DoorFigures | undefined) => figures && figures.appCpuMs + figures.postgresCpuMs;
+  return DOORS.map(({ door, action }) =>
+    atMost(
+      `W5: CPU of a ${action}, × session tool call`,
+      divide(total(doorFigures(W5, door)), total(session)),
+      MAX_DOOR_RATIO,
+    ),
+  );
+}
+
+function atLeast(name: string, value: number | undefined, bound: number): Figure {
+  return figure(name, value, `≥ ${bound}`, value !== undefined && value >= bound, 2);
+}
+
+function atMost(name: string, value: number | undefined, bound: number, digits = 2): Figure {
+  return figure(name, value, `≤ ${bound}`, value !== undefined && value <= bound, digits);
+}
+
+function figure(
+  name: string,
+  value: number | undefined,
+  bound: string,
+  holds: boolean,
+  digits: number,
+): Figure {
+  if (value === undefined) return { name, value: '–', bound, verdict: 'none' };
+  const shown = Number.isFinite(value) ? value.toFixed(digits) : 'never';
+  return { name, value: shown, bound, verdict: holds ? 'pass' : 'fail' };
+}
+
+function divide(value: number | undefined, by: number | undefined): number | undefined {
+  return value === undefined || !by ? undefined : value / by;
 }
