@@ -124,6 +124,16 @@ describe('imports', () => {
     expect(violations({ [`${src}/base/a.ts`]: text })).toHaveLength(1);
   });
 
+  test('an import is seen between apostrophes of JSX text, and as a type', () => {
+    const page = "export const Page = () => <p>Don't {import('@troupe/server')} it's</p>;\n";
+    const type = "export type Server = import('@troupe/server').Server;\n";
+    expect(violations({ 'apps/console/page.tsx': page, 'apps/console/type.ts': type })).toHaveLength(2);
+  });
+
+  test('a file that cannot be parsed is an error', () => {
+    expect(() => violations({ [`${src}/base/a.ts`]: 'const = 1;' })).toThrow(`${src}/base/a.ts`);
+  });
+
   test('models and tools see the types of the ports and nothing else of the kernel', () => {
     const only = 'may import only outgoing, base, protocol, types of kernel/ports.ts';
     expect(

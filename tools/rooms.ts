@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, posix, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type Import, readSource } from './rooms/source.ts';
 
 export interface Room {
   /** From the root; a trailing slash makes it a folder. The longest match wins. */
@@ -190,7 +191,7 @@ function checkFile(file: string, text: string): Violation[] {
   const here = findRoom(file);
   if (!here) return [{ file, line: 1, message: 'belongs to no room: add its room to tools/rooms.ts' }];
   const room = rooms[here.name]!;
-  const source = readSource(text);
+  const source = readSource(file, text);
   const found: { at: number; message: string }[] = [];
   for (const one of source.imports) {
     const refusal = judgeImport(here.name, file, one);
@@ -198,11 +199,11 @@ function checkFile(file: string, text: string): Violation[] {
   }
   if (!room.env) {
     const message = `reads process.env: only ${namesOf('env')} may`;
-    for (const at of environmentReads(source)) found.push({ at, message });
+    for (const at of source.environmentReads) found.push({ at, message });
   }
   if (!room.sql && !room.browser) {
     const message = `contains SQL: only ${namesOf('sql')} may`;
-    for (const at of sqlUses(source)) found.push({ at, message });
+    for (const at of source.sqlUses) found.push({ at, message });
   }
   return found
     .sort((a, b) => a.at - b.at)
@@ -271,123 +272,6 @@ function mayOnly(name: string): string {
   const room = rooms[name]!;
   const list = [...room.may, ...(room.types ?? []).map((file) => `types of ${file}`), ...(room.npm ?? [])];
   return `${name} may import only ${list.join(', ')}`;
-}
-
-interface Import {
-  from: string;
-  at: number;
-  typeOnly: boolean;
-  /** What stands between `import` and `from`. */
-  names: string;
-}
-
-interface Source {
-  /** The text with comments, regular expressions and the insides of literals blanked; offsets are kept. */
-  code: string;
-  /** The insides of strings and of the pieces of templates, by the offset of their opening character. */
-  literals: Map<number, { text: string; complete: boolean }>;
-  imports: Import[];
-}
-
-const STATIC =
-  /(?<![.\w$])(?:import|export)\s*(type\b)?\s*((?:[\w$]+\s*,?\s*)?(?:\{[^{}]*\}|\*(?:\s*as\s+[\w$]+)?)?)\s*\bfrom\s*(?=['"])/g;
-const DYNAMIC_OR_BARE = /(?<![.\w$])(?:(?:import|require)\s*\(\s*(?=['"`])|import\s*(?=['"]))/g;
-
-function readSource(text: string): Source {
-  const { code, literals } = blank(text);
-  const imports: Import[] = [];
-  for (const match of [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC_OR_BARE)]) {
-    const [whole, type, names = ''] = match;
-    const literal = literals.get(match.index + whole.length);
-    if (!literal?.complete) continue;
-    imports.push({ from: literal.text, at: match.index, typeOnly: Boolean(type && names), names });
-  }
-  return { code, literals, imports };
-}
-
-const TOKEN = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"|[\w$]+|\S/g;
-const TEMPLATE_PIECE = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*(`|\$\{)/y;
-const REGEX = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/\w*/y;
-/** After these a slash begins a regular expression; after anything else it divides, or closes a JSX element. */
-const BEFORE_REGEX =
-  /(?:^|[(,=:[!&|?{;+\-*%~^]|=>|\b(?:return|typeof|case|in|of|delete|void|throw|new|await|yield|else|do))$/;
-
-function blank(text: string): Pick<Source, 'code' | 'literals'> {
-  const literals: Source['literals'] = new Map();
-  let code = '';
-  let open = 0;
-  const templates: number[] = []; // how many braces were open where each `${` began
-  const keep = (upTo: number) => {
-    code += text.slice(code.length, upTo);
-  };
-  const hide = (upTo: number) => {
-    code += text.slice(code.length, upTo).replace(/[^\n]/g, ' ');
-  };
-  const literal = (start: number, end: number, complete: boolean) => {
-    literals.set(start, { text: text.slice(start + 1, end), complete });
-    keep(start + 1);
-    hide(end);
-  };
-  const at = (pattern: RegExp, index: number) => {
-    pattern.lastIndex = index;
-    return pattern.exec(text);
-  };
-  const scanner = new RegExp(TOKEN);
-  for (let match = scanner.exec(text); match; match = scanner.exec(text)) {
-    const [token] = match;
-    const start = match.index;
-    keep(start);
-    if (token.startsWith('//') || token.startsWith('/*')) hide(start + token.length);
-    else if (token.length > 1 && /^['"]/.test(token)) literal(start, start + token.length - 1, true);
-    else if (token === '`' || (token === '}' && templates.at(-1) === open)) {
-      if (token === '}') templates.pop();
-      const piece = at(TEMPLATE_PIECE, start + 1);
-      if (!piece) continue;
-      const end = TEMPLATE_PIECE.lastIndex;
-      const closing = piece[1]!;
-      literal(start, end - closing.length, token === '`' && closing === '`');
-      if (closing !== '`') templates.push(open);
-      keep(end);
-      scanner.lastIndex = end;
-    } else if (token === '/' && BEFORE_REGEX.test(code.slice(-40).trimEnd()) && at(REGEX, start)) {
-      hide(REGEX.lastIndex);
-      scanner.lastIndex = REGEX.lastIndex;
-    } else if (token === '{') open++;
-    else if (token === '}') open--;
-  }
-  keep(text.length);
-  return { code, literals };
-}
-
-function environmentReads({ code, literals, imports }: Source): number[] {
-  const dotted = /(?<![\w$])process\s*(?:\?\.|\.)\s*env\b|\benv\b[^{}]*\}\s*=\s*process\b(?!\s*[.?[])/g;
-  const indexed = /(?<![\w$])process\s*(?:\?\.)?\[\s*(?=['"`])/g;
-  const named = imports.filter(({ from, names }) => /^(node:)?process$/.test(from) && /\benv\b/.test(names));
-  return [
-    ...[...code.matchAll(dotted)].map(({ index }) => index),
-    ...[...code.matchAll(indexed)]
-      .filter((match) => literals.get(match.index + match[0].length)?.text === 'env')
-      .map(({ index }) => index),
-    ...named.map(({ at }) => at),
-  ];
-}
-
-/** Guesses: what begins like a statement, and `.query(` unless it reads the query of a request. */
-const SQL = [
-  /^\s*select\s[\s\S]+\sfrom\s|^\s*select\s+pg_|^\s*with\s+\w+\s+as\s*\(/i,
-  /^\s*(insert\s+into|update\s+\S+\s+set|delete\s+from)\s/i,
-  /^\s*(create|alter|drop)\s+(table|index|function|type|schema|database|role)\s/i,
-  /^\s*((un)?listen|notify)\s+\w+(,|$)/i,
-];
-/** A sentence for people, such as "Select an agent from the list". */
-const PROSE = /^\s*[A-Z][a-z]/;
-
-function sqlUses({ code, literals }: Source): number[] {
-  const calls = code.matchAll(/(?<!\breq(?:uest)?)\.query\s*(?:<[^()]*>)?\s*\(/g);
-  const texts = [...literals].filter(
-    ([, { text }]) => SQL.some((start) => start.test(text)) && !PROSE.test(text),
-  );
-  return [...[...calls].map(({ index }) => index), ...texts.map(([start]) => start)];
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
