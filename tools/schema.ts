@@ -1,7 +1,8 @@
 /**
  * Keeps generated text of the store current: `store/schema.sql` and `store/schema.gen.ts` from the migrations, and the
  * `Called by:` lines in `store/functions` from the sources.
- * `node tools/schema.ts` compares and exits 1 if they differ; with `--write` it writes them.
+ * `node tools/schema.ts` compares and exits 1 if they differ; with `--write` it writes them. With `--release`, it also writes the signatures
+ * that processes of this release call; the next release must keep them.
  * It starts a Postgres of its own, or uses the one that TROUPE_TEST_POSTGRES_URL names (its user must be able to create databases).
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import pg from 'pg';
 import { FUNCTIONS, withCallers } from './schema/callers.ts';
 import { readColumns, readStatements } from './schema/catalog.ts';
 import { renderSql, renderTypes } from './schema/render.ts';
+import { RELEASED, renderSignatures } from './schema/signatures.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const SQL = 'packages/server/src/store/schema.sql';
@@ -47,6 +49,7 @@ async function generate(postgresUrl: string): Promise<Record<string, string>> {
         [SQL]: renderSql(statements),
         [TYPES]: renderTypes(await readColumns(client)),
         ...withCallers(),
+        ...(process.argv.includes('--release') ? { [RELEASED]: await renderSignatures(client) } : {}),
       };
     } finally {
       await client.end();

@@ -1,9 +1,11 @@
 import type pg from 'pg';
 import type { SourceObject } from './sources.ts';
 
-// Each function and trigger carries the checksum of its source as its comment in the database, so that a start changes only what differs.
+// Each function and trigger has the checksum of its source as its comment in the database, so that a start changes only
+// those that differ.
 
 const PREFIX = 'source:';
+const INVALID_FUNCTION_DEFINITION = '42P13';
 
 interface Stored {
   kind: SourceObject['kind'];
@@ -51,49 +53,60 @@ async function applyChanged(
   objects: SourceObject[],
   stored: Map<string, Stored[]>,
 ): Promise<string[]> {
+  const changed = objects.filter((object) => {
+    const present = stored.get(keyOf(object)) ?? [];
+    return present.length !== 1 || present[0]!.checksum !== object.checksum;
+  });
+  if (changed.length === 0) return [];
   // A function may call one that is created after it.
   await client.query('set local check_function_bodies = off');
-  const changed: string[] = [];
-  for (const kind of ['function', 'trigger'] as const)
-    for (const object of objects) {
-      if (object.kind !== kind) continue;
-      const present = stored.get(keyOf(object)) ?? [];
-      if (present.length === 1 && present[0]!.checksum === object.checksum) continue;
-      await (kind === 'function' ? replaceFunction : replaceTrigger)(client, object, present);
-      changed.push(object.name);
-    }
-  return changed;
-}
-
-/** A changed signature needs a drop: `create or replace` would keep the old function beside the new one, or refuse. */
-async function replaceFunction(client: pg.Client, object: SourceObject, present: Stored[]): Promise<void> {
-  await client.query('savepoint replacing');
-  try {
-    await client.query(object.sql);
-  } catch (error) {
-    if ((error as { code?: string }).code !== '42P13') throw error;
-    await client.query('rollback to savepoint replacing');
-    for (const { identity } of present) await client.query(`drop function ${identity}`);
-    await client.query(object.sql);
+  const functions = changed.filter(({ kind }) => kind === 'function');
+  const before = await readVersions(client, functions);
+  for (const object of functions) await replaceFunction(client, object, stored.get(keyOf(object)) ?? []);
+  const comments: string[] = [];
+  for (const { name, identity, version } of await readVersions(client, functions)) {
+    // Unchanged: an overload with other parameters, which `create or replace` leaves.
+    if (before.some((other) => other.version === version)) comments.push(`drop function ${identity}`);
+    else comments.push(commentOn(`function ${identity}`, functions.find((object) => object.name === name)!));
   }
-  await client.query('release savepoint replacing');
-  // The youngest row is the one just written; the others are overloads with an earlier signature.
-  const { rows } = await client.query<{ identity: string }>(
-    `select p.oid::regprocedure::text as identity from pg_proc p
-      where p.pronamespace = 'troupe'::regnamespace and p.proname = $1 order by age(p.xmin)`,
-    [object.name],
-  );
-  const [current, ...earlier] = rows;
-  for (const { identity } of earlier) await client.query(`drop function ${identity}`);
-  await client.query(`comment on function ${current!.identity} is '${PREFIX}${object.checksum}'`);
+  for (const object of changed) {
+    if (object.kind !== 'trigger') continue;
+    const drops = (stored.get(keyOf(object)) ?? []).map(({ identity }) => `drop trigger ${identity};`);
+    await client.query([...drops, object.sql].join('\n'));
+    comments.push(commentOn(`trigger ${object.name} on troupe.${object.table}`, object));
+  }
+  await client.query(comments.join(';\n'));
+  return changed.map(({ name }) => name);
 }
 
-async function replaceTrigger(client: pg.Client, object: SourceObject, present: Stored[]): Promise<void> {
-  for (const { identity } of present) await client.query(`drop trigger ${identity}`);
-  await client.query(object.sql);
-  await client.query(
-    `comment on trigger ${object.name} on troupe.${object.table} is '${PREFIX}${object.checksum}'`,
+const commentOn = (what: string, { checksum }: SourceObject) =>
+  `comment on ${what} is '${PREFIX}${checksum}'`;
+
+/** `create or replace` refuses another result type, parameter name or default: then the function is dropped first. */
+async function replaceFunction(client: pg.Client, object: SourceObject, present: Stored[]): Promise<void> {
+  try {
+    await client.query(`savepoint replacing;\n${object.sql}\n;release savepoint replacing`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== INVALID_FUNCTION_DEFINITION) throw error;
+    const drops = present.map(({ identity }) => `drop function ${identity};`);
+    await client.query(['rollback to savepoint replacing;', ...drops, object.sql].join('\n'));
+  }
+}
+
+interface Version {
+  name: string;
+  identity: string;
+  /** Where its row is stored, which changes when the function is replaced. */
+  version: string;
+}
+
+async function readVersions(client: pg.Client, functions: SourceObject[]): Promise<Version[]> {
+  const { rows } = await client.query<Version>(
+    `select p.proname as name, p.oid::regprocedure::text as identity, p.oid || ' ' || p.ctid as version from pg_proc p
+      where p.pronamespace = to_regnamespace('troupe') and p.proname = any($1)`,
+    [functions.map(({ name }) => name)],
   );
+  return rows;
 }
 
 async function readStored(client: pg.Client): Promise<Map<string, Stored[]>> {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { messageOf, StartupError } from '../base/index.ts';
 import { applyBaseFunctions, applySources } from './apply-sources.ts';
 import { isConnectionError } from './errors.ts';
+import { isLowerRelease } from './releases.ts';
 import { type Migration, readMigrations, readSourceObjects, type SourceObject } from './sources.ts';
 
 const OLDEST_POSTGRES = 150_000;
@@ -76,7 +77,8 @@ async function apply(client: pg.Client, { migrations, objects, release }: Schema
   );
   refuseNewer(rows, migrations);
   refuseOlder(rows, migrations);
-  const own = !isLower(release, await readRelease(client));
+  const stored = await readRelease(client);
+  const own = stored === null || !isLowerRelease(release, stored);
   if (own) await applyBaseFunctions(client, objects);
   const applied: string[] = [];
   const present = new Set(rows.map((row) => row.id));
@@ -107,12 +109,6 @@ async function readRelease(client: pg.Client): Promise<string | null> {
     `select substring(obj_description('troupe'::regnamespace, 'pg_namespace') from '^release:(.*)$') as release`,
   );
   return rows[0]!.release;
-}
-
-/** Compares `major.minor.patch`. */
-function isLower(release: string, stored: string | null): boolean {
-  if (stored === null) return false;
-  return release.localeCompare(stored, 'en', { numeric: true }) < 0;
 }
 
 async function connect(url: string): Promise<pg.Client> {
