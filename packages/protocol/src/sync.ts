@@ -8,7 +8,7 @@ import { memberRole, ordering, spacePolicy } from './spaces.ts';
 import { openAiCalls, subAgentStatus, taskStatus } from './tasks.ts';
 
 // What a program copies of a Troupe and keeps up to date, also while it is offline: collections of documents. Documents are flat, times are in
-// milliseconds, and what is not there is left out. The database makes them (0033_documents.sql); here is what they are.
+// milliseconds, and what is not there is left out. The database makes them (packages/server/src/store/functions/sync); here is what they are.
 
 export const collection = z.enum([
   'tasks',

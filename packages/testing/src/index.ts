@@ -1,7 +1,7 @@
 /**
  * testing: a real Postgres, fresh databases, factories, and a whole Troupe in one process.
  * Imports: server, sdk, protocol.
- * Start reading: fixture.ts, then invariants.ts (what must be true of every database).
+ * Start reading: kernel-fixture.ts, then invariants.ts (what must be true of every database).
  */
 export * from './databases.ts';
 export * from './door.ts';

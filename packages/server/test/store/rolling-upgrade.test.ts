@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { migrate, readSchemaSource, type SchemaSource } from '@troupe/server';
-import { createDatabase, Stage, violations } from '@troupe/testing';
+import { createDatabase, openKernel, violations } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { RELEASED, readSignatures } from '../../../../tools/schema/signatures.ts';
@@ -43,26 +43,26 @@ function nextRelease(release: string): SchemaSource {
 test('race: processes of two releases work on one database during and after the upgrade', {
   timeout: 90_000,
 }, async () => {
-  const stage = await Stage.open({
+  const fixture = await openKernel({
     postgresUrl: inject('postgresUrl'),
     script: [{ calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, { text: 'three' }],
     tools: { add: () => 3 },
   });
-  const snapshot = await stage.snapshot({ tools: [{ name: 'add', provider: 'code' }] });
+  const snapshot = await fixture.snapshot({ tools: [{ name: 'add', provider: 'code' }] });
   let upgrades = 0;
   const statuses: string[] = [];
   const older = async () => {
     for (let left = RUNS_AFTERWARDS; left > 0; ) {
-      statuses.push((await stage.play(snapshot)).status);
+      statuses.push((await fixture.play(snapshot)).status);
       if (upgrades === 2) left--;
     }
   };
   const newer = async () => {
-    const client = new pg.Client({ connectionString: stage.url });
+    const client = new pg.Client({ connectionString: fixture.databaseUrl });
     await client.connect();
     try {
       for (const release of ['98.0.0', '99.0.0']) {
-        await migrate(stage.url, nextRelease(release));
+        await migrate(fixture.databaseUrl, nextRelease(release));
         upgrades++;
         const { rows } = await client.query(`select troupe.count_runs('failed') as failed`);
         expect(rows).toEqual([{ failed: '0' }]);
@@ -73,14 +73,14 @@ test('race: processes of two releases work on one database during and after the 
   };
   await Promise.all([newer(), ...Array.from({ length: CALLERS }, older)]);
   // A process of the older release that starts now leaves the functions alone.
-  await migrate(stage.url);
-  expect((await stage.play(snapshot)).status).toBe('completed');
+  await migrate(fixture.databaseUrl);
+  expect((await fixture.play(snapshot)).status).toBe('completed');
   expect(new Set(statuses)).toEqual(new Set(['completed']));
   expect(statuses.length).toBeGreaterThan(CALLERS * RUNS_AFTERWARDS);
-  const { rows } = await stage.db.pool.query<{ count: number }>(
+  const { rows } = await fixture.db.pool.query<{ count: number }>(
     `select count(*)::int as count from pg_proc where pronamespace = 'troupe'::regnamespace and proname = 'count_runs'`,
   );
   expect(rows).toEqual([{ count: 1 }]);
-  expect(await violations(stage.db.pool)).toEqual([]);
-  await stage.close();
+  expect(await violations(fixture.db.pool)).toEqual([]);
+  await fixture.close();
 });

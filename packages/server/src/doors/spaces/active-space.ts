@@ -2,7 +2,7 @@ import type { JsonObject } from '@troupe/protocol';
 import { isId } from '../../base/index.ts';
 import type { ModelCall, RunView } from '../../kernel/index.ts';
 
-// Where a run speaks, from what its own thread tells: the same rule as `troupe.space_of_call` in 0020_spaces.sql.
+// Where a run speaks, from what its own thread tells: the same rule as `troupe.space_of_call` in store/functions/spaces.
 
 type Run = Pick<RunView['run'], 'triggerType' | 'trigger'>;
 

@@ -3,7 +3,7 @@
  * agents give tasks and speak to those who do them (acts.ts), what people do to tasks (cancel.ts),
  * and what they are told of them (seen.ts).
  * Imports: doors/shared, kernel, agents, store, base, protocol.
- * Start reading: door.ts, then give.ts, then 0034_task_functions.sql.
+ * Start reading: door.ts, then give.ts, then store/functions/tasks/begin_task.sql.
  */
 export { delegationActs } from './acts.ts';
 export { cancelChatTasks, cancelTask } from './cancel.ts';

@@ -6,7 +6,7 @@ import type { Transaction } from '../transaction.ts';
 import { addJob } from './jobs.ts';
 import type { NewRun, Started, StartItem } from './start.ts';
 
-// A network over many inputs. How a batch is doing is counted from its items, which follow their runs by a trigger (0030_batches.sql).
+// A network over many inputs. How a batch is doing is counted from its items, which follow their runs by a trigger (functions/networks/tell_batch.sql).
 
 export interface BatchOf {
   networkId: string;

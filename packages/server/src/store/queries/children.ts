@@ -4,7 +4,7 @@ import { toJsonText } from '../json.ts';
 import type { RetryWith } from './outside.ts';
 import type { StartItem } from './start.ts';
 
-// Runs that calls begin and wait for: 0027_children.sql.
+// Child runs that calls start and wait for; see functions/kernel/begin_child.sql and functions/kernel/join_child.sql.
 
 export interface NewChild {
   /** The call that will wait, and who has its run. */

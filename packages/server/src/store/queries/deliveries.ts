@@ -4,7 +4,7 @@ import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { TriggerDefinition } from './triggers.ts';
 
-// From a change to what became of it: 0035_triggers.sql.
+// From a change to its deliveries and their outcome; see functions/triggers/.
 
 export interface ChangeRow {
   id: number;

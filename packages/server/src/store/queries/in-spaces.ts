@@ -5,7 +5,7 @@ import type { RunFence } from './memories.ts';
 import { type Standing, standing } from './models.ts';
 import { answerOf } from './spaces.ts';
 
-// Spaces as runs and those who speak see them: 0020_spaces.sql. Rows of spaces and members are in spaces.ts and memberships.ts.
+// Actions of runs and senders in spaces; see functions/spaces/. Rows of spaces and members are in spaces.ts and memberships.ts.
 
 /** What an agent that a message may start runs with. */
 export interface StartingAgent {

@@ -2,7 +2,7 @@ import type { BusyPolicy, Collection } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { GONE, LIVE } from './sync-sources.ts';
 
-// What is copied to clients, in the order in which it became what it is: 0033_documents.sql.
+// Documents for synchronised clients, in the order of their transactions; see functions/sync/.
 
 /** Whose copy it is: all of a project (null), or what one person may read. `chat`: only what is of this session or space. */
 export interface SyncScope {

@@ -1,7 +1,7 @@
 import type { JsonObject, SubAgentStatus, TaskStatus, ToolCallStatus } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
-// Tasks and sub-agents as they are read from outside. How they come to be and what becomes of them: 0032_tasks.sql and what follows it.
+// Reads tasks and sub-agents for callers outside a run. functions/tasks/ creates and updates them.
 
 /** Whose tasks are meant: all of a project, or those of a person. */
 export interface TaskScope {

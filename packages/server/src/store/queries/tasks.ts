@@ -4,7 +4,7 @@ import { toJsonText } from '../json.ts';
 import type { StartItem } from './start.ts';
 import type { TaskScope } from './task-records.ts';
 
-// Work that runs give to others: 0032_tasks.sql, 0034_task_functions.sql.
+// Work that a run delegates; see functions/tasks/.
 
 /** The call that gives a task or speaks to its sub-agent, and who has its run. */
 export interface ByCall {

@@ -5,7 +5,7 @@ import { isContention, isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
 import { inTransaction, type Transaction } from '../transaction.ts';
 
-// Rules, and which tables tell of their changes: 0035_triggers.sql.
+// Rules, and the capture triggers that they need; see functions/triggers/.
 
 /** What people edit, but its name and whether it is enabled, which stand beside it. */
 export type TriggerDefinition = Omit<TriggerInput, 'name' | 'enabled' | 'ratePerMinute'> & {
