@@ -11,8 +11,8 @@ begin
     return 'not_found';
   elsif v_type <> 'human' then
     return 'entity_of_agent';
-  elsif exists (select from troupe.memberships m where m.entity_id = p_entity) or exists (select from troupe.sessions s
-    where s.entity_id = p_entity)
+  elsif exists (select from troupe.memberships m where m.entity_id = p_entity)
+    or exists (select from troupe.sessions s where s.entity_id = p_entity)
       or exists (select from troupe.runs r where r.project_id = p_project and r.owner_id = p_entity)
       or exists (select from troupe.threads t join troupe.messages m on m.thread_id = t.id
         where t.project_id = p_project and m.sender_id = p_entity) then

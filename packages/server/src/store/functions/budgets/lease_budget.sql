@@ -20,7 +20,7 @@ begin
       update troupe.budgets x set leased = x.leased + more, updated_at = now() where x.id = p_budget;
       insert into troupe.budget_leases (budget_id, worker_id, granted) values (p_budget, p_worker, more)
         on conflict (budget_id, worker_id) do update set granted = budget_leases.granted + excluded.granted returning *
-          into l;
+        into l;
     end if;
   end if;
   return jsonb_build_object('granted', more, 'unit', b.unit, 'onExhausted', b.on_exhausted, 'amount', b.amount,

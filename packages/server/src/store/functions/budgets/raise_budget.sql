@@ -15,8 +15,8 @@ begin
   update troupe.runs x set status = 'queued', run_at = now(), wait_state = null, wait_deadline = null,
     updated_at = now() where x.id = any(raised);
   for r in select x.id, x.thread_id from troupe.runs x where x.id = any(raised) order by x.thread_id, x.id loop
-    perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-      jsonb_build_object('settled', true))));
+    perform troupe.append(r.thread_id, r.id, null,
+      jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
   end loop;
   return query select unnest(raised);
 end $$;

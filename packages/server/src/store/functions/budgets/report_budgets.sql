@@ -14,7 +14,7 @@ begin
     continue when not found;
     update troupe.budgets b set spent = b.spent + e.spent - l.spent,
       leased = greatest(0, b.leased - (e.spent - l.spent) - (e.returned - l.returned)), updated_at = now()
-        where b.id = e.budget;
+      where b.id = e.budget;
     update troupe.budget_leases x set spent = e.spent, returned = e.returned where x.budget_id = e.budget
       and x.worker_id = p_worker;
   end loop;

@@ -24,8 +24,8 @@ begin
   insert into troupe.files (thread_id, path, content, type) values (p_thread, p_path, p_content, p_type)
     on conflict (thread_id, path) do update set content = excluded.content, type = excluded.type, updated_at = now()
     returning created_at, updated_at into since, changed;
-  update troupe.file_totals t set files = t.files + case when before is null then 1
-    else 0 end, bytes = t.bytes - coalesce(before, 0) + size
+  update troupe.file_totals t set files = t.files + case when before is null then 1 else 0 end,
+    bytes = t.bytes - coalesce(before, 0) + size
     where t.thread_id = p_thread;
   return jsonb_build_object('ok', true, 'created', before is null, 'createdAt', since, 'updatedAt', changed);
 end $$;

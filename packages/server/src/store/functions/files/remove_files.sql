@@ -14,8 +14,8 @@ begin
     if not p_recursive then
       return jsonb_build_object('ok', false, 'code', 'is_a_directory');
     end if;
-    with gone as (delete from troupe.files f where f.thread_id = p_thread and starts_with(f.path, rtrim(p_path, '/')
-      || '/') returning octet_length(f.content) as size)
+    with gone as (delete from troupe.files f where f.thread_id = p_thread
+      and starts_with(f.path, rtrim(p_path, '/') || '/') returning octet_length(f.content) as size)
       select count(*), coalesce(sum(size), 0) into gone, freed from gone;
   end if;
   if gone = 0 then

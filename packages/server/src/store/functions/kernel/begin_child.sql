@@ -21,8 +21,8 @@ begin
   end if;
   select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
   if exists (select from troupe.runs x where x.id = child) then
-    return jsonb_build_object('ok', true, 'duplicate', true, 'run', child, 'thread', p_item->'thread', 'parentThread',
-      r.thread_id);
+    return jsonb_build_object('ok', true, 'duplicate', true, 'run', child, 'thread', p_item->'thread',
+      'parentThread', r.thread_id);
   elsif c.status is distinct from 'running' then
     return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status);
   end if;
@@ -42,21 +42,21 @@ begin
     return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most->'runs');
   end if;
   started := troupe.start_networks(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
-    || jsonb_build_object('parent', p_parent, 'root', r.root_run_id, 'chainDepth', r.chain_depth + 1, 'triggerType',
-      'task')
+    || jsonb_build_object('parent', p_parent, 'root', r.root_run_id, 'chainDepth', r.chain_depth + 1,
+      'triggerType', 'task')
     || case when r.budget_ids is null then '{}' else jsonb_build_object('budgets', to_jsonb(r.budget_ids)) end)))->0;
   if not (started->>'ok')::boolean then
     raise exception 'a child was not started: %', started->>'code';
   end if;
   update troupe.runs x set parent_call_id = p_call where x.id = child;
-  update troupe.tool_calls x set status = 'requested', waits_for = 'task', deadline = now() + make_interval(secs
-    => p_deadline_ms::float8 / 1000)
+  update troupe.tool_calls x set status = 'requested', waits_for = 'task',
+    deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
     where x.run_id = p_parent and x.call_id = p_call;
   update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_parent;
-  perform troupe.append(r.thread_id, p_parent, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting',
-    'step', c.step,
-    'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms, 'runId',
-      child))));
-  return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread', 'parentThread',
-    r.thread_id);
+  perform troupe.append(r.thread_id, p_parent, null,
+    jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
+    'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms,
+      'runId', child))));
+  return jsonb_build_object('ok', true, 'duplicate', false, 'run', child, 'thread', p_item->'thread',
+    'parentThread', r.thread_id);
 end $$;

@@ -4,6 +4,6 @@
 create or replace function troupe.call_json(c troupe.tool_calls) returns jsonb language sql stable as $$
   select jsonb_build_object('id', c.call_id, 'step', c.step, 'position', c.position, 'tool', c.tool, 'args', c.args,
     'edited', c.edited, 'effect', c.effect,
-    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt, 'epoch',
-      c.epoch, 'shown', c.shown is not null)
+    'status', c.status, 'waitsFor', c.waits_for, 'output', c.output, 'error', c.error, 'attempt', c.attempt,
+    'epoch', c.epoch, 'shown', c.shown is not null)
 $$;

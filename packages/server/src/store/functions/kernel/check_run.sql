@@ -6,13 +6,13 @@ create or replace function troupe.check_run() returns trigger language plpgsql a
 begin
   if not (case new.status
     when 'running' then new.worker_id is not null and new.wait_deadline is null and new.completed_at is null
-      and new.cancel_reason is null
+    and new.cancel_reason is null
     when 'completed' then new.worker_id is null and new.completed_at is not null and new.cancel_reason is null
-      and new.open_calls = 0
+    and new.open_calls = 0
     when 'failed' then new.worker_id is null and new.completed_at is not null and new.error is not null
-      and new.open_calls = 0
+    and new.open_calls = 0
     when 'canceled' then new.worker_id is null and new.cancel_reason is not null and new.completed_at is null
-      and new.open_calls = 0
+    and new.open_calls = 0
     when 'queued' then new.worker_id is null and new.wait_deadline is null and new.completed_at is null
     else new.worker_id is null and new.wait_deadline is not null end)
     or (new.lane is null) <> (new.lane_limit is null) or new.open_calls < 0

@@ -24,8 +24,8 @@ begin
       where not exists (select from troupe.workers w where not w.draining and w.code_tools @> x.code_tools)),
   over as (
     select x.id from waiting x join lost l on l.code_tools = x.code_tools
-      where coalesce(x.deadline_at, greatest(x.run_at, l.seen_at) + make_interval(secs
-        => x.wall_ms::float8 / 1000)) <= now() limit p_limit)
+      where coalesce(x.deadline_at, greatest(x.run_at,
+        l.seen_at) + make_interval(secs => x.wall_ms::float8 / 1000)) <= now() limit p_limit)
   select coalesce(array_agg(id order by id), '{}') into ids from (
     select x.id from troupe.runs x where x.id in (select id from over) and x.status = 'queued'
       for no key update skip locked) y;

@@ -4,8 +4,8 @@
 -- the row. The lock timeout keeps one blocked join from delaying the others.
 -- Locks: the join, then as troupe.settle or troupe.cancel. Never both conversations.
 -- Called by: store/queries/children.ts.
-create or replace function troupe.join_child(p_join bigint, p_current jsonb default null) returns jsonb language plpgsql
-  set lock_timeout to '250ms' as $$
+create or replace function troupe.join_child(p_join bigint, p_current jsonb default null) returns jsonb
+  language plpgsql set lock_timeout to '250ms' as $$
 declare
   j troupe.joins; child troupe.runs; open boolean; most bigint := 262144; outcome jsonb; answer jsonb;
 begin
@@ -33,8 +33,8 @@ begin
     end if;
     outcome := troupe.task_outcome(child, most);
     answer := troupe.settle(j.run_id, j.call_id, outcome, 'run:' || child.id, troupe.new_id());
-    return case when (answer->>'ok')::boolean then answer || jsonb_build_object('settled', j.run_id, 'how',
-      outcome->'status') else '{}' end;
+    return case when (answer->>'ok')::boolean then answer
+      || jsonb_build_object('settled', j.run_id, 'how', outcome->'status') else '{}' end;
   elsif not open then
     answer := troupe.cancel(child.id, 'parent', null);
     return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', child.id, 'thread', answer->'thread')

@@ -10,6 +10,6 @@ begin
   end if;
   insert into troupe.run_prompts as x (run_id, step, space_id, system) values (p_run, p_step, p_space, p_system)
     on conflict (run_id, step) do update set space_id = excluded.space_id, system = excluded.system,
-      created_at = excluded.created_at;
+    created_at = excluded.created_at;
   return p_from is null or troupe.show_prompt(p_run, p_epoch, p_worker, p_space, p_from, p_upto);
 end $$;

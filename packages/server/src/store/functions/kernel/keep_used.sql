@@ -9,7 +9,7 @@ begin
   lock table troupe.runs in share row exclusive mode;
   execute format('select exists (select from troupe.runs r where r.project_id = $1 and r.%I = $2)', tg_argv[0])
     into used using case when tg_table_name = 'projects' then old.id else (to_jsonb(old)->>'project_id')::uuid end,
-      old.id;
+    old.id;
   if used then
     raise exception 'runs still name this row of %', tg_table_name using errcode = 'foreign_key_violation';
   end if;

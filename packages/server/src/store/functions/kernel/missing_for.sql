@@ -6,7 +6,7 @@ create or replace function troupe.missing_for(p_project uuid, p_agent uuid, p_en
   select case
     when not exists (select from troupe.projects p where p.id = p_project) then 'project'
     when not exists (select from troupe.compiled_snapshots s where s.id = p_snapshot and s.project_id = p_project)
-      then 'snapshot'
+    then 'snapshot'
     when p_agent is not null and not exists (select from troupe.agents a where a.id = p_agent
       and a.project_id = p_project) then 'agent'
     when p_entity is not null and not exists (select from troupe.entities e where e.id = p_entity

@@ -15,7 +15,7 @@ create or replace function troupe.owner_of(p_run uuid, p_entity uuid) returns uu
     when known.back is not null then coalesce(known.owner, p_entity)
     when exists (select from line l where l.origin is null) then p_entity end
   from (select 1) one left join lateral (
-    select l.back, coalesce(l.owner_id, s.entity_id) as owner from line l left
-      join troupe.sessions s on s.thread_id = l.thread_id
+    select l.back, coalesce(l.owner_id, s.entity_id) as owner from line l
+      left join troupe.sessions s on s.thread_id = l.thread_id
     where l.owner_id is not null or s.id is not null order by l.back limit 1) known on true
 $$;

@@ -16,8 +16,8 @@ begin
   delete from troupe.workers w where w.incarnation = p_worker;
 
   perform 1 from troupe.runs r where r.worker_id = p_worker and r.status = 'running' order by r.id for no key update;
-  perform 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.worker_id = p_worker
-    and r.status = 'running')
+  perform 1 from troupe.run_heads h
+    where h.run_id in (select r.id from troupe.runs r where r.worker_id = p_worker and r.status = 'running')
     order by h.run_id for no key update;
   -- Clearing the heads fences off everything that the worker still sends.
   with back as (

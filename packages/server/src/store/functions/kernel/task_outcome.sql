@@ -1,8 +1,8 @@
 -- The result that a call receives from the run that it waited for. Output above p_most bytes is an error.
 -- Locks: none.
 -- Called by: troupe.join_child.
-create or replace function troupe.task_outcome(child troupe.runs, p_most bigint) returns jsonb language plpgsql stable
-  as $$
+create or replace function troupe.task_outcome(child troupe.runs, p_most bigint) returns jsonb
+  language plpgsql stable as $$
 declare
   given jsonb; sub uuid; who text := '';
 begin
@@ -12,10 +12,11 @@ begin
   end if;
   case child.status
     when 'completed' then
-      given := case when child.task_id is not null then jsonb_build_object('status', 'success', 'taskId',
-        child.task_id, 'subAgentId', sub, 'result', child.outcome->'text')
+      given := case when child.task_id is not null
+        then jsonb_build_object('status', 'success', 'taskId', child.task_id, 'subAgentId', sub,
+        'result', child.outcome->'text')
         when child.outcome ? 'response' then child.outcome->'response' when child.outcome ? 'output'
-          then child.outcome->'output'
+        then child.outcome->'output'
         else child.outcome->'text' end;
       if octet_length(given::text) > p_most then
         return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'output_too_large',
@@ -24,8 +25,8 @@ begin
       end if;
       return jsonb_build_object('status', 'completed', 'output', coalesce(given, 'null'));
     when 'failed' then
-      return jsonb_build_object('status', 'failed', 'error',
-        jsonb_build_object('code', coalesce(child.error->>'code', 'task_failed'),
+      return jsonb_build_object('status', 'failed',
+        'error', jsonb_build_object('code', coalesce(child.error->>'code', 'task_failed'),
         'message', format('The task%s failed: ', who) || coalesce(child.error->>'message', 'it did not say why.')));
     else
       return jsonb_build_object('status', 'failed', 'error', jsonb_build_object('code', 'task_canceled',

@@ -14,21 +14,21 @@ begin
   end if;
   if item is null then
     insert into troupe.audit_log (project_id, actor_kind, action, target, data)
-      values (p.project_id, 'system', 'plan.skipped', p.id, jsonb_build_object('name', p.name, 'dueAt', p.next_run_at,
-        'why', p_why));
+      values (p.project_id, 'system', 'plan.skipped', p.id,
+        jsonb_build_object('name', p.name, 'dueAt', p.next_run_at, 'why', p_why));
   else
-    item := jsonb_set(item, '{run,trigger}', jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction',
-      p.instruction,
+    item := jsonb_set(item, '{run,trigger}',
+      jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction', p.instruction,
       'scheduledAt', to_char(p.next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
     started := troupe.start(item);
     if not (started->>'ok')::boolean then
       raise exception 'the run of plan % could not be started: %', p_plan, started->>'code';
     end if;
   end if;
-  update troupe.plans x set status = case when p_next is null then 'completed' else 'pending' end,
-    next_run_at = p_next, version = x.version + 1, updated_at = now(),
-    last_run_at = case when started is null then x.last_run_at
-      else now() end, last_run_id = coalesce((started->>'run')::uuid, x.last_run_id)
+  update troupe.plans x set status = case when p_next is null then 'completed' else 'pending' end, next_run_at = p_next,
+    version = x.version + 1, updated_at = now(),
+    last_run_at = case when started is null then x.last_run_at else now() end,
+    last_run_id = coalesce((started->>'run')::uuid, x.last_run_id)
     where x.id = p_plan;
   return jsonb_build_object('ok', true, 'run', started->'run');
 end $$;

@@ -12,8 +12,8 @@ begin
   if not troupe.has_run(p_run, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
   end if;
-  select min(i->>'name') into twice from jsonb_array_elements(p_items) i
-    group by troupe.folded(i->>'name') having count(*) > 1 limit 1;
+  select min(i->>'name') into twice from jsonb_array_elements(p_items) i group by troupe.folded(i->>'name')
+    having count(*) > 1 limit 1;
   if twice is not null then
     return jsonb_build_object('ok', false, 'code', 'name_twice', 'name', twice);
   end if;
@@ -30,17 +30,17 @@ begin
         i->>'cron', i->>'timeZone', (i->>'nextRunAt')::timestamptz, by_call
       from jsonb_array_elements(p_items) i
       on conflict (entity_id, troupe.folded(name)) do update set name = excluded.name, run_after = excluded.run_after,
-        scheduled_at = excluded.scheduled_at,
+      scheduled_at = excluded.scheduled_at,
         cron = excluded.cron, time_zone = excluded.time_zone, next_run_at = excluded.next_run_at, status = 'pending',
-          set_by = by_call,
+        set_by = by_call,
         -- An absent instruction leaves the stored one.
         instruction = coalesce((select i->>'instruction' from jsonb_array_elements(p_items) i
           where i->>'id' = excluded.id::text), p.instruction),
         version = p.version + 1, updated_at = now();
   end if;
   return jsonb_build_object('ok', true, 'plans', (
-    select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'nextRunAt', p.next_run_at, 'created',
-      p.id = (i->>'id')::uuid) order by o)
+    select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'nextRunAt', p.next_run_at,
+      'created', p.id = (i->>'id')::uuid) order by o)
     from jsonb_array_elements(p_items) with ordinality x(i, o) join troupe.plans p on p.entity_id = p_entity
       and troupe.folded(p.name) = troupe.folded(i->>'name')));
 end $$;

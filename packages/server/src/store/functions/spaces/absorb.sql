@@ -33,10 +33,10 @@ begin
   if target.absorbed_by is null then
     perform troupe.end_run(p_target, 'absorbed', null, p_by, 'run.absorbed');
   end if;
-  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id, 'thread',
-    target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]),
-    'trigger', target.trigger || jsonb_strip_nulls(jsonb_build_object('type', target.trigger_type, 'messageId',
-      target.trigger_message_id)),
+  select jsonb_build_object('ok', true, 'run', p_target, 'status', target.status, 'worker', target.worker_id,
+    'thread', target.thread_id, 'spaces', to_jsonb(array[target.space_id, target.active_space_id]),
+    'trigger', target.trigger || jsonb_strip_nulls(jsonb_build_object('type', target.trigger_type,
+      'messageId', target.trigger_message_id)),
     'actions', coalesce((select jsonb_agg(troupe.call_json(c) order by c.step, c.position) from troupe.tool_calls c
       where c.run_id = p_target), '[]'))
   into answer;

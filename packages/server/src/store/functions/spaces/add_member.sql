@@ -12,8 +12,8 @@ begin
   end if;
   e := troupe.member_entity(p_project, p_member);
   if e is null then
-    return jsonb_build_object('ok', false, 'code', case when p_member ? 'agentId' then 'agent_not_found'
-      else 'entity_not_found' end);
+    return jsonb_build_object('ok', false,
+      'code', case when p_member ? 'agentId' then 'agent_not_found' else 'entity_not_found' end);
   end if;
   insert into troupe.memberships as m (space_id, entity_id, role, ordering, joined_seq, last_processed_seq, joined_at)
     select p_space, e, p_member->>'role', p_member->>'ordering', t.last_message_seq, t.last_message_seq,
@@ -21,8 +21,8 @@ begin
     on conflict (space_id, entity_id) do update set role = excluded.role, ordering = excluded.ordering
     returning m.xmax = 0 into is_new;
   if is_new then
-    perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.joined', e,
-      p_member->>'role')));
+    perform troupe.append(p_space, null, null,
+      jsonb_build_array(troupe.member_event('space.member.joined', e, p_member->>'role')));
   end if;
   return jsonb_build_object('ok', true, 'entity', e);
 end $$;

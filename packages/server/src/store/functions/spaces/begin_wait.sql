@@ -6,17 +6,17 @@ create or replace function troupe.begin_wait(p_run uuid, p_call text, p_space uu
 declare
   v_timeout bigint := (p_wait->>'timeoutMs')::bigint;
 begin
-  update troupe.tool_calls c set status = 'requested', waits_for = 'reply', deadline = now() + make_interval(secs
-    => v_timeout::float8 / 1000)
+  update troupe.tool_calls c set status = 'requested', waits_for = 'reply',
+    deadline = now() + make_interval(secs => v_timeout::float8 / 1000)
     where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
   if not found then
     raise exception 'troupe.begin_wait: call % of run % is not running', p_call, p_run;
   end if;
-  insert into troupe.reply_waits (run_id, call_id, space_id, entity_id, message_id, message_seq, waiting_for,
-    any_reply, timeout_ms)
+  insert into troupe.reply_waits (run_id, call_id, space_id, entity_id, message_id, message_seq, waiting_for, any_reply,
+    timeout_ms)
     select p_run, p_call, p_space, r.entity_id, p_message, p_seq,
-      (select coalesce(jsonb_agg(jsonb_build_object('entityId', e.id, 'entityName',
-        coalesce(e.display_name, e.external_id), 'entityType', e.type, 'responded', false)), '[]')
+      (select coalesce(jsonb_agg(jsonb_build_object('entityId', e.id,
+        'entityName', coalesce(e.display_name, e.external_id), 'entityType', e.type, 'responded', false)), '[]')
         from troupe.entities e where case when jsonb_typeof(p_wait->'for') = 'array' then p_wait->'for' ? e.id::text
           else false end),
       coalesce(jsonb_typeof(p_wait->'for'), 'null') <> 'array', v_timeout

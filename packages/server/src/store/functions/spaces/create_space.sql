@@ -11,8 +11,8 @@ begin
   -- Checked before the first write: if a member is missing, nothing is written.
   for m, k in select x.m, x.k from jsonb_array_elements(item->'members') with ordinality x(m, k) loop
     if not m ? 'user' and troupe.member_entity(v_project, m) is null then
-      return jsonb_build_object('ok', false, 'code', case when m ? 'agentId' then 'agent_not_found'
-        else 'entity_not_found' end, 'member', k - 1);
+      return jsonb_build_object('ok', false,
+        'code', case when m ? 'agentId' then 'agent_not_found' else 'entity_not_found' end, 'member', k - 1);
     end if;
   end loop;
   insert into troupe.threads (id, project_id, kind) values (v_space, v_project, 'space');
@@ -30,8 +30,8 @@ begin
     end if;
   end loop;
   if cardinality(joined) > 0 then
-    perform troupe.append(v_space, null, null, (select jsonb_agg(troupe.member_event('space.member.joined',
-      s.entity_id, s.role) order by x.k)
+    perform troupe.append(v_space, null, null,
+      (select jsonb_agg(troupe.member_event('space.member.joined', s.entity_id, s.role) order by x.k)
       from unnest(joined) with ordinality x(entity, k) join troupe.memberships s on s.space_id = v_space
         and s.entity_id = x.entity));
   end if;

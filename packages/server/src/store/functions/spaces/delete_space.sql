@@ -23,8 +23,8 @@ begin
     raise exception 'troupe.delete_space: a run came in between' using errcode = 'serialization_failure';
   end if;
   insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
-    select s.project_id, p_actor_kind, p_actor, 'space.deleted', s.id::text, jsonb_build_object('name', s.name,
-      'members', (select count(*) from troupe.memberships m where m.space_id = s.id))
+    select s.project_id, p_actor_kind, p_actor, 'space.deleted', s.id::text,
+      jsonb_build_object('name', s.name, 'members', (select count(*) from troupe.memberships m where m.space_id = s.id))
     from troupe.spaces s where s.id = p_space;
   delete from troupe.run_shown x where x.space_id = p_space;
   delete from troupe.messages m where m.thread_id = p_space;

@@ -22,23 +22,23 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   perform troupe.append(r.thread_id, p_run,
-    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step, 'content',
-      jsonb_build_object('result', told, 'error', null))),
-    jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step, 'data',
-      jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
+    jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step,
+      'content', jsonb_build_object('result', told, 'error', null))),
+    jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step,
+      'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
-    status = case when queued then 'queued'::troupe.run_status else x.status end, run_at = case when queued then now()
-      else x.run_at end,
+    status = case when queued then 'queued'::troupe.run_status else x.status end,
+    run_at = case when queued then now() else x.run_at end,
     wait_state = case when queued then null else x.wait_state end,
     wait_deadline = case when queued then null when x.status in ('waiting_tool', 'waiting_reply')
       then least(x.deadline_at,
       (select min(o.deadline) from troupe.tool_calls o where o.run_id = p_run and o.waits_for is not null))
-        else x.wait_deadline end, updated_at = now()
+      else x.wait_deadline end, updated_at = now()
     where x.id = p_run;
   if queued then
-    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-      jsonb_build_object('settled', true))));
+    perform troupe.append(r.thread_id, p_run, null,
+      jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
   end if;
   return true;
 end $$;

@@ -22,11 +22,11 @@ begin
   end if;
   if p_space is distinct from r.active_space_id then
     update troupe.runs x set active_space_id = p_space, updated_at = now() where x.id = p_run;
-    about := jsonb_build_object('entityId', r.entity_id, 'agentName', (select e.display_name from troupe.entities e
-      where e.id = r.entity_id));
+    about := jsonb_build_object('entityId', r.entity_id,
+      'agentName', (select e.display_name from troupe.entities e where e.id = r.entity_id));
     if p_space is distinct from r.space_id then
-      perform troupe.append(p_space, p_run, null, jsonb_build_array(jsonb_build_object('type', 'agent.active', 'data',
-        about)));
+      perform troupe.append(p_space, p_run, null,
+        jsonb_build_array(jsonb_build_object('type', 'agent.active', 'data', about)));
     end if;
     if r.active_space_id is not null and r.active_space_id is distinct from r.space_id
       and exists (select from troupe.spaces s where s.id = r.active_space_id) then
@@ -36,8 +36,8 @@ begin
   end if;
   history := troupe.space_history(p_space, r.entity_id, last_seq, p_limit, 60000);
   perform troupe.note_history(p_run, p_space, history);
-  return jsonb_build_object('ok', true, 'spaceId', p_space, 'spaceName', place.name, 'history', history, 'total',
-    last_seq, 'left', r.active_space_id,
+  return jsonb_build_object('ok', true, 'spaceId', p_space, 'spaceName', place.name, 'history', history,
+    'total', last_seq, 'left', r.active_space_id,
     'members', (select jsonb_agg(jsonb_build_object('entityId', e.id, 'name', coalesce(e.display_name, e.external_id),
       'type', e.type) order by m.joined_at, e.id)
       from troupe.memberships m join troupe.entities e on e.id = m.entity_id where m.space_id = p_space));

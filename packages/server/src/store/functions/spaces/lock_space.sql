@@ -2,8 +2,8 @@
 -- code of the refusal.
 -- Locks: the thread of the space.
 -- Called by: troupe.add_member, troupe.remove_member, troupe.update_space.
-create or replace function troupe.lock_space(p_project uuid, p_space uuid, p_by uuid) returns text language plpgsql
-  as $$
+create or replace function troupe.lock_space(p_project uuid, p_space uuid, p_by uuid) returns text
+  language plpgsql as $$
 declare
   v_role text;
 begin

@@ -30,7 +30,7 @@ begin
     perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.read', 'data',
       jsonb_build_object('entityId', p_entity, 'messageId', p_message, 'sequence', v_seq))));
   end if;
-  return jsonb_build_object('ok', true, 'moved', moved, 'lastSeenMessageId', case when moved then p_message
-    else marker.last_seen_message_id end,
+  return jsonb_build_object('ok', true, 'moved', moved,
+    'lastSeenMessageId', case when moved then p_message else marker.last_seen_message_id end,
     'unread', last_seq - greatest(v_seq, marker.last_seen_seq, marker.joined_seq));
 end $$;

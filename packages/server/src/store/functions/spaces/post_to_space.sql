@@ -52,7 +52,7 @@ begin
   select coalesce(jsonb_agg(jsonb_build_object('entityId', x.id, 'name', coalesce(x.display_name, x.external_id),
     'type', x.type) order by m.joined_at, x.id), '[]'), count(*) = 1
     into recipients, two from troupe.memberships m join troupe.entities x on x.id = m.entity_id
-      where m.space_id = v_space and m.entity_id <> v_sender;
+    where m.space_id = v_space and m.entity_id <> v_sender;
   -- A repeated message returns the first answer, even if the sender has left the space.
   select m.seq, m.thread_id, m.sender_id, m.content, m.metadata, m.created_at into known from troupe.messages m
     where m.id = v_message;
@@ -94,8 +94,8 @@ begin
   -- 4. A run that waits for this reply continues with it and is not started again.
   for w in select x.*, r.status, r.entity_id as waiter from troupe.reply_waits x join troupe.runs r on r.id = x.run_id
       where x.space_id = v_space and x.entity_id <> v_sender and x.message_seq < v_seq
-        and (x.any_reply or x.waiting_for @> jsonb_build_array(jsonb_build_object('entityId', v_sender, 'responded',
-          false)))
+        and (x.any_reply or x.waiting_for @> jsonb_build_array(jsonb_build_object('entityId', v_sender,
+          'responded', false)))
       order by x.run_id, x.call_id loop
     if not w.run_id = any(locked) then
       perform 1 from troupe.runs r where r.id = w.run_id for no key update skip locked;
@@ -105,12 +105,12 @@ begin
       locked := locked || w.run_id;
     end if;
     continue when w.status not in ('running', 'queued', 'waiting_tool', 'waiting_reply');
-    select coalesce(jsonb_agg(case when x->>'entityId' = v_sender::text then x || '{"responded": true}' else x end),
-      '[]') into awaited from jsonb_array_elements(w.waiting_for) x;
+    select coalesce(jsonb_agg(case when x->>'entityId' = v_sender::text then x || '{"responded": true}'
+      else x end), '[]') into awaited from jsonb_array_elements(w.waiting_for) x;
     update troupe.reply_waits x set waiting_for = awaited, replies = x.replies
       || jsonb_build_array(jsonb_build_object('entityId', v_sender,
-        'entityName', coalesce(sender.display_name, sender.external_id), 'text', left(text_said, 20000), 'messageId',
-          v_message, 'timestamp', now()))
+        'entityName', coalesce(sender.display_name, sender.external_id), 'text', left(text_said, 20000),
+        'messageId', v_message, 'timestamp', now()))
       where x.run_id = w.run_id and x.call_id = w.call_id;
     perform troupe.note_shown(w.run_id, v_space, v_seq, v_seq);
     is_last := w.any_reply or not awaited @> '[{"responded": false}]';
@@ -166,7 +166,7 @@ begin
   about := jsonb_build_object('spaceId', v_space, 'spaceName', place.name, 'messageId', v_message, 'sequence', v_seq,
     'text', left(text_said, 20000),
     'senderId', v_sender, 'senderName', coalesce(sender.display_name, sender.external_id), 'senderType', sender.type,
-      'createdAt', now());
+    'createdAt', now());
   if cardinality(targets) > 0 then
     with chosen as materialized (
       select t as entity, k, troupe.new_id() as run, troupe.new_id() as thread, (a->>'agent')::uuid as agent,
@@ -175,40 +175,40 @@ begin
       from unnest(targets) with ordinality x(t, k)
         join jsonb_array_elements(item->'agents') a on (a->>'entity')::uuid = t
         join troupe.memberships m on m.space_id = v_space and m.entity_id = t),
-    threads as (insert into troupe.threads (id, project_id, kind, last_event_seq) select c.thread, v_project, 'run', 1
-      from chosen c),
+    threads as (insert into troupe.threads (id, project_id, kind, last_event_seq)
+      select c.thread, v_project, 'run', 1 from chosen c),
     runs as (
       insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
         root_run_id, trigger_type, trigger_message_id, trigger,
         chain_depth, lane, lane_limit, wall_ms, history_limit, space_id, active_space_id, origin_id)
       select c.run, v_project, 'space', c.agent, c.entity, c.snapshot, c.thread, by_run,
         coalesce(speaker.root_run_id, c.run), 'space_message', v_message, about,
-        depth, case when c.serial then 'space:' || v_space || ':' || c.entity end, case when c.serial
-          then 1 end, c.wall, 1000000, v_space, v_space, origin
+        depth, case when c.serial then 'space:' || v_space || ':' || c.entity end, case when c.serial then 1 end,
+        c.wall, 1000000, v_space, v_space, origin
       from chosen c),
-    told as (insert into troupe.events (thread_id, seq, type, run_id) select c.thread, 1, 'run.queued', c.run
-      from chosen c)
-    select jsonb_agg(jsonb_build_object('id', c.run, 'entity', c.entity, 'thread', c.thread) order by c.k) into started
-      from chosen c;
+    told as (insert into troupe.events (thread_id, seq, type, run_id) select c.thread, 1, 'run.queued',
+      c.run from chosen c)
+    select jsonb_agg(jsonb_build_object('id', c.run, 'entity', c.entity, 'thread', c.thread) order by c.k)
+      into started from chosen c;
   end if;
 
   -- 9. Write the message and the events.
   insert into troupe.messages (thread_id, seq, id, role, content, sender_id, run_id, step, metadata)
     values (v_space, v_seq, v_message, (message->>'role')::troupe.message_role, message->'content', v_sender, by_run,
       (item->'by'->>'step')::int, message->'metadata');
-  events := jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('type', 'message.created', 'message', 1, 'run',
-    by_run, 'data',
-    jsonb_build_object('id', v_message, 'role', message->'role', 'senderId', v_sender, 'streamId', case
-      when by_run is not null then v_message end,
+  events := jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('type', 'message.created', 'message', 1,
+    'run', by_run, 'data',
+    jsonb_build_object('id', v_message, 'role', message->'role', 'senderId', v_sender,
+      'streamId', case when by_run is not null then v_message end,
       'folded', case when folded <> '[]' then folded end, 'replies', case when replied <> '[]' then replied end))));
-  events := events || coalesce((select jsonb_agg(jsonb_build_object('type', 'run.queued', 'run', s->'id', 'data',
-    jsonb_build_object('entityId', s->'entity', 'messageId', v_message)) order by k)
+  events := events || coalesce((select jsonb_agg(jsonb_build_object('type', 'run.queued', 'run', s->'id',
+    'data', jsonb_build_object('entityId', s->'entity', 'messageId', v_message)) order by k)
     from jsonb_array_elements(started) with ordinality x(s, k)), '[]');
   if refusal is not null then
-    events := events || jsonb_build_array(jsonb_build_object('type', 'run.refused', 'run', by_run, 'data',
-      jsonb_build_object('reason', refusal, 'messageId', v_message,
-      'entityIds', to_jsonb(refused), 'limit', case refusal when 'chain_depth' then place.chain_depth
-        else place.agent_runs end)));
+    events := events || jsonb_build_array(jsonb_build_object('type', 'run.refused', 'run', by_run,
+      'data', jsonb_build_object('reason', refusal, 'messageId', v_message,
+      'entityIds', to_jsonb(refused),
+      'limit', case refusal when 'chain_depth' then place.chain_depth else place.agent_runs end)));
   end if;
   written := jsonb_array_length(events);
   insert into troupe.events (thread_id, seq, type, data, message_seq, run_id)
@@ -223,8 +223,8 @@ begin
   end if;
 
   -- 10. Resume runs with all replies, and begin the wait of the sender.
-  for w in select x->>'run' as run, x->>'call' as call from jsonb_array_elements(replied) x
-    where (x->>'done')::boolean loop
+  for w in select x->>'run' as run, x->>'call' as call from jsonb_array_elements(replied) x where (x->>'done')::boolean
+    loop
     perform troupe.end_wait(w.run::uuid, w.call, 'resolved');
   end loop;
   if wait is not null then

@@ -18,11 +18,11 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'not_a_member');
   end if;
-  perform troupe.append(p_space, null, null, jsonb_build_array(troupe.member_event('space.member.left', p_entity,
-    v_role)));
+  perform troupe.append(p_space, null, null,
+    jsonb_build_array(troupe.member_event('space.member.left', p_entity, v_role)));
   for w in select x.* from troupe.reply_waits x where x.space_id = p_space and (x.entity_id = p_entity
       or x.waiting_for @> jsonb_build_array(jsonb_build_object('entityId', p_entity, 'responded', false)))
-        order by x.run_id, x.call_id loop
+      order by x.run_id, x.call_id loop
     if not w.run_id = any(locked) then
       raise exception 'troupe.remove_member: a run began to wait just now' using errcode = 'serialization_failure';
     end if;
@@ -32,8 +32,8 @@ begin
       update troupe.reply_waits x set waiting_for = awaited where x.run_id = w.run_id and x.call_id = w.call_id;
       continue when awaited @> '[{"responded": false}]';
     end if;
-    perform troupe.end_wait(w.run_id, w.call_id, case when w.entity_id <> p_entity and w.replies <> '[]' then 'resolved'
-      else 'left' end);
+    perform troupe.end_wait(w.run_id, w.call_id,
+      case when w.entity_id <> p_entity and w.replies <> '[]' then 'resolved' else 'left' end);
     ended := ended + 1;
   end loop;
   return jsonb_build_object('ok', true, 'resumed', ended);

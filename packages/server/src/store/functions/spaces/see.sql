@@ -2,8 +2,8 @@
 -- count as seen.
 -- Locks: the membership.
 -- Called by: troupe.tell_spaces.
-create or replace function troupe.see(p_space uuid, p_entity uuid, p_seqs int8multirange) returns void language plpgsql
-  as $$
+create or replace function troupe.see(p_space uuid, p_entity uuid, p_seqs int8multirange) returns void
+  language plpgsql as $$
 declare
   known int8multirange; upto bigint; next bigint; joined bigint;
 begin
@@ -22,7 +22,8 @@ begin
     upto := next;
   end loop;
   update troupe.memberships m set seen = known, last_processed_seq = upto,
-    last_processed_message_id = case when upto > m.last_processed_seq then (select x.id from troupe.messages x
-      where x.thread_id = p_space and x.seq = upto) else m.last_processed_message_id end
+    last_processed_message_id = case when upto > m.last_processed_seq
+      then (select x.id from troupe.messages x where x.thread_id = p_space and x.seq = upto)
+      else m.last_processed_message_id end
     where m.space_id = p_space and m.entity_id = p_entity;
 end $$;

@@ -10,8 +10,8 @@ begin
   end if;
   insert into troupe.run_shown as x (run_id, space_id, seqs, prompt_upto)
     values (p_run, p_space, int8multirange(int8range(p_from, p_upto, '[]')), p_upto)
-    on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs, prompt_upto = coalesce(x.prompt_upto,
-      excluded.prompt_upto);
+    on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs,
+    prompt_upto = coalesce(x.prompt_upto, excluded.prompt_upto);
   -- The triggering message is in the prompt however old it is.
   perform troupe.note_shown(p_run, p_space, (r.trigger->>'sequence')::bigint, (r.trigger->>'sequence')::bigint)
     from troupe.runs r where r.id = p_run and r.space_id = p_space and r.trigger ? 'sequence';

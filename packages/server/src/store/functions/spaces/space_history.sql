@@ -6,11 +6,12 @@ create or replace function troupe.space_history(p_space uuid, p_entity uuid, p_u
   returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content', m.content - 'parts',
     'pictures', (select count(*) from jsonb_array_elements(m.content->'parts') x where x->>'type' = 'image'),
-      'senderId', m.sender_id, 'senderName', coalesce(e.display_name, e.external_id), 'senderType', e.type, 'runId',
-      m.run_id, 'metadata', m.metadata, 'createdAt', m.created_at,
+    'senderId', m.sender_id, 'senderName', coalesce(e.display_name, e.external_id), 'senderType', e.type,
+    'runId', m.run_id, 'metadata', m.metadata, 'createdAt', m.created_at,
     'seen', m.sender_id is not distinct from p_entity or coalesce(s.seen @> m.seq, false)) order by m.seq), '[]')
-  from (select n.*, sum(least(length(n.content->>'text'), 10000) + coalesce(length(n.metadata::text),
-    0) + 300) over (order by n.seq desc) as units, row_number() over (order by n.seq desc) as place
+  from (select n.*, sum(least(length(n.content->>'text'),
+    10000) + coalesce(length(n.metadata::text), 0) + 300) over (order by n.seq desc) as units,
+    row_number() over (order by n.seq desc) as place
       from (select * from troupe.messages x where x.thread_id = p_space and x.seq <= p_upto order by x.seq desc
         limit p_limit) n) m
     left join troupe.entities e on e.id = m.sender_id

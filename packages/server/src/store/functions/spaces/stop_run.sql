@@ -19,10 +19,10 @@ begin
   elsif target.entity_id is distinct from asking.entity_id then
     return jsonb_build_object('ok', false, 'code', 'not_your_run');
   elsif target.status in ('completed', 'failed', 'canceled') then
-    return jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status, 'reason',
-      target.cancel_reason);
+    return jsonb_build_object('ok', false, 'code', 'run_ended', 'status', target.status,
+      'reason', target.cancel_reason);
   end if;
   perform troupe.end_run(p_target, 'user', 'run:' || p_by, null, 'run.canceled');
-  return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id, 'spaces',
-    to_jsonb(array[target.space_id, target.active_space_id]));
+  return jsonb_build_object('ok', true, 'worker', target.worker_id, 'thread', target.thread_id,
+    'spaces', to_jsonb(array[target.space_id, target.active_space_id]));
 end $$;

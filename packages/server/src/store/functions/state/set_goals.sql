@@ -33,8 +33,8 @@ begin
         coalesce((i->>'priority')::int, 3)
       from jsonb_array_elements(p_items) i where not (i->>'known')::boolean
     on conflict (id) do nothing;
-  update troupe.goals g set description = coalesce(i->>'description', g.description), status = coalesce(i->>'status',
-    g.status),
+  update troupe.goals g set description = coalesce(i->>'description', g.description),
+    status = coalesce(i->>'status', g.status),
       priority = coalesce((i->>'priority')::int, g.priority), updated_at = now()
     from jsonb_array_elements(p_items) i
     where (i->>'known')::boolean and g.id = (i->>'id')::uuid;

@@ -6,8 +6,8 @@ begin
   insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was, born_at)
     select (p.place).collection, g.id, (p.place).project_id, (p.place).user_id, g.thread_id, (p.place).chat_id, g.xid,
       g.created_at
-    from (select distinct x.thread_id from gone x) t cross
-      join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
+    from (select distinct x.thread_id from gone x) t
+      cross join lateral (select troupe.place_of_thread(t.thread_id) as place offset 0) p
       join gone g on g.thread_id = t.thread_id
     where (p.place).collection is not null on conflict do nothing;
   return null;

@@ -6,8 +6,8 @@ begin
   insert into troupe.tombstones (collection, id, project_id, entity_id, place_id, chat_id, was)
     select 'sub_agent_tool_calls', troupe.call_document_id(g.run_id, g.call_id), (p.place).project_id,
       (p.place).user_id, r.thread_id, (p.place).chat_id, g.xid
-    from gone g join troupe.runs r on r.id = g.run_id and r.task_id is not null cross
-      join lateral (select troupe.place_of_thread(r.thread_id) as place offset 0) p
+    from gone g join troupe.runs r on r.id = g.run_id and r.task_id is not null
+      cross join lateral (select troupe.place_of_thread(r.thread_id) as place offset 0) p
     where (p.place).sub_agent_id is not null on conflict do nothing;
   return null;
 end $$;

@@ -8,9 +8,9 @@ create or replace function troupe.place_of_thread(p_thread uuid) returns troupe.
     select 'messages', s.project_id, s.entity_id, s.id, null::uuid from troupe.sessions s where s.thread_id = p_thread
     union all select 'messages', s.project_id, null, s.id, null from troupe.spaces s where s.id = p_thread
     union all select 'sub_agent_messages', a.project_id, a.user_id, a.chat_id, a.id from troupe.sub_agents a
-      where a.thread_id = p_thread
+    where a.thread_id = p_thread
     union all select case when x.collection = 'sub_agents' then 'sub_agent_messages' else 'messages' end, x.project_id,
-      x.entity_id, x.chat_id,
+    x.entity_id, x.chat_id,
         case when x.collection = 'sub_agents' then x.id::uuid end
       from troupe.tombstones x where x.place_id = p_thread and x.collection in ('sessions', 'spaces', 'sub_agents')) x
   limit 1

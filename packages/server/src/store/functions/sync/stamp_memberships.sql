@@ -9,4 +9,4 @@ end $$;
 
 create trigger entities_stamp after update of display_name, external_id on troupe.entities for each row
   when (old.display_name is distinct from new.display_name or old.external_id is distinct from new.external_id)
-    execute function troupe.stamp_memberships();
+  execute function troupe.stamp_memberships();

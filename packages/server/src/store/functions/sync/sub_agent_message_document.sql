@@ -13,8 +13,8 @@ create or replace function troupe.sub_agent_message_document(m troupe.messages, 
         then coalesce(nullif(m.content->'result', 'null') #>> '{}', m.content->'error'->>'message', '')
         else coalesce(m.content->>'text', '') end,
       'toolCallId', case when m.role = 'tool_result' then troupe.call_document_id(m.run_id, m.tool_call_id) end,
-      'name', case when m.role = 'tool_result' then (select c.tool from troupe.tool_calls c where c.run_id = m.run_id
-        and c.call_id = m.tool_call_id) end,
+      'name', case when m.role = 'tool_result'
+        then (select c.tool from troupe.tool_calls c where c.run_id = m.run_id and c.call_id = m.tool_call_id) end,
       'createdAt', troupe.milliseconds(m.created_at)))
     || case when m.role in ('assistant', 'tool_call') then troupe.field('toolCalls', (
       select jsonb_agg(jsonb_build_object('id', troupe.call_document_id(x.run_id, x.tool_call_id), 'type', 'function',

@@ -5,9 +5,9 @@ create or replace function troupe.task_document(t troupe.tasks) returns jsonb la
   select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', coalesce(t.user_id::text, ''), 'chatId', t.chat_id,
     'type', t.type, 'name', t.name, 'instruction', t.instruction,
     'subAgentId', t.sub_agent_id, 'triggerMessageId', coalesce(t.trigger_message_id::text, ''), 'status', t.status,
-      'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
+    'result', t.result, 'error', t.error->>'message', 'code', t.error->>'code',
     'question', t.question, 'background', t.background, 'depth', t.depth, 'parentTaskId', t.parent_task_id,
-      'parentRunId', t.parent_run_id, 'runId', t.run_id,
+    'parentRunId', t.parent_run_id, 'runId', t.run_id,
     'createdAt', troupe.milliseconds(t.created_at), 'updatedAt', troupe.milliseconds(t.updated_at)))
-      || troupe.field('args', t.args)
+    || troupe.field('args', t.args)
 $$;

@@ -17,8 +17,8 @@ begin
   if found then
     update troupe.runs x set open_calls = x.open_calls + 1, deadline_at = x.deadline_at + most, updated_at = now()
       where x.id = p_run;
-    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.waiting',
-      'step', c.step,
+    perform troupe.append(r.thread_id, p_run, null,
+      jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
       'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'answer', 'deadlineMs', p_deadline_ms))));
   end if;
   return true;

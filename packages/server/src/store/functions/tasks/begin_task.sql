@@ -21,8 +21,8 @@ begin
     perform troupe.lock_spaces(array[p_parent], null);
   end if;
   select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
-  done := jsonb_build_object('ok', true, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id, 'task',
-    v_task, 'subAgent', v_sub);
+  done := jsonb_build_object('ok', true, 'run', child, 'thread', p_item->'thread', 'parentThread', r.thread_id,
+    'task', v_task, 'subAgent', v_sub);
   if exists (select from troupe.tasks x where x.id = v_task) then
     return done || '{"duplicate": true}';
   elsif c.status is distinct from 'running' then
@@ -44,7 +44,7 @@ begin
     values (v_task, r.project_id, (place->>'user')::uuid, (place->>'chat')::uuid, (place->>'thread')::uuid,
       p_task->>'type', p_task->>'name',
       p_task->>'instruction', p_task->'args', v_sub, (place->>'message')::uuid, in_background,
-        (place->>'depth')::int + 1, (place->>'task')::uuid,
+      (place->>'depth')::int + 1, (place->>'task')::uuid,
       p_parent, p_call, child);
   if v_sub is not null then
     insert into troupe.sub_agents (id, project_id, user_id, chat_id, task_id, agent_id, role, thread_id)

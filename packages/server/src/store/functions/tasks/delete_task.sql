@@ -17,8 +17,8 @@ begin
     join troupe.tool_calls c on c.run_id = x.parent_run_id and c.call_id = x.parent_call_id
       where x.id = t.run_id and c.waits_for = 'task') then
     insert into troupe.joins (what, task_id) values ('delete', p_task);
-    return case when (answer->>'ok')::boolean then jsonb_build_object('canceled', t.run_id, 'thread',
-      answer->'thread') end;
+    return case when (answer->>'ok')::boolean
+      then jsonb_build_object('canceled', t.run_id, 'thread', answer->'thread') end;
   end if;
   select array_agg(x.id), array_agg(distinct x.thread_id) into v_runs, v_threads from troupe.runs x
     where x.task_id = p_task;

@@ -24,18 +24,19 @@ begin
     updated_at = now(),
     result = case when now_is = 'success' then coalesce(new.outcome->>'text', '') else x.result end,
     error = case when now_is = 'failed' then new.error
-      when now_is = 'canceled' then jsonb_build_object('code', 'canceled', 'message', format('It was canceled (%s).',
-        new.cancel_reason)) end
+      when now_is = 'canceled' then jsonb_build_object('code', 'canceled',
+        'message', format('It was canceled (%s).', new.cancel_reason)) end
     where x.id = t.id returning * into t;
   if t.sub_agent_id is not null then
     update troupe.sub_agents x set updated_at = now(),
       status = case now_is when 'success' then 'completed' when 'failed' then 'failed' when 'canceled' then 'failed'
         when 'waiting' then 'waiting_for_user' else 'active' end,
-      iteration_count = case when ended then (select coalesce(sum(y.step), 0) from troupe.runs y where y.task_id = t.id
+      iteration_count = case when ended
+        then (select coalesce(sum(y.step), 0) from troupe.runs y where y.task_id = t.id
         and y.status in ('completed', 'failed', 'canceled'))
         else x.iteration_count end,
-      summary = case when now_is = 'success' then troupe.shortened(regexp_replace(btrim(t.result), '\s+', ' ', 'g'),
-        200) else x.summary end
+      summary = case when now_is = 'success'
+        then troupe.shortened(regexp_replace(btrim(t.result), '\s+', ' ', 'g'), 200) else x.summary end
       where x.id = t.sub_agent_id;
   end if;
   -- A person retried the run after its end was delivered: no call waits for it any more.
@@ -45,8 +46,8 @@ begin
     update troupe.runs x set parent_call_id = null where x.id = new.id and x.parent_call_id is not null;
     update troupe.tasks x set quiet = false where x.id = t.id and x.quiet;
   end if;
-  told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked, 'result', case
-    when now_is = 'success' then t.result end, 'error', t.error));
+  told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked,
+    'result', case when now_is = 'success' then t.result end, 'error', t.error));
   if asked is not null then
     insert into troupe.joins (what, task_id, told, data) values ('question', t.id, t.told, told);
   elsif ended and new.parent_call_id is null then

@@ -16,8 +16,8 @@ begin
       and x.parent_run_id = child.parent_run_id) then
     return '{}';
   end if;
-  answer := troupe.settle(child.parent_run_id, child.parent_call_id, jsonb_build_object('status', 'completed',
-    'output', jsonb_build_object('status', 'waiting',
+  answer := troupe.settle(child.parent_run_id, child.parent_call_id,
+    jsonb_build_object('status', 'completed', 'output', jsonb_build_object('status', 'waiting',
     'taskId', t.id, 'subAgentId', t.sub_agent_id, 'question', t.question)), 'run:' || child.id, troupe.new_id());
   -- The call has ended, and its own join cancels the child.
   if not (answer->>'ok')::boolean then

@@ -6,12 +6,12 @@ begin
   insert into troupe.joins (what, task_id, thread_id, data)
     values ('event', new.id, new.chat_thread_id, jsonb_build_object(
     'type', case tg_op when 'INSERT' then 'task.created' else 'task.updated' end,
-    'data', jsonb_strip_nulls(jsonb_build_object('id', new.id, 'type', new.type, 'name', new.name, 'status',
-      new.status, 'subAgentId', new.sub_agent_id,
+    'data', jsonb_strip_nulls(jsonb_build_object('id', new.id, 'type', new.type, 'name', new.name, 'status', new.status,
+      'subAgentId', new.sub_agent_id,
       'parentTaskId', new.parent_task_id, 'triggerMessageId', new.trigger_message_id, 'background', new.background,
-        'runId', new.run_id,
-      'question', troupe.shortened(new.question, 2000), 'result', case when new.status = 'success'
-        then troupe.shortened(new.result, 2000) end,
+      'runId', new.run_id,
+      'question', troupe.shortened(new.question, 2000),
+      'result', case when new.status = 'success' then troupe.shortened(new.result, 2000) end,
       'code', new.error->'code', 'error', troupe.shortened(new.error->>'message', 2000)))));
   return null;
 end $$;
@@ -21,4 +21,4 @@ create trigger tasks_note after insert on troupe.tasks for each row when (new.ch
 
 create trigger tasks_note_change after update of status, question on troupe.tasks for each row
   when (new.chat_thread_id is not null and (new.status, new.question) is distinct from (old.status, old.question))
-    execute function troupe.note_task();
+  execute function troupe.note_task();

@@ -17,4 +17,4 @@ create trigger tool_calls_note_new after insert on troupe.tool_calls for each ro
 
 create trigger tool_calls_note after update of waits_for on troupe.tool_calls for each row
   when (new.waits_for in ('client', 'approval', 'person') and old.waits_for is distinct from new.waits_for)
-    execute function troupe.note_waiting();
+  execute function troupe.note_waiting();

@@ -41,8 +41,9 @@ begin
   end if;
   perform 1 from troupe.tool_calls x where x.run_id = working and x.call_id = asked for no key update;
   perform 1 from troupe.threads x where x.id in (r.thread_id, child.thread_id) order by x.id for no key update;
-  answer := troupe.settle(working, asked, jsonb_build_object('status', 'completed', 'output',
-    jsonb_build_object('answer', p_content)), by_call, troupe.new_id());
+  answer := troupe.settle(working, asked,
+    jsonb_build_object('status', 'completed', 'output', jsonb_build_object('answer', p_content)), by_call,
+    troupe.new_id());
   if not (answer->>'ok')::boolean then
     return jsonb_build_object('ok', false, 'code', 'not_asked', 'status', t.status);
   end if;

@@ -9,7 +9,7 @@ begin
   select x.* into t from troupe.tasks x join troupe.sub_agents s on s.task_id = x.id
     join troupe.runs g on g.id = x.parent_run_id
     where s.id = p_sub_agent and x.project_id = p_run.project_id and x.chat_id = (place->>'chat')::uuid
-      and x.parent_task_id is not distinct from (place->>'task')::uuid and g.agent_id is not distinct
-        from p_run.agent_id;
+      and x.parent_task_id is not distinct from (place->>'task')::uuid
+      and g.agent_id is not distinct from p_run.agent_id;
   return t;
 end $$;

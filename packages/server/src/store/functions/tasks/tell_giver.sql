@@ -22,22 +22,22 @@ begin
     or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s
       where s.id = giver.snapshot_id);
   v_run := troupe.id_near(t.id || ':told:' || j.told, t.id);
-  about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id, 'told',
-    j.told)) || (j.data - 'result');
+  about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id,
+    'told', j.told)) || (j.data - 'result');
   v_how := jsonb_build_object('id', v_run, 'door', giver.door, 'agent', giver.agent_id, 'entity', giver.entity_id,
     'chainDepth', chain,
-    'snapshot', coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)), 'wallMs',
-      coalesce(p_current->'wallMs', to_jsonb(giver.wall_ms)),
-    'historyLimit', case when giver.door = 'session' then coalesce(p_current->'historyLimit',
-      to_jsonb(giver.history_limit)) else to_jsonb(giver.history_limit) end);
+    'snapshot', coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)),
+    'wallMs', coalesce(p_current->'wallMs', to_jsonb(giver.wall_ms)),
+    'historyLimit', case when giver.door = 'session'
+      then coalesce(p_current->'historyLimit', to_jsonb(giver.history_limit)) else to_jsonb(giver.history_limit) end);
   if giver.door = 'space' then
     if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
       return '{}';
     end if;
-    started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', troupe.id_near(v_run
-      || ':thread', v_run), 'createThread', 'run',
-      'run', v_how || jsonb_build_object('triggerType', 'service', 'trigger', jsonb_build_object('serviceName', 'task',
-        'taskId', t.id,
+    started := troupe.start(jsonb_build_object('project', t.project_id,
+      'thread', troupe.id_near(v_run || ':thread', v_run), 'createThread', 'run',
+      'run', v_how || jsonb_build_object('triggerType', 'service',
+        'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
           'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;
@@ -46,8 +46,8 @@ begin
     return '{}';
   end if;
   select x.failed_run_id into failed from troupe.threads x where x.id = t.chat_thread_id for update;
-  message := jsonb_build_object('id', troupe.id_near(v_run || ':message', v_run), 'role', 'system', 'content',
-    jsonb_build_object('text', troupe.task_news(t, j.data)),
+  message := jsonb_build_object('id', troupe.id_near(v_run || ':message', v_run), 'role', 'system',
+    'content', jsonb_build_object('text', troupe.task_news(t, j.data)),
     'metadata', jsonb_build_object('task', about));
   -- A failed session waits for a person: the message starts no run.
   if silent or failed is not null then
@@ -60,7 +60,7 @@ begin
   end if;
   started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message
     || jsonb_build_object('run', v_run),
-    'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true, 'trigger',
-      jsonb_build_object('task', about))));
+    'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true,
+      'trigger', jsonb_build_object('task', about))));
   return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $$;

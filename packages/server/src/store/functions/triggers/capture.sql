@@ -18,7 +18,7 @@ begin
   if wanted is not null then
     insert into troupe.changes (project_id, collection, path, document_id, user_id, chat_id, event, before, after,
       depth, rules)
-      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, p_chat, what, p_before,
-        p_after, p_depth, wanted);
+      values (p_project, p_collection, p_path || '/' || p_document, p_document, p_user, p_chat, what, p_before, p_after,
+        p_depth, wanted);
   end if;
 end $$;

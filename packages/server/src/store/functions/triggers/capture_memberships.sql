@@ -10,8 +10,8 @@ begin
   if troupe.is_captured(project, 'memberships') then
     perform troupe.capture('memberships', project, r.space_id, troupe.membership_path(r), r.space_id || ':'
       || r.entity_id, r.entity_id,
-      case when tg_op <> 'INSERT' then troupe.membership_document(old) end, case when tg_op <> 'DELETE'
-        then troupe.membership_document(new) end,
+      case when tg_op <> 'INSERT' then troupe.membership_document(old) end,
+      case when tg_op <> 'DELETE' then troupe.membership_document(new) end,
       coalesce((select troupe.trigger_depth(x.id) from troupe.runs x where x.entity_id = r.entity_id
         and x.door = 'space' order by x.id desc limit 1), 0));
   end if;

@@ -29,6 +29,6 @@ begin
   return null;
 end $$;
 
-create constraint trigger messages_capture after insert or update
-  or delete on troupe.messages deferrable initially deferred for each row
+create constraint trigger messages_capture after insert or update or delete on troupe.messages
+  deferrable initially deferred for each row
   execute function troupe.capture_messages();

@@ -18,8 +18,8 @@ begin
   end if;
   perform troupe.capture('sub_agent_tool_calls', place.project_id, place.chat_id, troupe.tool_call_path(r),
     troupe.call_document_id(r.run_id, r.call_id), place.user_id,
-    case when tg_op <> 'INSERT' then troupe.sub_agent_call_document(old, place) end, case when tg_op <> 'DELETE'
-      then troupe.sub_agent_call_document(new, place) end,
+    case when tg_op <> 'INSERT' then troupe.sub_agent_call_document(old, place) end,
+    case when tg_op <> 'DELETE' then troupe.sub_agent_call_document(new, place) end,
     troupe.trigger_depth(r.run_id));
   return null;
 end $$;

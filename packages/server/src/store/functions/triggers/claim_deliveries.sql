@@ -17,8 +17,8 @@ begin
   due as materialized (
     select d.id, row_number() over (partition by d.trigger_id order by coalesce(d.next_attempt_at, d.lease_until),
       d.id) as place, l.room
-    from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id and t.enabled left
-      join limited l on l.id = d.trigger_id
+    from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id and t.enabled
+      left join limited l on l.id = d.trigger_id
     where coalesce(l.room, 1) > 0 and (d.status = 'pending' and d.next_attempt_at <= now() or d.status = 'sending'
       and d.lease_until <= now())
       and (d.own and p_own or not d.own and p_others) and d.trigger_id <> all (p_busy)

@@ -8,8 +8,8 @@ declare
   d troupe.trigger_deliveries; t troupe.triggers; v_status text := p_outcome->>'status'; reason text;
 begin
   -- The rule before the delivery, in the order of a rule's deletion.
-  select x.* into t from troupe.triggers x where x.id = (select y.trigger_id from troupe.trigger_deliveries y
-    where y.id = p_delivery) for no key update;
+  select x.* into t from troupe.triggers x
+    where x.id = (select y.trigger_id from troupe.trigger_deliveries y where y.id = p_delivery) for no key update;
   select * into d from troupe.trigger_deliveries x where x.id = p_delivery for no key update;
   if d.id is null then
     return '{"ok": false}';
@@ -26,13 +26,13 @@ begin
   update troupe.trigger_deliveries x set status = v_status, lease_until = null,
     -- A postponed attempt does not count.
     attempts = x.attempts - case when (p_outcome->>'putOff')::boolean then 1 else 0 end,
-    next_attempt_at = case when v_status = 'pending' then now() + make_interval(secs
-      => (p_outcome->>'delayMs')::float8 / 1000) end,
+    next_attempt_at = case when v_status = 'pending'
+      then now() + make_interval(secs => (p_outcome->>'delayMs')::float8 / 1000) end,
     ended_at = case when v_status <> 'pending' then now() end,
-    before = case when v_status = 'pending' or not x.erased then x.before end, after = case when v_status = 'pending'
-      or not x.erased then x.after end,
+    before = case when v_status = 'pending' or not x.erased then x.before end,
+    after = case when v_status = 'pending' or not x.erased then x.after end,
     error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end,
-      result = coalesce(p_outcome->'result', x.result)
+    result = coalesce(p_outcome->'result', x.result)
     where x.id = p_delivery;
   if (p_outcome->>'putOff')::boolean then
     delete from troupe.trigger_attempts a where a.delivery_id = p_delivery and a.attempt = p_attempt;
@@ -40,14 +40,15 @@ begin
     update troupe.triggers x set dead_in_row = 0 where x.id = t.id;
   elsif v_status = 'dead' then
     reason := case when (p_outcome->>'gone')::boolean then 'The receiver answered 410: it is gone for good.'
-      when t.dead_in_row + 1 >= p_most then format('%s deliveries in a row were given up; the last: %s',
-        t.dead_in_row + 1, p_outcome->'error'->>'message') end;
+      when t.dead_in_row + 1 >= p_most
+      then format('%s deliveries in a row were given up; the last: %s', t.dead_in_row + 1,
+      p_outcome->'error'->>'message') end;
     update troupe.triggers x set dead_in_row = x.dead_in_row + 1 where x.id = t.id;
     if reason is not null and t.enabled then
       update troupe.triggers x set enabled = false, disabled_reason = reason, updated_at = now() where x.id = t.id;
       insert into troupe.audit_log (project_id, actor_kind, action, target, data)
-        values (t.project_id, 'system', 'trigger.disabled', t.id::text, jsonb_build_object('name', t.name, 'reason',
-          reason));
+        values (t.project_id, 'system', 'trigger.disabled', t.id::text,
+          jsonb_build_object('name', t.name, 'reason', reason));
       return jsonb_build_object('ok', true, 'disabled', reason);
     end if;
   end if;

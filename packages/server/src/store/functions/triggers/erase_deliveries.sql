@@ -5,8 +5,8 @@
 create or replace function troupe.erase_deliveries() returns trigger language plpgsql as $$
 begin
   with erased as (
-    update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null
-      then d.before end, after = case when d.ended_at is null then d.after end
+    update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end,
+      after = case when d.ended_at is null then d.after end
       where tg_table_name = 'entities' and d.user_id = old.id or tg_table_name <> 'entities' and d.chat_id = old.id
         returning d.id)
   update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id

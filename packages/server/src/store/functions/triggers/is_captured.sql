@@ -4,8 +4,8 @@
 -- Locks: none.
 -- Called by: troupe.capture_memberships, troupe.capture_messages, troupe.capture_runs, troupe.capture_sessions,
 --   troupe.capture_spaces, troupe.capture_sub_agents, troupe.capture_tasks, troupe.capture_tool_calls.
-create or replace function troupe.is_captured(p_project uuid, p_collection text) returns boolean language plpgsql stable
-  as $$
+create or replace function troupe.is_captured(p_project uuid, p_collection text) returns boolean
+  language plpgsql stable as $$
 begin
   return exists (select from troupe.triggers t where t.project_id = p_project and t.enabled
     and p_collection = any (t.collections));
