@@ -17,7 +17,7 @@ async function open(path: string, options?: BrowserContextOptions) {
 
 beforeAll(async () => {
   fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
-}, 120_000);
+});
 afterAll(async () => {
   expect(fixture.strayRequests).toEqual([]);
   expect(fixture.pageErrors).toEqual([]);
@@ -61,7 +61,7 @@ it('plans a run again and again, shows when in the zone of the reader, pauses, r
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('No plan is pending').waitFor();
-}, 90_000);
+});
 
 it.each([
   ['2030-07-01T09:00', 'America/New_York', '2030-07-01T13:00:00.000Z', 'plain'],
@@ -113,7 +113,7 @@ it('plans a run once, at a time of the zone that was chosen, and filters by time
   expect(await from.inputValue()).toBe('2030-03-10T09:00');
   await from.fill('2030-03-09T09:00');
   await page.waitForURL((url) => url.searchParams.get('from') === '2030-03-09T14:00:00.000Z');
-}, 90_000);
+});
 
 it('explains the demo model, adds a provider with its key and a model with prices, and makes it the default', async () => {
   const page = await open('/models');
@@ -147,7 +147,7 @@ it('explains the demo model, adds a provider with its key and a model with price
   await page.getByRole('row', { name: /Sonnet/ }).waitFor();
   const { data } = await fixture.troupe.models.listModels();
   expect(data).toMatchObject([{ displayName: 'Sonnet', inputPrice: 3, isDefault: true }]);
-}, 90_000);
+});
 
 it('makes a key that is shown once and may only what it was allowed, and revokes it', async () => {
   const page = await open('/keys');
@@ -173,7 +173,7 @@ it('makes a key that is shown once and may only what it was allowed, and revokes
     .getByText('revoked')
     .waitFor();
   await expect(reader.agents.list()).rejects.toMatchObject({ status: 401 });
-}, 90_000);
+});
 
 it('keeps secrets without showing them, and says how tokens of people are checked', async () => {
   const page = await open('/keys?tab=secrets');
@@ -201,7 +201,7 @@ it('keeps secrets without showing them, and says how tokens of people are checke
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   // In use by the rules above.
   await page.getByRole('dialog').getByRole('alert').waitFor();
-}, 90_000);
+});
 
 it('tells who changed what, by action, with details', async () => {
   await fixture.troupe.agents.create({ body: { name: 'Watched' } });
@@ -220,4 +220,4 @@ it('tells who changed what, by action, with details', async () => {
   await page.getByRole('region', { name: 'Details' }).getByText('"version": 1').waitFor();
   await page.getByRole('link', { name: 'Watched' }).click();
   await page.getByRole('heading', { name: /^Watched/, level: 1 }).waitFor();
-}, 90_000);
+});

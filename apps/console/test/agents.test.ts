@@ -16,7 +16,7 @@ async function open(path: string, options?: BrowserContextOptions) {
 
 beforeAll(async () => {
   fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
-}, 120_000);
+});
 afterAll(async () => {
   expect(fixture.strayRequests).toEqual([]);
   expect(fixture.pageErrors).toEqual([]);
@@ -72,7 +72,7 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
     .getByText('You help with bicycles.')
     .waitFor();
   await page.getByText('set_memories').first().waitFor();
-}, 90_000);
+});
 
 it('shows both where two people saved, warns of unsaved changes, and compares and rolls back versions', async () => {
   const agent = await fixture.troupe.agents.create({
@@ -122,7 +122,7 @@ it('shows both where two people saved, warns of unsaved changes, and compares an
     systemPrompt: 'Be kind.\nBe brief.',
     description: null,
   });
-}, 90_000);
+});
 
 it('keeps memories and goals, takes an agent out and in as a file, finds it, archives it and talks to it', async () => {
   const agent = await fixture.troupe.agents.create({ body: { name: 'Joan', tags: ['shop'] } });
@@ -174,4 +174,4 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
   await page.getByRole('button', { name: 'Talk to it' }).click();
   await page.waitForURL(/\/sessions\//);
   expect(await fixture.troupe.agents.get({ params })).toMatchObject({ status: 'active', tags: ['town'] });
-}, 90_000);
+});

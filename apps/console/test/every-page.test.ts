@@ -64,7 +64,7 @@ beforeAll(async () => {
     `/tools/${tool.id}`,
     `/tasks/${tasks[0]!.id}`,
   ];
-}, 60_000);
+});
 afterAll(() => fixture?.close());
 
 /** What is loaded lazily has come, and nothing is on its way. */
@@ -114,7 +114,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }
     expect(found).toEqual([]);
     await page.context().close();
-  }, 90_000);
+  });
 }
 
 it('fits on a phone, whatever the names', async () => {
@@ -132,7 +132,7 @@ it('fits on a phone, whatever the names', async () => {
   }
   expect(wide).toEqual([]);
   await page.context().close();
-}, 60_000);
+});
 
 it('is used by keyboard alone: a place by two keys, anything by the palette, help, and back', async () => {
   const page = await fixture.page('/');
@@ -167,7 +167,7 @@ it('is used by keyboard alone: a place by two keys, anything by the palette, hel
   await page.keyboard.press('Enter');
   await page.getByRole('log').getByText('3*5 = 15.').waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 it('keeps the theme and the time zone that were chosen', async () => {
   const page = await fixture.page('/settings', { timezoneId: 'UTC' });

@@ -12,7 +12,7 @@ let fixture: ConsoleFixture;
 
 beforeAll(async () => {
   fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl') });
-}, 60_000);
+});
 afterAll(() => fixture?.close());
 
 const part = (page: Page, name: string) => page.getByRole('article', { name, exact: true });

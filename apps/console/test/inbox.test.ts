@@ -73,7 +73,7 @@ beforeAll(async () => {
       retry: { maxAttempts: 1 },
     },
   });
-}, 60_000);
+});
 afterAll(async () => {
   await fixture?.close();
   receiver?.close();

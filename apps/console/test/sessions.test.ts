@@ -35,7 +35,7 @@ beforeAll(async () => {
   });
   page = await fixture.page('/sessions');
   page.setDefaultTimeout(20_000);
-}, 60_000);
+});
 afterAll(() => fixture?.close());
 
 const say = async (text: string) => {

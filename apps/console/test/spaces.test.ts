@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   for (const name of ['Sums', 'Words'])
     await fixture.troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } });
-}, 60_000);
+});
 afterAll(() => fixture?.close());
 
 const patience = { timeout: 15_000 };

@@ -33,7 +33,7 @@ beforeAll(async () => {
     allow: [`127.0.0.1:${port}`],
     script: () => ({ text: 'Done.' }),
   });
-}, 120_000);
+});
 afterAll(async () => {
   expect(fixture.strayRequests).toEqual([]);
   expect(fixture.pageErrors).toEqual([]);
@@ -76,7 +76,7 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
   await page.getByText('version 2', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Call it' }).click();
   await outcome.getByText('-4', { exact: true }).waitFor();
-}, 90_000);
+});
 
 it('shows both where two people saved a tool, and overwrites neither unseen', async () => {
   const { troupe } = fixture;
@@ -104,7 +104,7 @@ it('shows both where two people saved a tool, and overwrites neither unseen', as
     displayName: 'Theirs',
     effect: 'pure',
   });
-}, 90_000);
+});
 
 it('keeps what is written in a rule that others change, and shows both', async () => {
   const { troupe } = fixture;
@@ -142,7 +142,7 @@ it('keeps what is written in a rule that others change, and shows both', async (
   expect(await attempts.inputValue()).toBe('3');
   expect(await troupe.triggers.get({ params })).toMatchObject({ version: 4, timeoutMs: 1_234, edge: false });
   await troupe.triggers.remove({ params });
-}, 90_000);
+});
 
 it('adds an MCP server that does not answer, and says so', async () => {
   const page = await open('/tools?tab=servers');
@@ -152,7 +152,7 @@ it('adds an MCP server that does not answer, and says so', async () => {
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByRole('button', { name: 'Test issues' }).click();
   await page.getByText('address_forbidden').waitFor();
-}, 90_000);
+});
 
 it('judges a condition while it is written, delivers, gives up, and delivers again', async () => {
   const agent = await fixture.troupe.agents.create({ body: { name: 'Grace' } });
@@ -206,7 +206,7 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
 
   await page.getByRole('button', { name: 'Disable on-lights' }).click();
   await page.getByRole('button', { name: 'Enable on-lights' }).waitFor();
-}, 90_000);
+});
 
 it('applies a file of triggers', async () => {
   const page = await open('/triggers');
@@ -218,4 +218,4 @@ it('applies a file of triggers', async () => {
   await page.getByText('from-a-file: created').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   await page.getByRole('link', { name: 'from-a-file' }).waitFor();
-}, 90_000);
+});

@@ -10,7 +10,7 @@ beforeAll(async () => {
   // As `serve`: it takes no runs, so that the queue is seen.
   fixture = await ConsoleFixture.open({ postgresUrl: inject('postgresUrl'), works: false });
   agentId = (await fixture.troupe.agents.create({ body: { name: 'Counter' } })).id;
-}, 60_000);
+});
 afterAll(async () => {
   await worker?.close();
   await fixture?.close();
@@ -30,7 +30,7 @@ it('shows what waits without a worker, and the worker that takes it', async () =
   await workers.getByText('Working').waitFor();
   expect(await workers.getByRole('meter').count()).toBe(1);
   await page.getByText('The queue is empty').waitFor();
-}, 60_000);
+});
 
 it('shows what was used: over time, by agent and by model, as the address says', async () => {
   await until('it was answered', async () => {
@@ -59,7 +59,7 @@ it('shows what was used: over time, by agent and by model, as the address says',
   await figure.locator('p', { hasText: 'Completed' }).waitFor();
   expect(fixture.strayRequests).toEqual([]);
   expect(fixture.pageErrors).toEqual([]);
-}, 60_000);
+});
 
 it('sets a budget that a run waits for, raises it there, and deletes it', async () => {
   const page = await fixture.page('/usage');
@@ -93,4 +93,4 @@ it('sets a budget that a run waits for, raises it there, and deletes it', async 
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await page.getByText('No budgets').waitFor();
   expect(fixture.pageErrors).toEqual([]);
-}, 60_000);
+});

@@ -16,7 +16,7 @@ beforeAll(async () => {
   troupe = new Troupe({ baseUrl: fixture.origin });
   agentId = (await troupe.agents.create({ body: { name: 'Ada' } })).id;
   page = await fixture.visit({ clock: true, elsewhere: true });
-}, 120_000);
+});
 afterAll(() => fixture.close());
 afterEach(async () => {
   fixture.rule();
@@ -150,7 +150,7 @@ it('a page that nobody looks at gives its connection back, and catches up when s
   await hide('visible');
   await page.sees(`results.chat.connection === 'live'`);
   expect(await page.ask('results.chat.messages.length')).toBe(length);
-}, 20_000);
+});
 
 const opens = (session: Session, options: string) =>
   `mount('chat', ({ useSession }) => useSession('${agentId}', '${session.id}'), { keepUnsent: true, ${options} })`;

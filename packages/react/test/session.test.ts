@@ -43,7 +43,7 @@ beforeAll(async () => {
   };
   agentId = (await troupe.agents.create({ body })).id;
   page = await fixture.visit();
-}, 120_000);
+});
 afterAll(() => fixture.close());
 afterEach(async () => {
   fixture.rule();

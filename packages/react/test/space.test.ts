@@ -37,7 +37,7 @@ beforeAll(async () => {
   for (const name of ['Ada', 'Bob'])
     agents.push(await troupe.agents.create({ body: { name, systemPrompt: `You are ${name}.` } }));
   page = await fixture.visit();
-}, 120_000);
+});
 afterAll(() => fixture.close());
 beforeEach(async () => {
   const members = [

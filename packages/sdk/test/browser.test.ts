@@ -140,7 +140,7 @@ beforeAll(async () => {
     server.kill('SIGKILL');
     await once(server, 'exit');
   };
-}, 120_000);
+});
 
 /** A page of this origin in Chromium; answers with what evaluates a piece of JavaScript there. */
 async function visit(origin: string): Promise<<Value>(script: string) => Promise<Value>> {

@@ -31,7 +31,7 @@ beforeAll(async () => {
     preview: { port: 0, host: '127.0.0.1', proxy },
   });
   browser = await openBrowser();
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -68,7 +68,7 @@ it('what is said offline, in a chat begun offline, arrives when there is a netwo
     await route.continue();
   });
   await context.setOffline(false);
-  await until('it was answered', async () => (await said(page)).length === 2, 20_000);
+  await until('it was answered', async () => (await said(page)).length === 2);
   expect(await page.locator('li[data-pending]').count()).toBe(0);
   const [asked, answered] = await said(page);
   expect(asked).toBe('delegate to general: how much is 2+2?');
@@ -89,4 +89,4 @@ it('what is said offline, in a chat begun offline, arrives when there is a netwo
   await until('it is there', async () => (await said(page)).length === 2);
   expect(await said(page)).toEqual([asked, answered]);
   await context.close();
-}, 60_000);
+});

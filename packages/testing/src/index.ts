@@ -11,5 +11,6 @@ export * from './invariants.ts';
 export * from './no-mcp.ts';
 export * from './sample.ts';
 export * from './server.ts';
+export * from './stopwatch.ts';
 export * from './kernel-fixture.ts';
 export * from './until.ts';

@@ -89,7 +89,7 @@ export class KernelFixture {
   /** Starts a run and waits for its end. */
   async play(snapshot: string, options: StartOptions = {}): Promise<{ run: string; thread: string } & Ended> {
     const { run, thread } = await this.start(snapshot, options);
-    return { run, thread, ...(await this.kernel.ended(run, { timeoutMs: 30_000 })) };
+    return { run, thread, ...(await this.kernel.ended(run)) };
   }
 
   async row(run: string): Promise<Record<string, Json>> {

@@ -59,7 +59,7 @@ beforeAll(async () => {
     approvals: ['current_time'],
   };
   agentId = (await troupe.agents.create({ body: { ...body, capabilities: [{ id: 'current_time' }] } })).id;
-}, 120_000);
+});
 afterAll(async () => {
   await gallery.close();
   await server.close();

@@ -102,7 +102,7 @@ it('text that is being written is shown at every moment, and ends as if it had c
   expect(await page.locator('#stream table').count()).toBe(1);
   expect(gallery.remote).toEqual([]);
   expect(errors).toEqual([]);
-}, 90_000);
+});
 
 it('tasks are walked, opened, closed and canceled by keyboard', async () => {
   const { page } = gallery;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { touchKey } from '@troupe/server';
-import { until } from '@troupe/testing';
+import { stopwatch, until } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { Access, Encryption } from '../../src/access/index.ts';
 import { inside, openAccess } from './fixture.ts';
@@ -93,14 +93,10 @@ test('a key is refused once it is out of date, even while it is remembered', asy
     expiresAt,
   });
   expect((await ask('GET', '/v1/project', { key })).status).toBe(200);
-  const refused = await until(
-    'it is refused',
-    async () => {
-      const answer = await ask('GET', '/v1/project', { key });
-      return answer.status === 200 ? null : answer;
-    },
-    3_000,
-  );
+  const refused = await until('it is refused', async () => {
+    const answer = await ask('GET', '/v1/project', { key });
+    return answer.status === 200 ? null : answer;
+  });
   expect([refused.status, refused.body.detail]).toEqual([401, expect.stringContaining('out of date')]);
   const past = await ask('POST', '/v1/keys', { key: ourKey, body: { name: 'past', expiresAt } });
   expect([past.status, past.body.issues[0].path]).toEqual([422, 'expiresAt']);
@@ -116,19 +112,16 @@ test('a revoked key is refused at once here, and within five seconds elsewhere',
   expect((await ask('DELETE', `/v1/keys/${id}`, { key: theirKey })).status).toBe(404);
   expect((await ask('GET', '/v1/project', { key })).status).toBe(200);
   expect((await ask('DELETE', `/v1/keys/${id}`, { key: ourKey })).status).toBe(204);
-  const began = performance.now();
+  const elapsed = stopwatch();
   const refused = await ask('GET', '/v1/project', { key });
   expect([refused.status, refused.body.detail]).toEqual([401, expect.stringContaining('revoked')]);
-  await until(
-    'it is refused elsewhere',
-    () =>
-      elsewhere.authenticate(headers).then(
-        () => false,
-        () => true,
-      ),
-    8_000,
+  await until('it is refused elsewhere', () =>
+    elsewhere.authenticate(headers).then(
+      () => false,
+      () => true,
+    ),
   );
-  expect(performance.now() - began).toBeLessThan(7_000);
+  expect(elapsed()).toBeLessThan(7_000);
   // For good, and the first time counts.
   const at = async () =>
     (await db.pool.query('select revoked_at from troupe.api_keys where id = $1', [id])).rows[0];

@@ -6,8 +6,7 @@ import { createEffects, effectProblems } from './effects.ts';
 import type { Job } from './orders.ts';
 import { dismiss, enlist, type WorkerProcess } from './worker-processes.ts';
 
-// On a busy machine a process can take seconds to start; a limit on how fast things go is stated where it is meant.
-vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
+vi.setConfig({ maxConcurrency: 3 });
 
 /** A database with one agent, worker processes at will, and a test that stands outside. */
 export class CrashFixture extends KernelFixture implements AsyncDisposable {
@@ -75,7 +74,7 @@ export class CrashFixture extends KernelFixture implements AsyncDisposable {
   async finish(
     outside: (fixture: CrashFixture) => Promise<unknown> = settleAll,
   ): Promise<Record<string, string>> {
-    await until('all runs have ended', async () => (await this.attend(outside)) === 0, 20_000);
+    await until('all runs have ended', async () => (await this.attend(outside)) === 0);
     const rows = await this.query<{ id: string; status: string }>('select id, status from troupe.runs');
     return Object.fromEntries(rows.map((row) => [row.id, row.status]));
   }

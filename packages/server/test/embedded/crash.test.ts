@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '@troupe/testing';
 import { afterEach, expect, test } from 'vitest';
 import {
   hold,
@@ -14,7 +15,6 @@ import {
   query,
   start,
   tempDirectory,
-  until,
   usedHome,
 } from './fixture.ts';
 

@@ -4,9 +4,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { furnish } from '@troupe/testing';
+import { furnish, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, inject } from 'vitest';
 import { StartupError, silentLogger } from '../../src/base/index.ts';
@@ -128,14 +127,6 @@ export function isRunning(pid: number): boolean {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
-  }
-}
-
-export async function until(what: string, condition: () => boolean | Promise<boolean>, withinMs = 10_000) {
-  const deadline = Date.now() + withinMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await pause(20);
   }
 }
 

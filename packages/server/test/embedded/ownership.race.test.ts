@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isLong } from '@troupe/testing';
+import { isLong, until } from '@troupe/testing';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import {
@@ -14,7 +14,6 @@ import {
   refusal,
   start,
   tempDirectory,
-  until,
   usedHome,
 } from './fixture.ts';
 

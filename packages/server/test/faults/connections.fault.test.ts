@@ -26,11 +26,11 @@ describe('connections', () => {
         });
       }
       expect(cuts).toBeGreaterThanOrEqual(40);
-      await fixture.expectFlawless(runs, 30_000);
+      await fixture.expectFlawless(runs);
     } finally {
       await fixture.close();
     }
-  }, 60_000);
+  });
 
   it('all cut at random: every commit is written once', async () => {
     const fixture = await FaultFixture.open(postgresUrl, { workers: 2 });
@@ -38,7 +38,7 @@ describe('connections', () => {
       const starts = Array.from({ length: 150 }, () => fixture.start());
       let over = false;
       const ends = Promise.all(starts)
-        .then((runs) => fixture.expectFlawless(runs, 40_000))
+        .then((runs) => fixture.expectFlawless(runs))
         .finally(() => (over = true));
       while (!over) {
         await fixture.admin.query(
@@ -52,7 +52,7 @@ describe('connections', () => {
     } finally {
       await fixture.close();
     }
-  }, 90_000);
+  });
 
   it('of the shared pool all in use: commits and heartbeats have their own', async () => {
     const fixture = await FaultFixture.open(postgresUrl, { workers: 2 });
@@ -67,11 +67,11 @@ describe('connections', () => {
       // Nobody else could get a connection meanwhile.
       expect(pools.every((pool) => pool.idleCount === 0)).toBe(true);
       for (const client of held) client.release();
-      await fixture.expectFlawless(runs, 20_000);
+      await fixture.expectFlawless(runs);
     } finally {
       await fixture.close();
     }
-  }, 60_000);
+  });
 
   it('of the kernel all in use for a while: work waits and goes on', async () => {
     const fixture = await FaultFixture.open(postgresUrl, { workers: 1 });
@@ -81,9 +81,9 @@ describe('connections', () => {
       const starts = Array.from({ length: 20 }, () => fixture.start());
       await until('starts wait for a connection', () => pool.waitingCount > 0);
       for (const client of held) client.release();
-      await fixture.expectFlawless(await Promise.all(starts), 20_000);
+      await fixture.expectFlawless(await Promise.all(starts));
     } finally {
       await fixture.close();
     }
-  }, 60_000);
+  });
 });

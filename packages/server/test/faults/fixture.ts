@@ -115,8 +115,8 @@ export class FaultFixture {
   }
 
   /** Everything finished, every call was made exactly once, nobody was taken for dead, and the rows are consistent. */
-  async expectFlawless(runs: string[], timeoutMs: number): Promise<void> {
-    const ends = await Promise.all(runs.map((run) => this.kernels[0]!.ended(run, { timeoutMs })));
+  async expectFlawless(runs: string[]): Promise<void> {
+    const ends = await Promise.all(runs.map((run) => this.kernels[0]!.ended(run)));
     expect(new Set(ends.map((end) => end.status))).toEqual(new Set(['completed']));
     const count = async (text: string) => Number((await this.#admin.query<{ n: string }>(text)).rows[0]!.n);
     expect(await count(`select count(*) n from troupe.tool_calls where status = 'in_doubt'`)).toBe(0);

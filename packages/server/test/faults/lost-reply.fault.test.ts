@@ -44,10 +44,10 @@ describe.concurrent('a commit whose answer is lost', () => {
           if (statement === 'claim') await fixture.kernels[0]!.ended(started[0]!);
           runs.push(...started);
         }
-        await Promise.all(runs.map((run) => fixture.kernels[0]!.ended(run, { timeoutMs: 40_000 })));
+        await Promise.all(runs.map((run) => fixture.kernels[0]!.ended(run)));
         proxy.loseAnswersTo(() => false);
         expect(proxy.lost).toBeGreaterThan(3);
-        await fixture.expectFlawless(runs, 20_000);
+        await fixture.expectFlawless(runs);
       } finally {
         await fixture.close();
         proxy.close();

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { stopwatch } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { createLogger, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { createApp, type Phase } from '../../src/http/index.ts';
@@ -38,10 +39,10 @@ test('readyz says whether the database answers, and waits a second for it', asyn
     asked++;
     return new Promise(() => {});
   });
-  const began = performance.now();
+  const elapsed = stopwatch();
   const both = await Promise.all([silent.request('/readyz'), silent.request('/readyz')]);
   expect(both.map((response) => response.status)).toEqual([503, 503]);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(elapsed()).toBeLessThan(2_000);
   expect(asked).toBe(1);
 });
 

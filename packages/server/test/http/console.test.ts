@@ -102,14 +102,14 @@ beforeAll(async () => {
   });
   const [open] = (await troupe.inbox.list()).data;
   await troupe.inbox.approve(open!);
-  await server.kernel.ended(runs.session, { timeoutMs: 20_000 });
+  await server.kernel.ended(runs.session);
   runs.second = (await session.send('And again?')).run!.id;
-  await server.kernel.ended(runs.second, { timeoutMs: 20_000 });
+  await server.kernel.ended(runs.second);
   runs.failed = (await session.send('Now break.')).run!.id;
-  await server.kernel.ended(runs.failed, { timeoutMs: 20_000 });
+  await server.kernel.ended(runs.failed);
 
   runs.giver = (await (await troupe.open(giver)).send('Find it for me.')).run!.id;
-  await server.kernel.ended(runs.giver, { timeoutMs: 20_000 });
+  await server.kernel.ended(runs.giver);
   runs.task = (await troupe.runs.list({ query: { door: 'task' } })).data[0]!.id;
 
   const space = await troupe.spaces.create({
@@ -137,7 +137,7 @@ beforeAll(async () => {
   });
   await troupe.networks.publish({ params: { network: network.id }, body: {} as never });
   runs.network = (await troupe.network('office').invoke({ input: 'Add it up.' })).id;
-  await server.kernel.ended(runs.network, { timeoutMs: 20_000 });
+  await server.kernel.ended(runs.network);
   ids = { teller, spaceId: space.id, network: network.id, sessionId: session.id };
 });
 
@@ -580,7 +580,7 @@ test('a budget holds for what it is set for: a run stops, or waits until it is r
   const remove = (params: object) => troupe.usage.deleteBudget({ params: params as never });
   const session = await troupe.open(saver);
   const begin = async (text: string) => (await session.send(text)).run!.id;
-  const end = (run: string) => server.kernel.ended(run, { timeoutMs: 20_000 });
+  const end = (run: string) => server.kernel.ended(run);
   const listed = async (id: string) => (await troupe.usage.budgets()).data.find((one) => one.id === id)!;
 
   // Set by several at once, it is one.

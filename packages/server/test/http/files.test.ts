@@ -2,7 +2,7 @@ import type { File, Session, Todo, ToolCall } from '@troupe/protocol';
 import { FILE_LIMITS } from '@troupe/protocol';
 import { Troupe } from '@troupe/sdk';
 import { newId } from '@troupe/server';
-import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { openServer, stopwatch, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 // Files, to-do lists and code, from the API to the rows: once with a model that does what the message says in JSON, once with
@@ -305,11 +305,11 @@ describe('files', () => {
     await expect(session.files.write('/ten/6', ten)).rejects.toMatchObject({ code: 'files_full' });
     // Writing less is always possible.
     await session.files.write('/ten/0', 'x');
-    const started = Date.now();
+    const elapsed = stopwatch();
     await expect(session.files.write('/large', new Uint8Array(100_000_000))).rejects.toMatchObject({
       status: 413,
     });
-    expect(Date.now() - started).toBeLessThan(5_000);
+    expect(elapsed()).toBeLessThan(5_000);
   });
 
   test('a search with a hostile pattern ends in time', async () => {
@@ -323,7 +323,7 @@ describe('files', () => {
     const disorder = Array.from({ length: 1_000_000 }, next).join('');
     await session.files.write('/long', 'a'.repeat(3_000_000));
     await session.files.write('/lines', disorder.replaceAll(/(.{400})/g, '$1\n'));
-    const started = Date.now();
+    const elapsed = stopwatch();
     expect(
       await call(
         session,
@@ -344,7 +344,7 @@ describe('files', () => {
       'pattern_invalid',
       'grep_too_slow',
     ]);
-    expect(Date.now() - started).toBeLessThan(25_000);
+    expect(elapsed()).toBeLessThan(25_000);
     expect(await call(session, ['grep_files', { pattern: 'aab' }])).toMatchObject([{ truncated: true }]);
   });
 });
@@ -446,9 +446,7 @@ describe('code', () => {
   });
 });
 
-test('more files than there may be and a hundred megabytes end in time, each with a clear error', {
-  timeout: 30_000,
-}, async () => {
+test('more files than there may be and a hundred megabytes end in time, each with a clear error', async () => {
   const session = await open();
   const { threadId } = await session.get();
   // Nine hundred are there already; more come in through the API, many at once. Each costs the same, however many are refused:
@@ -462,7 +460,7 @@ test('more files than there may be and a hundred megabytes end in time, each wit
     'update troupe.file_totals set files = files + 900, bytes = bytes + 900 where thread_id = $1',
     [threadId],
   );
-  const started = performance.now();
+  const elapsed = stopwatch();
   const codes = new Map<string, number>();
   let next = 901;
   const write = async () => {
@@ -478,7 +476,7 @@ test('more files than there may be and a hundred megabytes end in time, each wit
   };
   await Promise.all(Array.from({ length: 16 }, write));
   expect(Object.fromEntries(codes)).toEqual({ written: 99, too_many_files: 400 });
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(elapsed()).toBeLessThan(10_000);
   expect(
     await call(
       session,

@@ -10,6 +10,7 @@ import {
   networkDefinition,
   type Problem,
 } from '@troupe/protocol';
+import { stopwatch } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import {
   canonicalJson,
@@ -511,14 +512,13 @@ test('a network of 1,000 agents, 2,000 tools and 10,000 routes is published in l
   const times: number[] = [];
   const timed = async (maxSteps: number) => {
     await put({ name: 'large', policy: { maxSteps }, tools, agents });
-    const started = performance.now();
+    const elapsed = stopwatch();
     const answer = await publish('large');
-    times.push(Math.round(performance.now() - started));
+    times.push(Math.round(elapsed()));
     return answer;
   };
   expect(await timed(50)).toMatchObject({ version: 1, created: true });
   expect(await timed(51)).toMatchObject({ version: 2, created: true });
   process.stdout.write(`1,000 agents, 2,000 tools, 10,000 routes: published in ${times.join(' and ')} ms\n`);
-  // The better of two: the machine may be busy with something else.
-  expect(Math.min(...times)).toBeLessThan(2_000);
+  expect(Math.max(...times)).toBeLessThan(2_000);
 });

@@ -88,4 +88,4 @@ it('a model is shown a summary and the last turns, the same much at turn 500 as 
   const usual = least(counts.slice(2, 12));
   expect(least(counts.slice(400).filter(({ run }) => wrote.has(run)))).toBe(usual);
   expect(least(counts.slice(400).filter(({ run }) => !wrote.has(run)))).toBe(usual);
-}, 120_000);
+});

@@ -94,7 +94,7 @@ async function give({ chat, user, parent }: Given) {
 
 const settle = async (run: string, call: string) => {
   await fixture.kernel.settle(run, call, { status: 'completed', output: 'tea' });
-  await fixture.kernel.ended(run, { timeoutMs: 10_000 });
+  await fixture.kernel.ended(run);
 };
 
 it('lists them by chat, status and parent, page by page, and tells of each', async () => {

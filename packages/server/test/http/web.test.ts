@@ -1,5 +1,5 @@
 import type { Agent, Json, PostedMessage, Project, Run, Session, ToolCall } from '@troupe/protocol';
-import { openServer, type TestServer, until, violations } from '@troupe/testing';
+import { openServer, stopwatch, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { Web } from '../outgoing/web.ts';
 
@@ -255,7 +255,7 @@ describe('web_fetch', () => {
   });
 
   test('a page that is nested a hundred thousand times, or has as many links, takes no time', async () => {
-    const begun = performance.now();
+    const elapsed = stopwatch();
     for (const part of [
       '<div><ul><li>',
       '<a href="/x">y</a> ',
@@ -272,7 +272,7 @@ describe('web_fetch', () => {
         'completed',
       );
     }
-    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(elapsed()).toBeLessThan(10_000);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Json } from '@troupe/protocol';
 import { type ModelAnswer, TroupeError } from '@troupe/server';
+import { stopwatch } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
@@ -92,9 +93,9 @@ describe('a call', () => {
     // By hand: no script can hold all of this.
     fixture.others.careless = answering([asked as ModelAnswer['calls'][number]]);
     const snapshot = await fixture.snapshot({ models: [fixture.model('other:careless')], tools });
-    const began = performance.now();
+    const elapsed = stopwatch();
     const ended = await fixture.play(snapshot);
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(elapsed()).toBeLessThan(3_000);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'well' } });
     const [ledger] = await fixture.calls(ended.run);
     expect(ledger).toMatchObject(code ? { status: 'failed', error: { code } } : { status: 'completed' });

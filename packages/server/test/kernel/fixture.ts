@@ -69,7 +69,7 @@ export class ScriptedFixture extends KernelFixture {
   }
 
   ended(run: string) {
-    return this.kernel.ended(run, { timeoutMs: 15_000 });
+    return this.kernel.ended(run);
   }
 
   async becomes(run: string, status: string): Promise<void> {

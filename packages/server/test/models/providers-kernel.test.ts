@@ -99,7 +99,7 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     const settle = () =>
       fixture.kernel.settle(item.run.id, 'call_9', { status: 'proceed', args: { a: 3, b: 4 } }, 'ann');
     await until('it is approved', async () => (await settle()).ok);
-    expect(await fixture.kernel.ended(item.run.id, { timeoutMs: 30_000 })).toMatchObject({
+    expect(await fixture.kernel.ended(item.run.id)).toMatchObject({
       status: 'completed',
     });
     const sent = JSON.stringify(wire.heard[1]!.body).replaceAll('\\', '');
@@ -128,7 +128,7 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
       const item = buildStart(fixture.ids, snapshot, content.text);
       item.message!.content = content;
       await fixture.kernel.start(item);
-      await fixture.kernel.ended(item.run.id, { timeoutMs: 30_000 });
+      await fixture.kernel.ended(item.run.id);
       const heard = saidTo(wire.heard.at(-1)!.body);
       expect(heard.texts, JSON.stringify(content)).toEqual(read);
       expect(heard.pictures).toBe(content.parts.filter((part) => part === picture).length);

@@ -155,7 +155,7 @@ it('another worker has them as well', async () => {
     await other.work(work());
     wire.replies(stream(anthropic.events({ text: ['After it.'] })));
     await other.settle(run, 'c1', { status: 'completed', output: 'seen' });
-    expect(await other.ended(run, { timeoutMs: 20_000 })).toMatchObject({ outcome: { text: 'After it.' } });
+    expect(await other.ended(run)).toMatchObject({ outcome: { text: 'After it.' } });
     expect(contentOf(1)[0]).toMatchObject({ type: 'thinking', signature: signed('Before the crash.') });
 
     // Nobody but the model itself: where another takes over, it neither reads them nor is made to think without its own.
@@ -167,7 +167,7 @@ it('another worker has them as well', async () => {
     const both = await fixture.snapshot({ models: [gpt, claude], tools: [look], limits });
     const next = buildStart(fixture.ids, both, 'go');
     await other.start(next);
-    const ended = await other.ended(next.run.id, { timeoutMs: 20_000 });
+    const ended = await other.ended(next.run.id);
     expect(ended).toMatchObject({ status: 'completed', outcome: { text: 'Instead.' } });
     const last = wire.heard.at(-1)!.body;
     expect(last.thinking).toBeUndefined();

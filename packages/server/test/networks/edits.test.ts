@@ -84,7 +84,7 @@ async function goOn({ run, callId }: { run: string; callId: string }) {
   await fixture.done('POST', `/v1/runs/${run}/tool-results`, {
     results: [{ callId, result: { here: true } }],
   });
-  await fixture.server.kernel.ended(run, { timeoutMs: 20_000 });
+  await fixture.server.kernel.ended(run);
   const seen = await fixture.seen(run);
   // Whatever has another name in every run.
   const plain = (value: unknown) =>

@@ -52,7 +52,7 @@ async function waiting(say: Say, waitsFor: string) {
     ...(args ? { arguments: args } : {}),
   });
   const ended = async () => {
-    await fixture.server.kernel.ended(run.id, { timeoutMs: 20_000 });
+    await fixture.server.kernel.ended(run.id);
     return { ...(await fixture.seen(run.id)), shown: fixture.shownTo(run.id) };
   };
   return { run, open: open!, path, approve, ended };
@@ -144,7 +144,7 @@ test('what waits in a task, in a network that is a tool, says who asks and which
   await fixture.done('POST', `/v1/runs/${open!.runId}/calls/${open!.callId}/decision`, {
     decision: 'reject',
   });
-  await fixture.server.kernel.ended(root.id, { timeoutMs: 20_000 });
+  await fixture.server.kernel.ended(root.id);
 });
 
 test('a call that a client answers: the same agent goes on with the result, and never with what the system gives', async () => {
@@ -191,7 +191,7 @@ test('a run that failed is retried at its agent, in its version, with its system
     decision: 'approve',
     argumentsHash: open!.argumentsHash,
   });
-  await fixture.server.kernel.ended(run.id, { timeoutMs: 20_000 });
+  await fixture.server.kernel.ended(run.id);
   const { data } = await fixture.done<{ data: Invoked[] }>('GET', '/v1/networks/cashier/runs?limit=1');
   expect(data[0]).toMatchObject({
     id: run.id,

@@ -70,4 +70,4 @@ test('a key in the environment is enough: a provider, a model, and an agent that
   await serve.ready();
   expect([await providers(), await models()]).toEqual([[], []]);
   await second.stop();
-}, 60_000);
+});

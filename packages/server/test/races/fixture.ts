@@ -13,7 +13,7 @@ import {
   newId,
   silentLogger,
 } from '@troupe/server';
-import { buildStart, KernelFixture, type KernelParts, openKernelParts } from '@troupe/testing';
+import { buildStart, KernelFixture, type KernelParts, openKernelParts, PATIENCE_MS } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 
@@ -176,7 +176,7 @@ export class RaceFixture extends KernelFixture {
         while ((await client.query<{ n: number }>(blocked)).rows[0]!.n < count) {
           // A transaction otherwise keeps the activity that it saw first, without the names of connections made since.
           await client.query('select pg_stat_clear_snapshot()');
-          if (performance.now() - began > 5_000) throw new Error(`never ${count} waiting for the lock`);
+          if (performance.now() - began > PATIENCE_MS) throw new Error(`never ${count} waiting for the lock`);
         }
       };
       const begun: Promise<Answer>[] = [];

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '@troupe/testing';
+import { contention, stopwatch, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { written } from './client.ts';
 import { Part } from './processes.ts';
@@ -33,10 +33,10 @@ test('served here, worked on there: events and pieces arrive as they are written
   expect(client.events.map(({ type }) => type)).not.toContain('step.generated');
   expect(TEXT.startsWith(written(client.deltas))).toBe(true);
 
-  const began = performance.now();
+  const elapsed = stopwatch();
   const late = fixture.connect(session);
   await until('the late one has what the first has', () => written(late.deltas).length > TEXT.length / 2);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(elapsed()).toBeLessThan(1_000);
   expect(late.deltas[0]).toMatchObject({ offset: 0, runId: run, step: 1 });
 
   await client.sees('run.completed');
@@ -46,7 +46,7 @@ test('served here, worked on there: events and pieces arrive as they are written
   );
   // By hint, that is, and not by the look once a second.
   const sinceSeen = performance.now() - client.frames.findLast(({ event }) => event === 'run.completed')!.at;
-  expect(rows[0]!.ms - sinceSeen).toBeLessThan(500);
+  expect((rows[0]!.ms - sinceSeen) / contention()).toBeLessThan(500);
   await late.sees('run.completed');
   expect(late.events).toEqual(client.events);
   expect(client.ids).toEqual(upTo(client.ids.length));
@@ -63,10 +63,10 @@ test('a reader who joins late, from a process that had none, has it all within a
   const run = await fixture.say(session, await fixture.snapshot(), script(long, 30));
   await holder(fixture, run);
   await delay(600); // the model has said a good part, and nobody was there
-  const began = performance.now();
+  const elapsed = stopwatch();
   const late = fixture.connect(session);
   await until('it is whole', () => written(late.deltas).length > 5_000);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(elapsed()).toBeLessThan(1_000);
   expect(long.join('').startsWith(written(late.deltas))).toBe(true);
   await late.sees('run.completed');
   expect(written(late.deltas).length).toBeGreaterThan(long.join('').length / 2);
@@ -124,9 +124,9 @@ test('what no hint tells of is there within a second', async () => {
   const client = fixture.connect(session);
   await until('connected', () => client.frames.length > 0);
   for (let n = 1; n <= 3; n++) {
-    const began = performance.now();
+    const elapsed = stopwatch();
     await fixture.append(session.thread, 2);
-    await until('they are there', () => client.ids.length === 2 * n, 5_000);
-    expect(performance.now() - began).toBeLessThan(1_500); // a second, and a busy machine
+    await until('they are there', () => client.ids.length === 2 * n);
+    expect(elapsed()).toBeLessThan(1_500);
   }
 });

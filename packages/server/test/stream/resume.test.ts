@@ -237,7 +237,7 @@ describe('a session that is deleted', () => {
     const client = fixture.connect(session);
     await client.sees('run.completed');
     await remove(session);
-    await until('the end', () => client.ended === 'by the server', 5_000);
+    await until('the end', () => client.ended === 'by the server');
   });
 
   test('ends them although nothing ever happened in it', async () => {
@@ -245,7 +245,7 @@ describe('a session that is deleted', () => {
     const client = fixture.connect(session);
     await until('connected', () => client.frames.length > 0);
     await remove(session);
-    await until('the end', () => client.ended === 'by the server', 5_000);
+    await until('the end', () => client.ended === 'by the server');
     expect(client.ids).toEqual([]);
     expect((await fixture.list(session)).status).toBe(404);
   });
@@ -260,7 +260,7 @@ describe('a session that is deleted', () => {
     response.pause();
     await remove(session);
     response.resume();
-    await until('the end', () => client.ended === 'by the server', 5_000);
+    await until('the end', () => client.ended === 'by the server');
     expect(client.ids.length).toBeLessThan(1_000);
     expect(client.ids).toEqual(upTo(client.ids.length));
   });

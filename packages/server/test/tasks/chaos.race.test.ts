@@ -142,4 +142,4 @@ test('whatever is canceled, answered and taken up again at once, all of it ends 
   ).toEqual([]);
   expect(await violations(fixture.server.db.pool)).toEqual([]);
   expect(await deadlocks()).toBe(before);
-}, 60_000);
+});

@@ -147,7 +147,7 @@ export class Chat {
   }
 
   async answered(run: string): Promise<string> {
-    const ended = await this.fixture.server.kernel.ended(run, { timeoutMs: 20_000 });
+    const ended = await this.fixture.server.kernel.ended(run);
     expect(ended.error).toBeNull();
     return (ended.outcome as { text: string }).text;
   }
