@@ -6,17 +6,17 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type Advanced,
-  type AdvanceItem,
   type ClaimedRun,
+  type CommitItem,
+  type Committed,
   claim,
-  commitMany,
+  commit,
   Database,
   migrate,
   newId,
   silentLogger,
+  start,
   startEmbedded,
-  startMany,
 } from '@troupe/server';
 import { buildProject, buildSnapshot, buildStart } from '@troupe/testing';
 
@@ -75,12 +75,12 @@ interface Held {
 
 function fence(
   held: Held,
-): Pick<AdvanceItem, 'run' | 'worker' | 'epoch' | 'version' | 'thread' | 'known' | 'steers'> {
+): Pick<CommitItem, 'run' | 'worker' | 'epoch' | 'version' | 'thread' | 'known' | 'steers'> {
   const { run, version, known } = held;
   return { run: run.id, worker, epoch: run.epoch, version, thread: run.threadId, known, steers: 0 };
 }
 
-function answer(held: Held): AdvanceItem {
+function answer(held: Held): CommitItem {
   const step = ++held.step;
   const id = `call_${step}`;
   const now = Date.now();
@@ -116,7 +116,7 @@ function answer(held: Held): AdvanceItem {
   };
 }
 
-function result(held: Held): AdvanceItem {
+function result(held: Held): CommitItem {
   const { step } = held;
   const id = `call_${step}`;
   return {
@@ -133,7 +133,7 @@ function result(held: Held): AdvanceItem {
 await measure('select 1', 2000, 1, () => db.run({ name: 'one', text: 'select 1', values: [] }));
 for (const batch of BATCHES) {
   const door = `bench${batch}`;
-  await startMany(
+  await start(
     db,
     Array.from({ length: batch }, () => buildStart(ids, snapshot, TEXT, { run: { door } })),
   );
@@ -143,15 +143,15 @@ for (const batch of BATCHES) {
     known: run.lastSeq,
     step: 0,
   }));
-  const take = (verdicts: Advanced[]) =>
+  const take = (verdicts: Committed[]) =>
     verdicts.forEach((verdict, index) => {
       if (!verdict.ok) throw new Error(JSON.stringify(verdict));
       all[index]!.version++;
       all[index]!.known++;
     });
   const pair = async () => {
-    take(await commitMany(db, all.map(answer)));
-    take(await commitMany(db, all.map(result)));
+    take(await commit(db, all.map(answer)));
+    take(await commit(db, all.map(result)));
   };
   for (let n = 0; n < 20; n++) await pair();
   await measure(`2 x batch of ${batch}`, Math.round(600 / Math.sqrt(batch)), 2 * batch, pair);

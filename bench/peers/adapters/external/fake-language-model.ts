@@ -1,5 +1,5 @@
 /** The scripted model behind the interface of the AI SDK, which Mastra uses as well. */
-import { decideFrom, type Decision, TOOL_NAME } from '../../scenario.ts';
+import { type Decision, decideFrom, TOOL_NAME } from '../../scenario.ts';
 
 interface PromptMessage {
   role: string;

@@ -1,17 +1,17 @@
 import {
-  type Advanced,
-  type AdvanceItem,
-  commitMany,
+  type CommitItem,
+  type Committed,
+  commit,
   type Database,
   type Started,
   type StartItem,
-  startMany,
+  start,
 } from '../store/index.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** The two commits that every run of a process makes, each gathered into batches of its own. */
+/** The two statements that every run of a process sends, each batched. */
 export interface Commits {
-  advance: GroupCommit<AdvanceItem, Advanced>;
+  commit: GroupCommit<CommitItem, Committed>;
   start: GroupCommit<StartItem, Started>;
   close(): void;
 }
@@ -20,19 +20,20 @@ export function createCommits(
   db: Database,
   options: { mostItems?: number; mostInFlight?: number } = {},
 ): Commits {
-  const advances = new GroupCommit<AdvanceItem, Advanced>((items) => commitMany(db, items), {
-    kind: 'advance',
+  const commits = new GroupCommit<CommitItem, Committed>((items) => commit(db, items), {
+    kind: 'commit',
+    key: (item) => item.thread,
     ...options,
   });
-  const starts = new GroupCommit<StartItem, Started>((items) => startMany(db, items), {
+  const starts = new GroupCommit<StartItem, Started>((items) => start(db, items), {
     kind: 'start',
     ...options,
   });
   return {
-    advance: advances,
+    commit: commits,
     start: starts,
     close() {
-      advances.close();
+      commits.close();
       starts.close();
     },
   };

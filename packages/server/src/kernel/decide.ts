@@ -293,6 +293,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
     messages,
     events,
     calls: calls.map((call) => newCall(call, state.draining)),
+    ...(settlement.places ? { places: settlement.places } : {}),
   };
   if (calls.length === 0 && settlement.fail) {
     const { fail: error } = settlement;

@@ -6,6 +6,7 @@ import type {
   RunError,
   SnapshotModel,
   SnapshotTool,
+  ToolCallStatus,
 } from '@troupe/protocol';
 import type { NewEvent, NewMessage, RunRow, StoredMessage } from '../store/index.ts';
 import type { ModelAnswer, ModelCall, ModelDelta, ModelMessage, ModelTool } from './ports.ts';
@@ -73,6 +74,8 @@ export interface Meaning {
   events?: NewEvent[];
   /** Written only if the run really ends with this answer. */
   endEvents?: NewEvent[];
+  /** Other threads that the calls are shown in, or that are told how they end. The commit locks them in order. */
+  places?: string[];
   /** What the step keeps of who decided what. `handsOver`: others go on, with the first of their models. */
   step?: { agentKey: string; decision: Json; handsOver?: true };
   /** The answer is no good: counts as a failed try of the model. `retryable: false`: the next model is asked at once. */
@@ -99,6 +102,8 @@ export interface Door {
   live?(view: RunView): (delta: ModelDelta) => LivePiece[];
   /** Threads beside the run's own whose readers are told after each of its commits. */
   threads?(view: Pick<RunView, 'run' | 'transcript'>): string[];
+  /** Whether the threads that watch the run are told that a call now has this status. */
+  tells?(call: { tool: string; status: ToolCallStatus; output: Json }): boolean;
   /** Whether others may be queued behind this run: whoever worked on it then looks for them at once, rather than with the next poll. */
   hasFollowers?(run: Pick<RunRow, 'trigger'>): boolean;
   context(view: RunView): Context | Promise<Context>;

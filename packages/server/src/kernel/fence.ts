@@ -1,4 +1,4 @@
-import type { Advanced, AdvanceItem, Resync, StoredMessage } from '../store/index.ts';
+import type { CommitItem, Committed, Resync, StoredMessage } from '../store/index.ts';
 import type { Commit } from './state.ts';
 
 // What a worker knows of a run that it holds, and what the answer to a commit tells it. Without clock and database, as
@@ -18,11 +18,11 @@ export interface Held {
   transcript: StoredMessage[];
 }
 
-type Done = Advanced & { ok: true };
-type Refused = Advanced & { ok: false };
+type Done = Committed & { ok: true };
+type Refused = Committed & { ok: false };
 
 /** A commit with the fence around it, as it is sent; sent again it is the same, ids included. */
-export function toItem(held: Held, commit: Commit, newId: () => string): AdvanceItem {
+export function toItem(held: Held, commit: Commit, newId: () => string): CommitItem {
   const { name: _, messages, ...rest } = commit;
   return {
     ...rest,
@@ -38,7 +38,7 @@ export function toItem(held: Held, commit: Commit, newId: () => string): Advance
 }
 
 /** Takes over what a commit changed: the transcript grows by what others appended and by what it appended itself. */
-export function remember(held: Held, item: AdvanceItem, verdict: Done): void {
+export function remember(held: Held, item: CommitItem, verdict: Done): void {
   held.version = verdict.version;
   if (verdict.steers !== undefined) held.steers = verdict.steers;
   if (verdict.foreign) held.transcript.push(...verdict.foreign);
@@ -64,7 +64,7 @@ export function remember(held: Held, item: AdvanceItem, verdict: Done): void {
  * A refusal may mean that this very commit was written and only its answer was lost: same epoch, one version on.
  * Then it counts as done, in the mode that this answers with; null where it was really refused.
  */
-export function doneBefore(item: AdvanceItem, refusal: Refused): Done['mode'] | null {
+export function doneBefore(item: CommitItem, refusal: Refused): Done['mode'] | null {
   if (refusal.epoch !== item.epoch || refusal.version !== item.version + 1) return null;
   const { status } = refusal;
   if (status === 'running') return 'go';
@@ -74,7 +74,7 @@ export function doneBefore(item: AdvanceItem, refusal: Refused): Done['mode'] | 
 }
 
 /** The verdict that was lost, made from where the run stands now. */
-export function lostVerdict(item: AdvanceItem, refusal: Refused, mode: Done['mode'], now: Resync): Done {
+export function lostVerdict(item: CommitItem, refusal: Refused, mode: Done['mode'], now: Resync): Done {
   const own = new Set(item.messages!.map((message) => message.id));
   const ownSeqs = now.messages.filter((message) => own.has(message.id)).map((message) => message.seq);
   const last = now.messages.at(-1)?.seq ?? item.known;

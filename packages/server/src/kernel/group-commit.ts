@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HalfFailed, isConnectionError, isContention } from '../store/index.ts';
+import { isConnectionError, isContention } from '../store/index.ts';
 import { commitGroups, commits } from './meters.ts';
 
 /** Below this many items the cost of the call itself outweighs what a second core saves. */
@@ -21,6 +21,7 @@ interface Waiting<Item, Verdict> {
 export class GroupCommit<Item, Verdict> {
   readonly #send: (items: Item[]) => Promise<Verdict[]>;
   readonly #kind: string;
+  readonly #key: ((item: Item) => string) | undefined;
   readonly #most: number;
   readonly #mostInFlight: number;
   #waiting: Waiting<Item, Verdict>[] = [];
@@ -30,10 +31,17 @@ export class GroupCommit<Item, Verdict> {
 
   constructor(
     send: (items: Item[]) => Promise<Verdict[]>,
-    options: { kind?: string; mostItems?: number; mostInFlight?: number } = {},
+    options: {
+      kind?: string;
+      /** Items with the same key go in different batches. */
+      key?: (item: Item) => string;
+      mostItems?: number;
+      mostInFlight?: number;
+    } = {},
   ) {
     this.#send = send;
     this.#kind = options.kind ?? 'other';
+    this.#key = options.key;
     this.#most = options.mostItems ?? 32;
     this.#mostInFlight = options.mostInFlight ?? 2;
   }
@@ -66,14 +74,14 @@ export class GroupCommit<Item, Verdict> {
   }
 
   async #flush(count: number): Promise<void> {
-    const batch = this.#waiting.splice(0, count);
+    const batch = this.#take(count);
     this.#inFlight++;
     commitGroups.observe(batch.length, this.#kind);
     try {
       const verdicts = await this.#send(batch.map((waiting) => waiting.item));
       for (let i = 0; i < batch.length; i++) this.#answer(batch[i]!, verdicts[i]!);
     } catch (error) {
-      await this.#oneByOne(...this.#unanswered(batch, error));
+      await this.#oneByOne(batch, error);
     } finally {
       this.#inFlight--;
       if (this.#waiting.length > 0) this.#schedule();
@@ -86,16 +94,18 @@ export class GroupCommit<Item, Verdict> {
     waiting.resolve(verdict);
   }
 
-  /** What is left of a batch of which a half was written, and what became of the other. */
-  #unanswered(batch: Waiting<Item, Verdict>[], error: unknown): [Waiting<Item, Verdict>[], unknown] {
-    if (!(error instanceof HalfFailed)) return [batch, error];
-    const rest: Waiting<Item, Verdict>[] = [];
-    batch.forEach((waiting, index) => {
-      const verdict = error.verdicts[index] as Verdict | undefined;
-      if (verdict === undefined) rest.push(waiting);
-      else this.#answer(waiting, verdict);
+  #take(count: number): Waiting<Item, Verdict>[] {
+    const key = this.#key;
+    if (!key) return this.#waiting.splice(0, count);
+    const keys = new Set<string>();
+    const batch: Waiting<Item, Verdict>[] = [];
+    this.#waiting = this.#waiting.filter((waiting) => {
+      if (batch.length >= count || keys.has(key(waiting.item))) return true;
+      keys.add(key(waiting.item));
+      batch.push(waiting);
+      return false;
     });
-    return [rest, error.cause];
+    return batch;
   }
 
   async #oneByOne(batch: Waiting<Item, Verdict>[], first: unknown): Promise<void> {

@@ -1,9 +1,10 @@
 import type { AgentSnapshot, Json, RunError, SnapshotModel } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
 import {
-  type Advanced,
-  type AdvanceItem,
+  type CallChange,
   type ClaimedRun,
+  type CommitItem,
+  type Committed,
   isConnectionError,
   isNotOpen,
   type Resync,
@@ -20,7 +21,6 @@ import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { resolveCalls } from './resolve.ts';
-import { withShown } from './shown.ts';
 import type { StandingBudgets } from './standing-budgets.ts';
 import type { Commit, Executing, RunEffect, RunInput, RunState, Settlement } from './state.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -33,7 +33,7 @@ export interface LoopDependencies {
   tools: Tools;
   budgets: Budgets;
   standing: StandingBudgets;
-  commit(item: AdvanceItem): Promise<Advanced>;
+  commit(item: CommitItem): Promise<Committed>;
   resync(run: string, known: number): Promise<Resync>;
   /** Whether this worker is known to be alive: nothing that others could see is begun without it. */
   lease: { fresh(): boolean; confirmed(): Promise<void> };
@@ -71,8 +71,10 @@ export class RunLoop {
   /** What a person changed the arguments of a call to. */
   readonly #edited = new Map<string, Json>();
   readonly #callIds = new Set<string>();
-  /** Calls that others see. */
+  /** Calls that another thread shows. */
   readonly #shown = new Set<string>();
+  /** The tool of each call, for doors that tell other threads how calls end. */
+  readonly #toolOf = new Map<string, string>();
   #state: RunState;
   #abort = new AbortController();
   #wallTimer: NodeJS.Timeout | undefined;
@@ -300,7 +302,7 @@ export class RunLoop {
     const calls = resolveCalls(this.#snapshot, step, asked, this.#callIds);
     for (const call of calls) {
       this.#calls.set(call.id, call);
-      if (call.shown) this.#shown.add(call.id);
+      this.#note(call);
     }
     return {
       messages: meaning.messages,
@@ -311,6 +313,7 @@ export class RunLoop {
       outcome: meaning.outcome ?? null,
       endEvents: meaning.endEvents ?? [],
       ...(meaning.step?.handsOver ? { handsOver: true } : {}),
+      ...(meaning.places ? { places: meaning.places } : {}),
     };
   }
 
@@ -356,10 +359,11 @@ export class RunLoop {
     const { probe } = this.#dependencies;
     const { name } = commit;
     const messages = withCalledWith(commit.messages ?? [], this.#edited);
-    const item = withShown(toItem(this.#held, { ...commit, messages }, newId), this.#shown);
+    const item = toItem(this.#held, { ...commit, messages }, newId);
+    if (this.#isTold(item)) item.tell = true;
     if (name === 'retry' && item.delayMs) item.delayMs = Math.round(item.delayMs * (1 + Math.random() / 4));
     this.committing = true;
-    let verdict: Advanced;
+    let verdict: Committed;
     try {
       if (probe) await probe(name, 'before', [this.run.id]);
       verdict = await this.#dependencies.commit(item);
@@ -409,7 +413,7 @@ export class RunLoop {
     this.#spend = null;
   }
 
-  #remember(item: AdvanceItem, verdict: Advanced & { ok: true }): void {
+  #remember(item: CommitItem, verdict: Committed & { ok: true }): void {
     remember(this.#held, item, verdict);
     for (const call of verdict.ready ?? []) this.#take(call);
     for (const { status } of item.settled ?? []) toolCalls.add(1, status);
@@ -430,11 +434,29 @@ export class RunLoop {
 
   #take(call: StoredCall): void {
     this.#calls.set(call.id, call);
-    if (call.shown) this.#shown.add(call.id);
+    this.#note(call);
     if (call.edited) this.#edited.set(call.id, call.args);
   }
 
-  async #ifDoneBefore(item: AdvanceItem, refusal: Advanced & { ok: false }): Promise<Advanced> {
+  #note(call: { id: string; tool: string; shown?: unknown }): void {
+    if (call.shown) this.#shown.add(call.id);
+    if (this.#door.tells) this.#toolOf.set(call.id, call.tool);
+  }
+
+  /** Whether the threads that watch the run are told of a call in this commit. */
+  #isTold({ calls, settled, begun }: CommitItem): boolean {
+    const { tells } = this.#door;
+    if (this.#shown.size === 0 && !tells) return false;
+    const told = ({ id, status, output }: CallChange) =>
+      this.#shown.has(id) || tells?.({ tool: this.#toolOf.get(id) ?? '', status, output: output ?? null });
+    return Boolean(
+      settled?.some(told) ||
+        begun?.some(told) ||
+        calls?.some(({ tool, status, shown }) => shown || tells?.({ tool, status, output: null })),
+    );
+  }
+
+  async #ifDoneBefore(item: CommitItem, refusal: Committed & { ok: false }): Promise<Committed> {
     const mode = doneBefore(item, refusal);
     if (mode === null) return refusal;
     return lostVerdict(item, refusal, mode, await this.#dependencies.resync(this.run.id, item.known));

@@ -7,7 +7,7 @@ import type {
   ToolEffect,
   WaitsFor,
 } from '@troupe/protocol';
-import type { AdvanceItem, CallError, NewEvent, NewMessage, StepRow, StoredCall } from '../store/index.ts';
+import type { CallError, CommitItem, NewEvent, NewMessage, StepRow, StoredCall } from '../store/index.ts';
 import type { KeptReasoning } from './reasoning.ts';
 
 //                  claimed
@@ -99,12 +99,14 @@ export interface Settlement {
   endEvents: NewEvent[];
   /** The next step is taken by other models, from the first of them on. */
   handsOver?: true;
+  /** Other threads that show one of the calls. */
+  places?: string[];
 }
 
 /** A commit before the loop adds the fence and the ids of messages. */
 export interface Commit
   extends Omit<
-    AdvanceItem,
+    CommitItem,
     'run' | 'worker' | 'epoch' | 'version' | 'thread' | 'known' | 'steers' | 'messages'
   > {
   /** Name of the boundary, for those who watch it. */

@@ -143,7 +143,7 @@ export class Worker {
       tools: options.tools,
       budgets: this.#budgets,
       standing: this.standing,
-      commit: (item) => options.commits.advance.submit(item),
+      commit: (item) => options.commits.commit.submit(item),
       resync: (run, known) => this.#resync(run, known),
       lease: this.#liveness,
       probe: options.probe,
@@ -314,7 +314,7 @@ export class Worker {
         data: error,
       })),
     };
-    void this.#options.commits.advance.submit(item).catch(() => {});
+    void this.#options.commits.commit.submit(item).catch(() => {});
   }
 
   #take(run: ClaimedRun, snapshot: AgentSnapshot): void {

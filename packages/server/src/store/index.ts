@@ -1,7 +1,7 @@
 /**
  * store: the database. Tables in migrations/*.sql, functions in functions/<area>/<name>.sql, every query in queries/<noun>.ts.
  * Imports: base, protocol.
- * Start reading: migrations/0040_baseline.sql, then functions/kernel/advance.sql (the hot path), then queries/advance.ts.
+ * Start reading: migrations/0040_baseline.sql, then functions/kernel/commit.sql (the hot path), then queries/commit.ts.
  */
 export { Database, type DatabaseOptions, type Rows } from './database.ts';
 export * from './embedded/index.ts';
@@ -9,7 +9,6 @@ export { isConnectionError, isContention, isNotOpen, isPointedAt, isTaken } from
 export { toJsonText } from './json.ts';
 export { migrate, readSchemaSource, type SchemaSource, withMigrationLock } from './migrate.ts';
 export type { PatientPool } from './patient-pool.ts';
-export * from './queries/advance.ts';
 export * from './queries/agent-versions.ts';
 export * from './queries/agents.ts';
 export * from './queries/audit.ts';
@@ -20,6 +19,7 @@ export * from './queries/children.ts';
 export * from './queries/claim.ts';
 export * from './queries/clients.ts';
 export * from './queries/code-tools.ts';
+export * from './queries/commit.ts';
 export * from './queries/deliveries.ts';
 export * from './queries/entities.ts';
 export * from './queries/envelopes.ts';
@@ -29,7 +29,6 @@ export * from './queries/findings.ts';
 export * from './queries/goals.ts';
 export * from './queries/idempotency.ts';
 export * from './queries/in-spaces.ts';
-export { HalfFailed } from './queries/in-two.ts';
 export * from './queries/inbox.ts';
 export * from './queries/jobs.ts';
 export * from './queries/keys.ts';
@@ -62,8 +61,6 @@ export * from './queries/snapshots.ts';
 export * from './queries/spaces.ts';
 export * from './queries/spans.ts';
 export * from './queries/start.ts';
-export * from './queries/starts.ts';
-export * from './queries/steps.ts';
 export * from './queries/sync.ts';
 export * from './queries/task-records.ts';
 export * from './queries/task-tools.ts';

@@ -160,15 +160,24 @@ export interface Entities {
   updated_at: Timestamp<undefined>;
 }
 
-export interface Events {
+export interface EventBatches {
   thread_id: string;
-  seq: number;
-  type: string;
+  last_seq: number;
+  message_seq: number | null;
+  run_id: string | null;
+  created_at: Timestamp<undefined>;
+  entries: JsonColumn;
+}
+
+export interface Events {
+  thread_id: string | null;
+  seq: number | null;
+  type: string | null;
   data: JsonColumn<null | undefined>;
   message_seq: number | null;
   run_id: string | null;
   step: number | null;
-  created_at: Timestamp<undefined>;
+  created_at: Timestamp<null | undefined>;
 }
 
 export interface FileTotals {
@@ -600,6 +609,7 @@ export interface Runs {
   code_tools: string[] | null;
   task_id: string | null;
   xid: Generated<number>;
+  watchers: string[] | null;
 }
 
 export interface Secrets {
@@ -857,6 +867,7 @@ export interface DB {
   compiled_snapshots: CompiledSnapshots;
   ended_runs: EndedRuns;
   entities: Entities;
+  event_batches: EventBatches;
   events: Events;
   file_totals: FileTotals;
   files: Files;

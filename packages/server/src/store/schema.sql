@@ -148,10 +148,10 @@ create table troupe.entities (
   constraint entities_type_check CHECK ((type = ANY (ARRAY['human'::text, 'agent'::text])))
 );
 
-create table troupe.events (
-  thread_id uuid not null, seq bigint not null, type text not null, data jsonb, message_seq bigint, run_id uuid,
-  step integer, created_at timestamp with time zone not null default now(),
-  constraint events_pkey PRIMARY KEY (thread_id, seq)
+create table troupe.event_batches (
+  thread_id uuid not null, last_seq bigint not null, message_seq bigint, run_id uuid,
+  created_at timestamp with time zone not null default now(), entries json not null,
+  constraint event_batches_pkey PRIMARY KEY (thread_id, last_seq)
 );
 
 create table troupe.file_totals (
@@ -457,7 +457,7 @@ create table troupe.runs (
   updated_at timestamp with time zone not null default now(), takeovers_in_all integer not null default 0,
   owner_id uuid, space_id uuid, active_space_id uuid, origin_id uuid, network_id uuid, network_version integer,
   sealed jsonb, parent_call_id text, lives integer not null default 1, code_tools text[], task_id uuid,
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  xid bigint not null default ((pg_current_xact_id())::text)::bigint, watchers uuid[],
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -743,6 +743,18 @@ alter table troupe.trigger_versions add constraint trigger_versions_trigger_id_f
   troupe.triggers(id) ON DELETE CASCADE;
 alter table troupe.triggers add constraint triggers_project_id_fkey FOREIGN KEY (project_id) REFERENCES
   troupe.projects(id);
+
+create view troupe.events as
+ SELECT b.thread_id,
+    ((b.last_seq - json_array_length(b.entries)) + x."position") AS seq,
+    (x.entry ->> 0) AS type,
+    ((x.entry ->> 1))::jsonb AS data,
+    (b.message_seq + ((x.entry ->> 2))::integer) AS message_seq,
+    COALESCE(((x.entry ->> 4))::uuid, b.run_id) AS run_id,
+    ((x.entry ->> 3))::integer AS step,
+    b.created_at
+   FROM (troupe.event_batches b
+     CROSS JOIN LATERAL json_array_elements(b.entries) WITH ORDINALITY x(entry, "position"));
 
 CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
 CREATE UNIQUE INDEX agents_name ON troupe.agents USING btree (project_id, troupe.folded(name));

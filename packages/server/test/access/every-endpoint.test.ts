@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { allEndpoints, type Endpoint } from '@troupe/protocol';
 import { createSpace, type Database, newId } from '@troupe/server';
-import { buildStart, openKernel, type KernelFixture } from '@troupe/testing';
+import { buildStart, type KernelFixture, openKernel } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';

@@ -6,7 +6,7 @@ import type { TokenRules } from '@troupe/protocol';
 import { until } from '@troupe/testing';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { AUDIENCE, after, type AccessFixture, inside, openAccess, takeTokens } from './fixture.ts';
+import { type AccessFixture, AUDIENCE, after, inside, openAccess, takeTokens } from './fixture.ts';
 
 /** Who is known by a public key and a token. */
 function knows({ access }: AccessFixture, publicKey: string, token: string) {

@@ -2,9 +2,9 @@ import { BOUNDARIES, type Boundary } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent, everyKind } from './agents.ts';
+import { CrashFixture, settleAll } from './fixture.ts';
 import type { Strike } from './orders.ts';
 import { prepare, SCENARIOS, type Scenario, type When } from './scenarios.ts';
-import { CrashFixture, settleAll } from './fixture.ts';
 import { endAll } from './worker-processes.ts';
 
 // A worker process is killed right before and right after every place where the state on disk changes.

@@ -2,8 +2,8 @@ import { type Boundary, createBudget, newId, type SettleOutcome } from '@troupe/
 import { until } from '@troupe/testing';
 import { expect } from 'vitest';
 import { agent, call, careful, everyKind, script } from './agents.ts';
-import type { Job, Strike } from './orders.ts';
 import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
+import type { Job, Strike } from './orders.ts';
 import type { WorkerProcess } from './worker-processes.ts';
 
 export type When = 'before' | 'after';

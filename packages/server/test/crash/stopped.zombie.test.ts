@@ -2,8 +2,8 @@ import type { Turn } from '@troupe/server';
 import { contention, until } from '@troupe/testing';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { agent, call, script } from './agents.ts';
-import type { Job } from './orders.ts';
 import { CrashFixture } from './fixture.ts';
+import type { Job } from './orders.ts';
 import { endAll, type WorkerProcess } from './worker-processes.ts';
 
 // A worker process that stands still until others have taken its runs, and then wakes up as if nothing had happened.

@@ -11,9 +11,9 @@ import {
   type ToolExecute,
 } from '@troupe/server';
 import {
+  type AgentIds,
   buildProject,
   buildStart,
-  type AgentIds,
   codeTools,
   createDatabase,
   plainDoor,

@@ -19,15 +19,20 @@ const talkative: Door = {
 
 // Most of the time goes by waiting, until somebody looks whether an answer was lost.
 describe.concurrent('a commit whose answer is lost', () => {
-  it.each([['steps'], ['advance'], ['starts'], ['start'], ['claim']])(
-    'is not written twice: %s',
-    async (statement) => {
+  it.each([
+    ['commit', ''],
+    ['commit', 'with metadata'],
+    ['start', ''],
+    ['start', 'with a delay'],
+    ['claim', ''],
+  ])(
+    'is not written twice: %s %s',
+    async (statement, variant) => {
       const proxy = await openProxy(postgresUrl);
       const fixture = await FaultFixture.open(postgresUrl, {
         workers: 2,
         apart: statement === 'claim',
-        // Messages with metadata, and starts with a delay, go through the general forms.
-        ...(statement === 'advance' ? { door: talkative } : {}),
+        ...(variant === 'with metadata' ? { door: talkative } : {}),
         via: (url) => proxy.via(url),
       });
       try {
@@ -39,7 +44,7 @@ describe.concurrent('a commit whose answer is lost', () => {
 
         while (runs.length < 40 || (proxy.lost <= 3 && runs.length < 1000)) {
           const started = await Promise.all(
-            Array.from({ length: 5 }, () => fixture.start(statement === 'start' ? { delayMs: 1 } : {})),
+            Array.from({ length: 5 }, () => fixture.start(variant === 'with a delay' ? { delayMs: 1 } : {})),
           );
           if (statement === 'claim') await fixture.kernels[0]!.ended(started[0]!);
           runs.push(...started);

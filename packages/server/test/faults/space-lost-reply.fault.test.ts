@@ -7,8 +7,8 @@ import { createModels } from '../../src/models/registry.ts';
 import { createScripted, type Turn } from '../../src/models/scripted/index.ts';
 import { Database } from '../../src/store/index.ts';
 import { createTools } from '../../src/tools/index.ts';
-import { call, calls, end } from '../spaces/scripted-agents.ts';
 import { SpaceFixture } from '../spaces/fixture.ts';
+import { call, calls, end } from '../spaces/scripted-agents.ts';
 import { openProxy } from './proxy.ts';
 
 test('what a run said is said once, and told as said, where the answer of the database was lost', async () => {

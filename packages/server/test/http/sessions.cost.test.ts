@@ -210,7 +210,7 @@ async function turnsOf(path: string): Promise<string[][]> {
   return turns.slice(1);
 }
 
-const endOf = (sent: Sent[]) => sent.filter(({ name }) => name === 'steps' || name === 'advance').length >= 3;
+const endOf = (sent: Sent[]) => sent.filter(({ name }) => name === 'commit').length >= 3;
 
 it('a turn with one tool call takes at most 10 statements, serve and work together', async () => {
   for (const turn of await turnsOf(await openSession())) {

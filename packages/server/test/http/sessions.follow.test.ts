@@ -49,7 +49,7 @@ async function witness(): Promise<void> {
       from troupe.threads t left join troupe.runs a on a.id = t.active_run_id where t.id = new.thread_id;
     return null; end $$`);
   for (const [name, what] of [
-    ['events', 'insert on troupe.events'],
+    ['events', 'insert on troupe.event_batches'],
     ['runs', 'insert or update on troupe.runs'],
   ])
     await fixture.db.pool.query(

@@ -1,5 +1,5 @@
 import { type Database, newId, rearmPlans, releaseJobsOfTheGone } from '@troupe/server';
-import { buildProject, type AgentIds, until, violations } from '@troupe/testing';
+import { type AgentIds, buildProject, until, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { after, end, freshDatabase, jobsProcess } from './fixture.ts';
 

@@ -80,7 +80,7 @@ describe('a budget', () => {
     await fixture.kernel.budgetChanged(await budget(0));
     fixture.statements.length = 0;
     expect(await fixture.play(await agent(answers(3), { tools }))).toMatchObject({ status: 'completed' });
-    expect(fixture.statements).toContain('steps');
+    expect(fixture.statements).toContain('commit');
     expect(fixture.statements.filter((name) => name.includes('budget'))).toEqual([]);
     const { rows } = await fixture.db.pool.query('select from troupe.run_steps where budgeted');
     expect(rows).toEqual([]);

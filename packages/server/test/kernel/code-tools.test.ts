@@ -7,7 +7,7 @@ import {
   silentLogger,
   type Tools,
 } from '@troupe/server';
-import { buildStart, plainDoor, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
+import { buildStart, type KernelFixture, openKernel, plainDoor, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // Which worker takes which runs. One database with no worker of its own; each test brings those that it needs.

@@ -1,5 +1,5 @@
 import { newId } from '@troupe/server';
-import { openKernel, type KernelFixture } from '@troupe/testing';
+import { type KernelFixture, openKernel } from '@troupe/testing';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 
 const postgresUrl = inject('postgresUrl');
@@ -34,7 +34,7 @@ describe('the cost of a run', () => {
     const counted = statements.filter((name) => !BACKGROUND.has(name));
     expect(counted.length, counted.join(' ')).toBeLessThanOrEqual(16);
     // Six answers and five results, each a commit of its own before the next begins.
-    expect(counted.filter((name) => name === 'advance' || name === 'steps')).toHaveLength(11);
+    expect(counted.filter((name) => name === 'commit')).toHaveLength(11);
   });
 
   it('does not grow with the history: 5,000 messages within 1.2 times 50', async () => {

@@ -1,4 +1,4 @@
-import { plainDoor, openKernel, type KernelFixture } from '@troupe/testing';
+import { type KernelFixture, openKernel, plainDoor } from '@troupe/testing';
 import { afterEach, expect, inject, it } from 'vitest';
 
 let fixture: KernelFixture;

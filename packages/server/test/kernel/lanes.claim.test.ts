@@ -1,5 +1,5 @@
 import { newId } from '@troupe/server';
-import { buildStart, openKernel, type KernelFixture } from '@troupe/testing';
+import { buildStart, type KernelFixture, openKernel } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // What a worker is given where both lanes and others wait. No worker is here; the tests claim.

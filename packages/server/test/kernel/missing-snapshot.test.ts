@@ -1,5 +1,5 @@
 import { createModels, createScripted, newId } from '@troupe/server';
-import { buildStart, plainDoor, openKernel, type KernelFixture } from '@troupe/testing';
+import { buildStart, type KernelFixture, openKernel, plainDoor } from '@troupe/testing';
 import { afterEach, expect, inject, it } from 'vitest';
 
 let fixture: KernelFixture;

@@ -1,5 +1,5 @@
 import { newId } from '@troupe/server';
-import { openKernel, type KernelFixture, until, violations } from '@troupe/testing';
+import { type KernelFixture, openKernel, until, violations } from '@troupe/testing';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 
 const postgresUrl = inject('postgresUrl');

@@ -2,7 +2,7 @@ import { type Door, idFrom, type MeantCall } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { call, clientTool, codeTool, gate, type ScriptedFixture } from './fixture.ts';
-import { spaceDoor as door, type TestSpace, SpaceRunFixture } from './space-fixture.ts';
+import { spaceDoor as door, SpaceRunFixture, type TestSpace } from './space-fixture.ts';
 
 /** Calls are shown as their arguments say. */
 const showing: Door = {

@@ -2,7 +2,7 @@ import { listWaiting } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { call, clientTool, codeTool, type ScriptedFixture } from './fixture.ts';
-import { type TestSpace, SpaceRunFixture } from './space-fixture.ts';
+import { SpaceRunFixture, type TestSpace } from './space-fixture.ts';
 
 let spaces: SpaceRunFixture;
 let fixture: ScriptedFixture;

@@ -82,7 +82,7 @@ test('what happens is counted, under no id, and what is told can be read by the 
   const { text, value } = await scrape();
   const seen = {
     claimed: value('troupe_runs_claimed_total'),
-    commits: value('troupe_commits_total', { kind: 'advance', outcome: 'committed' })! >= 3,
+    commits: value('troupe_commits_total', { kind: 'commit', outcome: 'committed' })! >= 3,
     groups: value('troupe_commit_group_size_count', { kind: 'start' }),
     tools: value('troupe_tool_calls_total', { outcome: 'completed' }),
     noTools: value('troupe_tool_calls_total', { outcome: 'failed' }),

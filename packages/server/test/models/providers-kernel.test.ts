@@ -1,6 +1,6 @@
 import type { JsonObject } from '@troupe/protocol';
 import { createProviders, newId, type ProviderRecord } from '@troupe/server';
-import { buildStart, codeTools, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
+import { buildStart, codeTools, type KernelFixture, openKernel, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { formats, responses } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';

@@ -2,9 +2,9 @@ import { Database, type Door, Kernel, newId, silentLogger } from '@troupe/server
 import {
   buildStart,
   codeTools,
-  plainDoor,
-  openKernel,
   type KernelFixture,
+  openKernel,
+  plainDoor,
   until,
   violations,
 } from '@troupe/testing';

@@ -1,4 +1,4 @@
-import { commitMany, createCommits, newId } from '@troupe/server';
+import { commit, createCommits, newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { RaceFixture } from './fixture.ts';
 
@@ -37,7 +37,7 @@ it('runs that end together are locked in the order of their ids, whatever the or
   try {
     await other.query('begin');
     await other.query('select from troupe.runs where id = $1 for no key update', [first]);
-    const ending = commitMany(
+    const ending = commit(
       fixture.process(0).db,
       held.map((run) => run.finishes()),
     );

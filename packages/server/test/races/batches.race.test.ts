@@ -1,7 +1,7 @@
-import { type AdvanceItem, createCommits, newId, type StartItem } from '@troupe/server';
+import { type CommitItem, createCommits, newId, type StartItem } from '@troupe/server';
 import { buildAgent } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RaceFixture, type Held, send } from './fixture.ts';
+import { type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;
 beforeAll(async () => {
@@ -39,8 +39,8 @@ describe('batches of commits', () => {
     const crowds = [await crowd(6, 10, workers[0]!), await crowd(6, 10, workers[1]!)];
     // The second half of each worker's runs is in threads of the other's: both processes meet in every thread.
     const commits = fixture.processes.map(({ db }) => createCommits(db, { mostItems: 8, mostInFlight: 4 }));
-    const step = async (make: (run: Held) => AdvanceItem, seed: number) => {
-      const all = crowds.flatMap((runs, p) => runs.map((run) => ({ run, commit: commits[p]!.advance })));
+    const step = async (make: (run: Held) => CommitItem, seed: number) => {
+      const all = crowds.flatMap((runs, p) => runs.map((run) => ({ run, commit: commits[p]!.commit })));
       await Promise.all(
         shuffled(all, seed).map(async ({ run, commit }) => {
           const item = make(run);
@@ -82,7 +82,7 @@ describe('batches of commits', () => {
         shuffled(runs, p).map(async (run) => {
           for (const make of [() => run.asks(1), () => run.results(1), () => run.finishes()]) {
             const item = make();
-            const verdict = await commits[p]!.advance.submit(item);
+            const verdict = await commits[p]!.commit.submit(item);
             expect(verdict.ok).toBe(true);
             run.learn(item, verdict);
           }
@@ -112,7 +112,7 @@ describe('batches of commits', () => {
           () => run.results(1),
         ]) {
           const item = make();
-          run.learn(item, await commits.advance.submit(item));
+          run.learn(item, await commits.commit.submit(item));
         }
       }),
       ...shuffled(starts, 3).map((item, n) => fixture.process(n).kernel.start(item)),
@@ -139,7 +139,7 @@ describe('a bad item', () => {
     items[3]!.messages![0]!.id = existing!.id;
     items[5]!.settled = [{ id: 'nobody', status: 'completed', output: 1 }];
     items[8]!.messages![0]!.role = 'nobody' as 'user';
-    const verdicts = await Promise.allSettled(items.map((item) => commits.advance.submit(item)));
+    const verdicts = await Promise.allSettled(items.map((item) => commits.commit.submit(item)));
     const bad = [3, 5, 8];
     for (const [n, verdict] of verdicts.entries()) {
       const status = await fixture.status(held[n]!.run);

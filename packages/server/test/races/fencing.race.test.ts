@@ -1,6 +1,6 @@
-import { type AdvanceItem, cancel, newId, reap } from '@troupe/server';
+import { type CommitItem, cancel, newId, reap } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RaceFixture, type Held, send } from './fixture.ts';
+import { type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ async function picture(held: Held) {
   return { counters, row: await fixture.row(held.run), calls: await fixture.calls(held.run) };
 }
 
-type Commit = (held: Held) => AdvanceItem;
+type Commit = (held: Held) => CommitItem;
 const COMMITS: [string, Commit][] = [
   ['an answer with calls', (held) => held.asks(2)],
   ['an answer that ends the run', (held) => held.finishes()],
@@ -43,7 +43,7 @@ const COMMITS: [string, Commit][] = [
   ],
 ];
 
-const FENCES: [string, (item: AdvanceItem) => Partial<AdvanceItem>][] = [
+const FENCES: [string, (item: CommitItem) => Partial<CommitItem>][] = [
   ['an older epoch', ({ epoch }) => ({ epoch: epoch - 1 })],
   ['a later epoch', ({ epoch }) => ({ epoch: epoch + 1 })],
   ['an older version', ({ version }) => ({ version: version - 1 })],

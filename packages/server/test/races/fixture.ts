@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '@troupe/protocol';
 import {
-  type AdvanceItem,
-  advance,
   type ClaimedRun,
+  type CommitItem,
   claim,
-  commitMany,
+  commit,
   Database,
   Kernel,
   type NewCall,
@@ -17,13 +16,8 @@ import { buildStart, KernelFixture, type KernelParts, openKernelParts, PATIENCE_
 import pg from 'pg';
 import { expect, inject } from 'vitest';
 
-let turn = 0;
-
-/** A commit as a worker makes it, and every other time in the general form that it falls back to: races must end alike. */
-export function send(db: Database, items: AdvanceItem[]): ReturnType<typeof advance> {
-  turn += 1;
-  return turn % 2 === 0 ? advance(db, items) : commitMany(db, items);
-}
+/** Commits as a worker does. */
+export const send = commit;
 
 /** One Troupe process without a worker: its own pools, its own group commit. */
 export interface Process {
@@ -114,7 +108,7 @@ export class RaceFixture extends KernelFixture {
     const held = await this.hold(count);
     await Promise.all(
       held.map(async (run, n) => {
-        const [verdict] = await send(this.process(n).db, [run.asks(calls, 'client', deadlineMs)]);
+        const [verdict] = await commit(this.process(n).db, [run.asks(calls, 'client', deadlineMs)]);
         expect(verdict).toMatchObject({ ok: true, mode: 'parked' });
       }),
     );
@@ -245,7 +239,7 @@ export class Held {
     return { run: this.run, worker: this.worker, epoch: this.claimed.epoch };
   }
 
-  #step(): Pick<AdvanceItem, 'step' | 'stepRow'> {
+  #step(): Pick<CommitItem, 'step' | 'stepRow'> {
     const now = Date.now();
     return {
       step: this.step + 1,
@@ -265,7 +259,7 @@ export class Held {
   }
 
   /** The answer that ends the run. */
-  finishes(text: string = `answer of ${this.run}`): AdvanceItem {
+  finishes(text: string = `answer of ${this.run}`): CommitItem {
     return {
       ...this.fence,
       ...this.#step(),
@@ -279,7 +273,7 @@ export class Held {
   }
 
   /** An answer with calls, for somebody outside (then the run waits) or for this worker. */
-  asks(calls: number, whom: 'client' | 'worker' = 'worker', deadlineMs = 3_600_000): AdvanceItem {
+  asks(calls: number, whom: 'client' | 'worker' = 'worker', deadlineMs = 3_600_000): CommitItem {
     const step = this.step + 1;
     const ids = Array.from({ length: calls }, (_, n) => callId(step, n));
     const outside = { status: 'requested', waitsFor: 'client', deadlineMs } as const;
@@ -303,7 +297,7 @@ export class Held {
   }
 
   /** The results of this worker's own calls of the current step. */
-  results(calls: number, output: Json = 'done'): AdvanceItem {
+  results(calls: number, output: Json = 'done'): CommitItem {
     const ids = Array.from({ length: calls }, (_, n) => callId(this.step, n));
     return {
       ...this.fence,
@@ -321,7 +315,7 @@ export class Held {
   }
 
   /** Takes over what a commit answered. */
-  learn(item: AdvanceItem, verdict: Awaited<ReturnType<typeof advance>>[number]): void {
+  learn(item: CommitItem, verdict: Awaited<ReturnType<typeof commit>>[number]): void {
     if (!verdict.ok) return;
     this.version = verdict.version;
     this.steers = verdict.steers ?? this.steers;

@@ -1,8 +1,8 @@
-import { type AdvanceItem, type Commits, createCommits, expire, newId, reap } from '@troupe/server';
+import { type CommitItem, type Commits, createCommits, expire, newId, reap } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { RaceFixture, type Held } from './fixture.ts';
+import { type Held, RaceFixture } from './fixture.ts';
 
 // Everything that can happen to runs, at random, from eight connections of two processes at once. Afterwards nothing
 // that must always hold is broken, and every run can still be brought to its end.
@@ -157,8 +157,8 @@ class Scenario {
       );
   }
 
-  async commit(held: Held, item: AdvanceItem, lane = 0): Promise<boolean> {
-    const verdict = await this.pick(commits, lane).advance.submit(item);
+  async commit(held: Held, item: CommitItem, lane = 0): Promise<boolean> {
+    const verdict = await this.pick(commits, lane).commit.submit(item);
     held.learn(item, verdict);
     if (!verdict.ok || verdict.mode !== 'go') this.held.delete(held.run);
     return verdict.ok && verdict.mode === 'go';

@@ -2,7 +2,7 @@ import { newId, type Posted } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RaceFixture, atOnce, type Held, send } from './fixture.ts';
+import { atOnce, type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;
 beforeAll(async () => {

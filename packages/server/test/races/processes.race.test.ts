@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { newId, type Posted, type Started } from '@troupe/server';
 import { oftenOf, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RaceFixture } from './fixture.ts';
 import { work } from './echo.ts';
+import { RaceFixture } from './fixture.ts';
 import type { Order } from './second-process.ts';
 
 let fixture: RaceFixture;

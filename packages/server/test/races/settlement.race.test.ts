@@ -2,7 +2,7 @@ import { cancel, expire, newId, settle } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RaceFixture, atOnce, callId, send } from './fixture.ts';
+import { atOnce, callId, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
-import { type AdvanceItem, claim, commitMany, expire, newId } from '@troupe/server';
+import { type CommitItem, claim, commit, expire, newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
-import { RaceFixture, Held } from './fixture.ts';
+import { Held, RaceFixture } from './fixture.ts';
 
 let fixture: RaceFixture;
 let spaces: string[];
@@ -32,7 +32,7 @@ async function begun(count: number): Promise<string[]> {
   await Promise.all(items.map((item, n) => fixture.process(n).kernel.start(item)));
   const ids = items.map((item) => item.run.id);
   await fixture.rows(
-    `update troupe.runs r set space_id = ($2::uuid[])[1 + n % 2], active_space_id = ($2::uuid[])[1 + n / 2 % 2]
+    `update troupe.runs r set space_id = ($2::uuid[])[1 + n % 2], active_space_id = ($2::uuid[])[1 + n / 2 % 2], watchers = $2
       from unnest($1::uuid[]) with ordinality x(id, n) where r.id = x.id`,
     [ids, spaces],
   );
@@ -52,7 +52,7 @@ async function take(n: number): Promise<Held[]> {
 
 const error = { code: 'broken', message: 'It broke.' };
 
-function ending(run: Held, n: number): AdvanceItem {
+function ending(run: Held, n: number): CommitItem {
   if (n % 3 === 0) return run.finishes();
   if (n % 3 === 1)
     return { ...run.fence, close: true, target: 'failed', error, targetEvents: [{ type: 'run.failed' }] };
@@ -64,7 +64,7 @@ async function inBatches(held: Held[], n: number, size: number): Promise<void> {
   for (let at = 0; at < held.length; at += size) batches.push(held.slice(at, at + size));
   await Promise.all(
     batches.map(async (batch) => {
-      const verdicts = await commitMany(
+      const verdicts = await commit(
         fixture.process(n).db,
         batch.map((run, k) => ending(run, k)),
       );
@@ -98,7 +98,7 @@ it('many runs in two spaces begin, end, fail, wait and expire in batches of two 
 });
 
 /** An answer that says something. */
-function speaks(run: Held): AdvanceItem {
+function speaks(run: Held): CommitItem {
   const asked = run.asks(1);
   return { ...asked, calls: asked.calls!.map((call) => ({ ...call, tool: 'send_message' })) };
 }
@@ -114,13 +114,13 @@ it('what many runs in two spaces were to say and did not is told in batches of t
       `insert into troupe.run_shown (run_id, space_id, seqs) select r, s, '{}' from unnest($1::uuid[]) r, unnest($2::uuid[]) s`,
       [all.map(({ run }) => run), spaces],
     );
-    const send = (make: (run: Held) => AdvanceItem) =>
+    const send = (make: (run: Held) => CommitItem) =>
       Promise.all(
         held.flatMap((each, n) =>
           Array.from({ length: Math.ceil(each.length / 8) }, async (_, k) => {
             const batch = each.slice(k * 8, k * 8 + 8);
             const items = batch.map(make);
-            const verdicts = await commitMany(fixture.process(n).db, items);
+            const verdicts = await commit(fixture.process(n).db, items);
             verdicts.forEach((verdict, i) => {
               expect(verdict.ok).toBe(true);
               batch[i]!.learn(items[i]!, verdict);
@@ -129,7 +129,7 @@ it('what many runs in two spaces were to say and did not is told in batches of t
         ),
       );
     await send(speaks);
-    await send((run) => run.results(1, { success: false, code: 'empty_message' }));
+    await send((run) => ({ ...run.results(1, { success: false, code: 'empty_message' }), tell: true }));
     await send((run) => run.finishes());
     unsaid += all.length;
   }

@@ -1,5 +1,5 @@
 import { newId } from '@troupe/server';
-import { buildAgent, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
+import { buildAgent, type KernelFixture, openKernel, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { addMember, createSpace, deleteSpace, removeMember } from '../../src/doors/spaces/index.ts';
 

@@ -57,9 +57,9 @@ export function told(method: Method, answer: unknown): unknown {
       const { createdAt: _, ...started } = plain(answer);
       return started;
     }
-    case 'advance': {
-      const { promoted: _, ...advanced } = plain(answer);
-      return advanced;
+    case 'commit': {
+      const { promoted: _, ...committed } = plain(answer);
+      return committed;
     }
     case 'absorb': {
       const { trigger: _, spaces: __, ...absorbed } = plain(answer);

@@ -1,6 +1,6 @@
 import type { SimWorker } from './sim-worker.ts';
-import { run } from './timeline.ts';
 import type { Simulation } from './simulation.ts';
+import { run } from './timeline.ts';
 
 const ODDS = { kill: 3, pause: 4, cut: 2, drain: 2, jump: 1 };
 export type Odds = typeof ODDS;

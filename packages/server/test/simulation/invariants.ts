@@ -194,7 +194,7 @@ export class Invariants {
   }
 
   /** A commit was taken: it must come from whoever claimed the run last. */
-  advanced(run: string, worker: string, epoch: number): void {
+  committed(run: string, worker: string, epoch: number): void {
     const holder = this.#holders.get(run);
     if (holder?.worker !== worker || holder.epoch !== epoch)
       throw new Violation('a commit of a former holder was taken', { run, worker, epoch, holder });

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CancelReason, JsonObject, WaitsFor } from '@troupe/protocol';
 import type {
   Absorbed,
-  Advanced,
-  AdvanceItem,
   CallError,
   Canceled,
   ClaimedRun,
+  CommitItem,
+  Committed,
   Expired,
   NewEvent,
   NewMessage,
@@ -181,7 +181,7 @@ export class ModelStore {
 
   // ---- what their worker writes
 
-  advance(item: AdvanceItem): Advanced {
+  commit(item: CommitItem): Committed {
     const run = this.runs.get(item.run);
     if (!run) return { ok: false, status: 'missing' };
     if (this.refuses(run, item)) {
@@ -266,7 +266,7 @@ export class ModelStore {
     };
   }
 
-  protected refuses(run: RunRecord, item: AdvanceItem): boolean {
+  protected refuses(run: RunRecord, item: CommitItem): boolean {
     return (
       run.status !== 'running' ||
       run.epoch !== item.epoch ||
@@ -275,7 +275,7 @@ export class ModelStore {
     );
   }
 
-  protected mode(run: RunRecord, item: AdvanceItem, outside: number): (Advanced & { ok: true })['mode'] {
+  protected mode(run: RunRecord, item: CommitItem, outside: number): (Committed & { ok: true })['mode'] {
     if (item.target === 'completed' && run.steers > item.steers) return 'go';
     if (item.target === 'queued') return 'released';
     if (item.target === 'waiting_tool') return 'parked';
@@ -284,7 +284,7 @@ export class ModelStore {
   }
 
   /** Answers whether the next run of a serial thread was let in. */
-  #leave(run: RunRecord, mode: 'parked' | 'ended' | 'released', item: AdvanceItem): boolean {
+  #leave(run: RunRecord, mode: 'parked' | 'ended' | 'released', item: CommitItem): boolean {
     run.status = mode === 'parked' ? 'waiting_tool' : item.target!;
     run.worker = null;
     if (mode === 'released') run.runAt = this.now() + (item.delayMs ?? 0);

@@ -1,4 +1,4 @@
-import type { Advanced, AdvanceItem } from '../../src/index.ts';
+import type { CommitItem, Committed } from '../../src/index.ts';
 import { decide } from '../../src/kernel/decide.ts';
 import { lostVerdict } from '../../src/kernel/fence.ts';
 import type { Commit, Decision, RunEffect, RunInput, RunState } from '../../src/kernel/state.ts';
@@ -34,7 +34,7 @@ const mutants: Record<string, Partial<Rules>> = {
 
   'the fence ignores the version': {
     Store: class extends ModelStore {
-      protected override refuses(run: RunRecord, item: AdvanceItem): boolean {
+      protected override refuses(run: RunRecord, item: CommitItem): boolean {
         return run.status !== 'running' || run.epoch !== item.epoch || run.worker !== item.worker;
       }
     },
@@ -56,14 +56,14 @@ const mutants: Record<string, Partial<Rules>> = {
   },
   'parks although nothing is open': {
     Store: class extends ModelStore {
-      protected override mode(run: RunRecord, item: AdvanceItem, outside: number) {
+      protected override mode(run: RunRecord, item: CommitItem, outside: number) {
         return item.park ? ('parked' as const) : super.mode(run, item, outside);
       }
     },
   },
   'completes although somebody spoke meanwhile': {
     Store: class extends ModelStore {
-      protected override mode(run: RunRecord, item: AdvanceItem, outside: number) {
+      protected override mode(run: RunRecord, item: CommitItem, outside: number) {
         return item.target === 'completed' ? ('ended' as const) : super.mode(run, item, outside);
       }
     },
@@ -206,7 +206,7 @@ const mutants: Record<string, Partial<Rules>> = {
   'a refusal is always taken for a lost answer': { doneBefore: () => 'go' },
   'a lost answer counts later words as heard': {
     lostVerdict: (item, refusal, mode, now) =>
-      ({ ...lostVerdict(item, refusal, mode, now), steers: now.steers }) as Advanced & { ok: true },
+      ({ ...lostVerdict(item, refusal, mode, now), steers: now.steers }) as Committed & { ok: true },
   },
   'effects begin without a look at the lease': { trusts: () => true },
 };

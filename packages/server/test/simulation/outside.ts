@@ -2,8 +2,8 @@ import type { PostPolicy, SettleOutcome, Started, StartItem } from '../../src/in
 import { PURSE } from './agents.ts';
 import { ConnectionLost } from './network.ts';
 import { isOver, type PostItem, PROJECT } from './records.ts';
-import { type Course, run } from './timeline.ts';
 import type { Simulation } from './simulation.ts';
+import { type Course, run } from './timeline.ts';
 
 interface Place {
   thread: string;

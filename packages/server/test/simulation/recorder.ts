@@ -4,7 +4,7 @@ const METHODS = [
   'start',
   'post',
   'claim',
-  'advance',
+  'commit',
   'resync',
   'handOver',
   'settle',

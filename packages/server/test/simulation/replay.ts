@@ -1,11 +1,11 @@
 import pg from 'pg';
 import {
-  type AdvanceItem,
   absorb,
   beat,
+  type CommitItem,
   cancel,
   claim,
-  commitMany,
+  commit,
   Database,
   disown,
   expire,
@@ -23,7 +23,7 @@ import {
   type StartItem,
   settle,
   silentLogger,
-  startMany,
+  start,
 } from '../../src/index.ts';
 import { PURSE } from './agents.ts';
 import type { Method, Recorded } from './recorder.ts';
@@ -80,7 +80,7 @@ export class Replay {
     // Nothing but a test throws the audit log away; it is empty here.
     await admin.query('alter table troupe.audit_log disable trigger user');
     await admin.query(
-      'truncate troupe.projects, troupe.threads, troupe.runs, troupe.run_heads, troupe.messages, troupe.events, troupe.run_steps, troupe.tool_calls, troupe.workers cascade',
+      'truncate troupe.projects, troupe.threads, troupe.runs, troupe.run_heads, troupe.messages, troupe.event_batches, troupe.run_steps, troupe.tool_calls, troupe.workers cascade',
     );
     await admin.query(`insert into troupe.projects (id, name) values ($1, 'project')`, [PROJECT]);
     await admin.query(
@@ -128,10 +128,10 @@ type Own = { id: string; epoch: number }[];
 
 // biome-ignore lint/suspicious/noExplicitAny: the arguments were recorded from calls that were typed
 const CALLS: Record<Method, (db: Database, ...args: any[]) => Promise<unknown>> = {
-  start: async (db, item: StartItem) => (await startMany(db, [item]))[0],
+  start: async (db, item: StartItem) => (await start(db, [item]))[0],
   post: (db, item: PostItem) => post(db, item),
   claim: (db, worker: string, limit: number) => claim(db, worker, limit, ['plain'], {}),
-  advance: async (db, item: AdvanceItem) => (await commitMany(db, [item]))[0],
+  commit: async (db, item: CommitItem) => (await commit(db, [item]))[0],
   resync: (db, run: string, known: number) => resync(db, run, known),
   handOver: (db, by: Fence, call: string, how: Parameters<typeof handOver>[3]) => handOver(db, by, call, how),
   settle: (db, run: string, call: string, outcome: SettleOutcome, by: string, message: string) =>

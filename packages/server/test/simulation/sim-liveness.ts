@@ -1,8 +1,8 @@
 import { AMNESTY_MS, isDead, Trust, Watch } from '../../src/kernel/trust.ts';
 import { ConnectionLost } from './network.ts';
 import type { SimWorker } from './sim-worker.ts';
-import { type Course, run } from './timeline.ts';
 import type { Simulation } from './simulation.ts';
+import { type Course, run } from './timeline.ts';
 
 const BEAT_MS = 200;
 const ROWLESS_EVERY = 5;

@@ -1,5 +1,5 @@
 import type { AgentSnapshot, Json } from '@troupe/protocol';
-import type { Advanced, AdvanceItem, ClaimedRun } from '../../src/index.ts';
+import type { ClaimedRun, CommitItem, Committed } from '../../src/index.ts';
 import { initialState } from '../../src/kernel/decide.ts';
 import { type Held, remember, toItem } from '../../src/kernel/fence.ts';
 import { resolveCalls } from '../../src/kernel/resolve.ts';
@@ -14,8 +14,8 @@ import type {
 import { answer } from './agents.ts';
 import { ConnectionLost, Poisoned } from './network.ts';
 import type { SimWorker } from './sim-worker.ts';
-import { type Course, run } from './timeline.ts';
 import type { Simulation } from './simulation.ts';
+import { type Course, run } from './timeline.ts';
 
 /**
  * kernel/loop.ts in virtual time, line by line where it matters; decide.ts, fence.ts and resolve.ts are the real ones.
@@ -238,7 +238,7 @@ export class SimLoop {
         `${this.#where} commits ${commit.name}${item.target ? ` → ${item.target}` : ''} v${item.version}${poisoned ? ' (poisoned)' : ''}`,
     );
     this.committing = true;
-    let verdict: Advanced;
+    let verdict: Committed;
     try {
       verdict = yield* this.#send(item, poisoned);
       if (!verdict.ok) {
@@ -283,25 +283,25 @@ export class SimLoop {
   }
 
   /** Sends until there is an answer: whether a broken call was carried out is not known, and the fence makes it safe. */
-  *#send(item: AdvanceItem, poisoned: boolean): Course<Advanced> {
+  *#send(item: CommitItem, poisoned: boolean): Course<Committed> {
     const { store, invariants } = this.#simulation;
     return yield* this.#untilAnswered(this.#moment(item), () => {
       if (poisoned) throw new Poisoned('item');
-      const verdict = store.advance(item);
+      const verdict = store.commit(item);
       this.#simulation.note(
         () =>
-          `  advance ${this.#simulation.short(item.run)} v${item.version}: ${verdict.ok ? verdict.mode : `refused (${verdict.status} e${verdict.epoch} v${verdict.version})`}`,
+          `  commit ${this.#simulation.short(item.run)} v${item.version}: ${verdict.ok ? verdict.mode : `refused (${verdict.status} e${verdict.epoch} v${verdict.version})`}`,
       );
-      if (verdict.ok) invariants.advanced(item.run, item.worker, item.epoch);
+      if (verdict.ok) invariants.committed(item.run, item.worker, item.epoch);
       else this.#simulation.count('refused');
       return verdict;
     });
   }
 
   /** What kind of commit it is, for those who like to disturb. */
-  #moment(item: AdvanceItem): string {
-    if (item.begun?.length || item.calls?.some(({ status }) => status === 'running')) return 'advance:begins';
-    return this.#state.executing.length > 0 ? 'advance:busy' : 'advance';
+  #moment(item: CommitItem): string {
+    if (item.begun?.length || item.calls?.some(({ status }) => status === 'running')) return 'commit:begins';
+    return this.#state.executing.length > 0 ? 'commit:busy' : 'commit';
   }
 
   *#untilAnswered<Answer>(name: string, call: () => Answer): Course<Answer> {

@@ -2,8 +2,8 @@ import { type ClaimedRun, claimedRun, type Started, type StartItem } from '../..
 import { ConnectionLost } from './network.ts';
 import { SimLiveness } from './sim-liveness.ts';
 import { SimLoop } from './sim-loop.ts';
-import { type Course, type Process, run } from './timeline.ts';
 import type { Simulation } from './simulation.ts';
+import { type Course, type Process, run } from './timeline.ts';
 
 const POLL_MS = 250;
 const CHECK_HELD_MS = 1_000;

@@ -28,9 +28,9 @@ export const RULES: Rules = { decide, doneBefore, lostVerdict, trusts: (fresh) =
 /** How likely something befalls a process at which call, and what: there are many claims, and some moments are worse than others. */
 const STRIKES: Record<string, { times: number; odds: Partial<Odds> }> = {
   claim: { times: 0.1, odds: {} },
-  advance: { times: 1, odds: {} },
-  'advance:begins': { times: 3, odds: { pause: 10 } },
-  'advance:busy': { times: 3, odds: { drain: 10 } },
+  commit: { times: 1, odds: {} },
+  'commit:begins': { times: 3, odds: { pause: 10 } },
+  'commit:busy': { times: 3, odds: { drain: 10 } },
 };
 
 /** After the faults have stopped, everything must come to an end within so long. */
@@ -116,7 +116,7 @@ export class Simulation {
   readonly afterCall = (name: string, process: Process | null): number => {
     this.invariants.afterCall();
     const { struck, heckled } = this.network.weather;
-    if (name.startsWith('advance') && this.random.chance(heckled)) this.outside.heckle();
+    if (name.startsWith('commit') && this.random.chance(heckled)) this.outside.heckle();
     const strike = STRIKES[name];
     if (!strike || !(process instanceof SimWorker) || !this.random.chance(struck * strike.times)) return 0;
     // Where a process stands still, the answer may come when it has just woken up.

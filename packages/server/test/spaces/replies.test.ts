@@ -1,8 +1,8 @@
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, calls, openScriptedSpaces, type Request, triggerIn } from './scripted-agents.ts';
 import type { Person } from './fixture.ts';
+import { call, calls, openScriptedSpaces, type Request, triggerIn } from './scripted-agents.ts';
 
 // Waiting for replies, for agents that may: a reply resumes the run that waits for it or starts a new one, never both.
 

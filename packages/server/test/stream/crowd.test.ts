@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kernel, silentLogger } from '@troupe/server';
 import { isLong, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
-import { Part } from './processes.ts';
 import { connect, StreamFixture, upTo } from './fixture.ts';
+import { Part } from './processes.ts';
 
 const READERS = isLong ? 1_000 : 400;
 /** Of the others, at the end. */

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { contention, stopwatch, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { written } from './client.ts';
-import { Part } from './processes.ts';
 import { StreamFixture, upTo } from './fixture.ts';
+import { Part } from './processes.ts';
 
 const WORDS = Array.from({ length: 40 }, (_, n) => `word ${n} 😀 `);
 const TEXT = WORDS.join('');

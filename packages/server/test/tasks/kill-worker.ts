@@ -24,15 +24,7 @@ export interface Order {
 }
 export type Report = { type: 'working' } | { type: 'struck' | 'wrote'; session: string; statement: string };
 
-const WRITES = new Set([
-  'claim',
-  'steps',
-  'advance',
-  'begin_task',
-  'ask_giver',
-  'reply_to_task',
-  'join_child',
-]);
+const WRITES = new Set(['claim', 'commit', 'begin_task', 'ask_giver', 'reply_to_task', 'join_child']);
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const SESSION = `select s.id from troupe.runs r join troupe.runs top on top.id = r.root_run_id join troupe.sessions s on s.thread_id = top.thread_id`;
 const OF_JOIN = `select s.id from troupe.joins j left join troupe.tasks t on t.id = j.task_id left join troupe.runs r on r.id = coalesce(j.run_id, t.parent_run_id)

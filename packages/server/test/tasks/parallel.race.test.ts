@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { Order } from './settling-process.ts';
 import { type Chat, call, calls, final, give, results, TaskFixture } from './fixture.ts';
+import type { Order } from './settling-process.ts';
 
 let fixture: TaskFixture;
 beforeAll(async () => {

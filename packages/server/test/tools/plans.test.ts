@@ -11,7 +11,7 @@ import {
   type Script,
   toolParts,
 } from '@troupe/server';
-import { plainDoor, openKernel, type KernelFixture, until, violations } from '@troupe/testing';
+import { type KernelFixture, openKernel, plainDoor, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 // The tools with which an agent plans its own runs. A message that is a list says which calls the model makes.

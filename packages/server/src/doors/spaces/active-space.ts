@@ -34,6 +34,20 @@ export function spaceOfCall(
   return last ? spaceIn(last.arguments) : activeSpaceOf(view);
 }
 
+/** Spaces that an answer enters and then shows something in. */
+export function placesOf(
+  view: Pick<RunView, 'run' | 'transcript' | 'snapshot'>,
+  calls: readonly Pick<ModelCall, 'name' | 'arguments'>[],
+): string[] {
+  if (!calls.some(({ name }) => name === 'enter_space')) return [];
+  const places = calls.flatMap(({ name }, index) => {
+    const isShown =
+      name === 'send_message' || view.snapshot.tools.some((tool) => tool.name === name && tool.shown);
+    return isShown ? (spaceOfCall(view, calls.slice(0, index)) ?? []) : [];
+  });
+  return [...new Set(places)];
+}
+
 function spaceIn(args: unknown): string | null {
   const { spaceId } = (args ?? {}) as { spaceId?: unknown };
   // A model writes anything, such as a name.

@@ -10,7 +10,7 @@ import {
   type StoredMessage,
 } from '../../store/index.ts';
 import { roomFor, shortened, tasksPart } from '../shared/index.ts';
-import { activeSpaceOf, triggerSpaceOf } from './active-space.ts';
+import { activeSpaceOf, placesOf, triggerSpaceOf } from './active-space.ts';
 import { DOOR } from './door-name.ts';
 import { liveIn } from './live.ts';
 import { plansPart } from './plans.ts';
@@ -20,6 +20,7 @@ import { spaceTools } from './tools.ts';
 
 const HISTORY_MESSAGES = 50;
 const MOST_RUNS = 20;
+const FAILED: ReadonlySet<string> = new Set(['failed', 'canceled', 'expired', 'in_doubt']);
 const GO = 'Carry out this run now, as the instructions say.';
 
 /** Many people and many agents in one conversation. A run knows what its prompt tells it, and speaks by `send_message` only. */
@@ -48,12 +49,17 @@ export function createSpacesDoor(db: Database): Door {
     live: (view) => liveIn(view, (space) => prompts.get(view.run)?.spaces.has(space) ?? false),
     threads: (view) =>
       [...new Set([triggerSpaceOf(view.run), activeSpaceOf(view)])].filter((space) => space !== null),
+    // A message that was streamed and will not come is withdrawn in its space.
+    tells: ({ tool, status, output }) =>
+      tool === 'send_message' && (FAILED.has(status) || (output as JsonObject | null)?.success === false),
     settle: (view, { text, calls, finishReason }) => {
       if (text.trim() === '' && calls.length === 0 && finishReason === 'content_filter') {
         return { messages: [], refuse: FILTERED };
       }
       const said = messagesSaid(view.transcript);
+      const places = placesOf(view, calls);
       return {
+        ...(places.length > 0 ? { places } : {}),
         calls: withShown(view, calls, (space) => prompts.get(view.run)?.spaces.has(space) ?? true),
         messages: text === '' ? [] : [{ role: 'assistant', content: { text } }],
         outcome: { silent: said.length === 0, messageIds: said, ...(text === '' ? {} : { text }) },

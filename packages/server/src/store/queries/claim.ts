@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import type { StoredCall, StoredMessage } from './advance.ts';
+import type { StoredCall, StoredMessage } from './commit.ts';
 
 export interface RunRow {
   id: string;

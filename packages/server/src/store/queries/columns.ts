@@ -1,19 +1,19 @@
 import { arrayLiteral } from './array.ts';
 
-/** A function of the database that takes one array per column: the statement that calls it, and what is sent. */
+/** A database function that takes one array per column: the statement that calls it, and the values to send. */
 export class Columns<Name extends string> {
   readonly text: string;
   readonly #names: Name[];
   readonly #quoted: boolean[];
   readonly #documents: boolean[];
 
-  /** `types`: the parameters in their order. `result`: how the statement calls what it answers. */
+  /** `types`: the parameters in order. `result`: the name of the result column. */
   constructor(name: string, types: Record<Name, string>, result: string) {
     this.#names = Object.keys(types) as Name[];
     const list = this.#names.map((column, index) => `$${index + 1}::${types[column]}`);
     this.text = `select ${name}(${list.join(', ')}) as ${result}`;
-    // Numbers, ids and words of enums need no quotes in an array; text and JSON do.
-    this.#quoted = this.#names.map((column) => types[column] === 'text[]' || types[column] === 'jsonb[]');
+    // Numbers, ids and enum labels need no quotes in an array; text and JSON do.
+    this.#quoted = this.#names.map((column) => /^(text|json)\[\]$/.test(types[column]));
     this.#documents = this.#names.map((column) => types[column] === 'jsonb');
   }
 
@@ -23,13 +23,13 @@ export class Columns<Name extends string> {
     return columns;
   }
 
-  /** Columns of nothing are sent as null. `first` goes before all columns' values as it is. */
+  /** Columns without a value are sent as null. `first` is the value of the first parameter. */
   values(first: unknown, columns: Record<Name, unknown[]>): unknown[] {
     const values = [first];
     for (let i = 1; i < this.#names.length; i++) {
       const column = columns[this.#names[i]!];
       if (isEmpty(column)) values.push(null);
-      else if (this.#documents[i]) values.push(`[${column.join(',')}]`);
+      else if (this.#documents[i]) values.push(documentList(column));
       else values.push(arrayLiteral(column, this.#quoted[i]!));
     }
     return values;
@@ -41,12 +41,9 @@ function isEmpty(column: unknown[]): boolean {
   return true;
 }
 
-/** 1, 2, 3 … */
-export function upTo(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => index + 1);
-}
-
-/** The database wrote nothing of the batch: one of its items needs to be looked at. */
-export function isUndecided(error: unknown): boolean {
-  return (error as { code?: string }).code === 'TR001';
+/** A JSON array of JSON texts; null stands for JSON's null. */
+function documentList(texts: unknown[]): string {
+  let list = '[';
+  for (let i = 0; i < texts.length; i++) list += `${i > 0 ? ',' : ''}${texts[i]}`;
+  return `${list}]`;
 }

@@ -128,8 +128,12 @@ export interface EventFilter {
   run: string | null;
 }
 
-const selectEvents = `select e.seq, e.type, e.data, e.run_id as "runId", e.step, e.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
-        from troupe.events e left join troupe.messages m on m.thread_id = e.thread_id and m.seq = e.message_seq`;
+const selectEvents = `select e.seq, e.type, e.data, e.run_id as "runId", e.step, b.created_at as "createdAt", m.id as "messageId", e.message_seq as "messageSeq"
+        from troupe.event_batches b cross join lateral (
+            select b.last_seq - json_array_length(b.entries) + x.position as seq, x.entry->>0 as type, (x.entry->>1)::jsonb as data,
+              b.message_seq + (x.entry->>2)::int as message_seq, (x.entry->>3)::int as step, coalesce((x.entry->>4)::uuid, b.run_id) as run_id
+            from json_array_elements(b.entries) with ordinality x(entry, position)) e
+          left join troupe.messages m on m.thread_id = b.thread_id and m.seq = e.message_seq`;
 
 /** What comes after a sequence, in order. */
 export async function eventsAfter(
@@ -143,7 +147,8 @@ export async function eventsAfter(
     {
       name: 'events_after',
       text: `${selectEvents}
-        where e.thread_id = $1 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5) order by e.seq limit $3`,
+        where b.thread_id = $1 and b.last_seq > $2 and e.seq > $2 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5)
+        order by b.last_seq, e.seq limit $3`,
       values: [thread, after, limit, types, run],
     },
     db.pool,
@@ -162,8 +167,9 @@ export async function eventsBefore(
     {
       name: 'events_before',
       text: `${selectEvents}
-        where e.thread_id = $1 and e.seq > $2 and e.seq < $6 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5)
-        order by e.seq desc limit $3`,
+        where b.thread_id = $1 and b.last_seq > $2 and e.seq > $2 and e.seq < $6 and ($4::text[] is null or e.type like any ($4)) and ($5::uuid is null or e.run_id = $5)
+          and b.last_seq <= coalesce((select min(y.last_seq) from troupe.event_batches y where y.thread_id = $1 and y.last_seq >= $6), $6)
+        order by b.last_seq desc, e.seq desc limit $3`,
       values: [thread, after, limit, types, run, before],
     },
     db.pool,

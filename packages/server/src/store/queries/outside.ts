@@ -1,7 +1,7 @@
 import type { Json, JsonObject, WaitsFor } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
-import type { CallError, StoredCall } from './advance.ts';
+import type { CallError, StoredCall } from './commit.ts';
 
 // What others do to a run: 0004_outside.sql.
 

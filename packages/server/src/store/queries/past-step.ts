@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
-import type { StoredMessage } from './advance.ts';
 import type { RunRow } from './claim.ts';
+import type { StoredMessage } from './commit.ts';
 
 /** A run as it was when one of its steps was taken. */
 export interface PastStep {

@@ -14,7 +14,7 @@ export const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "en
     s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
     e.completed_at as "finishedAt",
     case when e.id is not null then jsonb_build_object('code', coalesce(e.error->>'code', 'failed'), 'message', coalesce(e.error->>'message', ''), 'runId', e.id) end as error,
-    greatest(s.created_at, (select v.created_at from troupe.events v where v.thread_id = s.thread_id and v.seq = t.last_event_seq)) as "lastActivityAt",
+    greatest(s.created_at, (select v.created_at from troupe.event_batches v where v.thread_id = s.thread_id and v.last_seq = t.last_event_seq)) as "lastActivityAt",
     (select left(m.content->>'text', 300) from troupe.messages m where m.thread_id = s.thread_id and m.seq = 1) as "firstText"
   from troupe.sessions s
     join troupe.threads t on t.id = s.thread_id

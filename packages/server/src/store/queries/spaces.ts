@@ -32,7 +32,7 @@ const spaceOf = ({
   entityId,
 }: SpaceScope) => `select s.id, s.name, s.description, s.policy, jsonb_build_object('chainDepth', s.chain_depth, 'agentRuns', s.agent_runs) as limits, s.metadata,
     (select count(*) from troupe.memberships c where c.space_id = s.id) as "memberCount", t.last_message_seq as "lastSequence",
-    greatest(s.created_at, (select v.created_at from troupe.events v where v.thread_id = s.id and v.seq = t.last_event_seq)) as "lastActivityAt",
+    greatest(s.created_at, (select v.created_at from troupe.event_batches v where v.thread_id = s.id and v.last_seq = t.last_event_seq)) as "lastActivityAt",
     case when m.entity_id is not null then jsonb_build_object('role', m.role, 'lastSeenMessageId', m.last_seen_message_id,
       'unread', t.last_message_seq - greatest(m.last_seen_seq, m.joined_seq)) end as membership,
     s.created_at as "createdAt", s.updated_at as "updatedAt"

@@ -1,9 +1,8 @@
 import type { JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
-import { isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
-import type { NewMessage, StoredMessage } from './advance.ts';
 import type { ClaimedRun } from './claim.ts';
+import type { NewMessage, StoredMessage } from './commit.ts';
 
 export interface NewRun {
   id: string;
@@ -57,16 +56,13 @@ export type Started =
     }
   | { ok: false; code: 'thread_not_found' | 'thread_failed' | 'message_id_taken' };
 
-/** Any start. */
+/** Starts runs in one statement. Runs that ask to be claimed ask for the same worker. */
 export async function start(db: Database, items: StartItem[]): Promise<Started[]> {
-  const ofNetworks = items.some(({ run }) => run?.network);
-  const rows = await lookingAgain(() =>
-    db.run<{ verdicts: Started[] }>({
-      name: ofNetworks ? 'start_networks' : 'start',
-      text: `select troupe.${ofNetworks ? 'start_networks' : 'start_many'}($1::jsonb) as verdicts`,
-      values: [toJsonText(items)],
-    }),
-  );
+  const rows = await db.run<{ verdicts: Started[] }>({
+    name: 'start',
+    text: 'select troupe.start($1::jsonb) as verdicts',
+    values: [toJsonText(items)],
+  });
   return rows[0]!.verdicts;
 }
 
@@ -152,22 +148,10 @@ export async function post(
   db: Database,
   item: StartItem & { message: NewMessage; run: NewRun; policy: PostPolicy; by?: string },
 ): Promise<Posted> {
-  const rows = await lookingAgain(() =>
-    db.run<{ verdict: Posted }>({
-      name: 'post',
-      text: 'select troupe.post($1::jsonb) as verdict',
-      values: [toJsonText(item)],
-    }),
-  );
+  const rows = await db.run<{ verdict: Posted }>({
+    name: 'post',
+    text: 'select troupe.post($1::jsonb) as verdict',
+    values: [toJsonText(item)],
+  });
   return rows[0]!.verdict;
-}
-
-/** Where another thread took the message's id between the look and the write, the next look finds it. */
-async function lookingAgain<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await send();
-  } catch (error) {
-    if (!isTaken(error, 'messages_id')) throw error;
-    return send();
-  }
 }

@@ -1,5 +1,7 @@
--- Puts messages and events at the end of a thread whose lock the caller holds. Returns the seq before the first
--- message.
+-- Appends messages and events to a thread. Returns the sequence number before the first message.
+-- messages: [{id?, role, content, callId?, sender?, run?, step?, metadata?}], events: [{type, data?, message?, step?}],
+-- where message is the index of one of these messages.
+-- Locks: the thread; the caller usually holds it.
 create or replace function troupe.append(thread uuid, run uuid, messages jsonb, events jsonb) returns bigint
   language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
@@ -7,23 +9,22 @@ set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
 declare
   message_count int := coalesce(jsonb_array_length(messages), 0);
   event_count int := coalesce(jsonb_array_length(events), 0);
-  message_base bigint; event_base bigint;
+  message_base bigint; event_last bigint;
 begin
   update troupe.threads t set last_message_seq = t.last_message_seq + message_count,
     last_event_seq = t.last_event_seq + event_count
-    where t.id = thread returning t.last_message_seq - message_count, t.last_event_seq - event_count
-      into message_base, event_base;
+    where t.id = thread returning t.last_message_seq - message_count, t.last_event_seq into message_base, event_last;
   if message_count > 0 then
     insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
     select thread, message_base + k, coalesce((m->>'id')::uuid, troupe.new_id()), (m->>'role')::troupe.message_role,
-      m->'content', m->>'callId',
-      (m->>'sender')::uuid, case when m ? 'run' then (m->>'run')::uuid else run end, (m->>'step')::int, m->'metadata'
+      m->'content', m->>'callId', (m->>'sender')::uuid, case when m ? 'run' then (m->>'run')::uuid else run end,
+      (m->>'step')::int, m->'metadata'
     from jsonb_array_elements(messages) with ordinality x(m, k);
   end if;
   if event_count > 0 then
-    insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step)
-    select thread, event_base + k, e->>'type', e->'data', message_base + 1 + (e->>'message')::int, run,
-      (e->>'step')::int
+    insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
+    select thread, event_last, message_base, run,
+      json_agg(json_build_array(e->'type', e->'data', (e->>'message')::int + 1, e->'step') order by k)
     from jsonb_array_elements(events) with ordinality x(e, k);
   end if;
   return message_base;

@@ -16,8 +16,8 @@ begin
   if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
   end if;
-  if r.door = 'space' then
-    perform troupe.lock_spaces(array[p_parent], null);
+  if r.watchers is not null then
+    perform troupe.lock_watchers(array[p_parent], null);
   end if;
   select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
   if exists (select from troupe.runs x where x.id = child) then
@@ -41,7 +41,7 @@ begin
     and x.parent_call_id is not null) >= (p_most->>'runs')::int then
     return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most->'runs');
   end if;
-  started := troupe.start_networks(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
+  started := troupe.start(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
     || jsonb_build_object('parent', p_parent, 'root', r.root_run_id, 'chainDepth', r.chain_depth + 1,
       'triggerType', 'task')
     || case when r.budget_ids is null then '{}' else jsonb_build_object('budgets', to_jsonb(r.budget_ids)) end)))->0;

@@ -25,9 +25,9 @@ begin
 
   for round in 1 .. 2 loop
     if p_code = '{}' then
-      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}')
+      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where watched), '{}')
         into more, more_told from (
-        select r.id, r.door from troupe.runs r
+        select r.id, r.watchers is not null as watched from troupe.runs r
         where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now()
           and r.door = any(p_doors) and r.id <> all(ids)
         order by r.run_at limit room for no key update skip locked) x;
@@ -42,18 +42,18 @@ begin
         select (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null
           and r.code_tools is not null
           and r.code_tools > s.code_tools order by r.code_tools limit 1) from sets s where s.code_tools is not null),
-      anybodys as (select r.id, r.door, r.run_at from troupe.runs r
+      anybodys as (select r.id, r.watchers is not null as watched, r.run_at from troupe.runs r
         where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now()
           and r.door = any(p_doors) and r.id <> all(ids)
         order by r.run_at limit room for no key update skip locked),
-      fitting as (select x.* from sets s cross join lateral (select r.id, r.door, r.run_at from troupe.runs r
+      fitting as (select x.* from sets s cross join lateral (select r.id, r.watchers is not null as watched, r.run_at from troupe.runs r
           where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
             and r.code_tools = s.code_tools
             and r.run_at <= now() and r.door = any(p_doors) and r.id <> all(ids)
           order by r.run_at limit room for no key update skip locked) x where s.code_tools <@ p_code)
-      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}')
+      select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where watched), '{}')
         into more, more_told from (
-        select id, door from (table anybodys union all table fitting) y order by y.run_at limit room) x;
+        select id, watched from (table anybodys union all table fitting) y order by y.run_at limit room) x;
     end if;
     ids := ids || more; told_of := told_of || more_told;
     -- Twice only where lanes left places and others wait for them.
@@ -77,9 +77,9 @@ begin
           select from troupe.runs c where c.root_run_id = r.id and c.parent_call_id is not null
             and c.status in ('queued', 'running')));
       if free > 0 then
-        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where door = 'space'), '{}')
+        select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where watched), '{}')
           into more, more_told from (
-          select r.id, r.door from troupe.runs r
+          select r.id, r.watchers is not null as watched from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready
             and r.run_at <= now() and r.door = any(p_doors)
             and (r.code_tools is null or r.code_tools <@ p_code)
@@ -97,7 +97,7 @@ begin
   end if;
 
   if cardinality(told_of) > 0 then
-    perform troupe.lock_spaces(told_of, null);
+    perform troupe.lock_watchers(told_of, null);
   end if;
 
   -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
@@ -127,17 +127,12 @@ begin
     told := 1 + extra + thinks::int;
     update troupe.threads t set last_event_seq = t.last_event_seq + told where t.id = got.thread_id
       returning t.last_event_seq - told, t.last_message_seq into base, last_seq;
-    insert into troupe.events (thread_id, seq, type, data, run_id) values (got.thread_id, base + 1,
-      case when first then 'run.started' else 'run.resumed' end, case when not first
-        then jsonb_build_object('epoch', got.epoch) end, got.id);
-    for k in 1 .. extra loop
-      insert into troupe.events (thread_id, seq, type, run_id) values (got.thread_id, base + 1 + k, started->>(k - 1),
-        got.id);
-    end loop;
-    if thinks then
-      insert into troupe.events (thread_id, seq, type, run_id, step)
-        values (got.thread_id, base + told, 'step.started', got.id, got.step + 1);
-    end if;
+    insert into troupe.event_batches (thread_id, last_seq, run_id, entries) values (got.thread_id, base + told, got.id,
+      (jsonb_build_array(case when first then '["run.started"]'::jsonb
+          else jsonb_build_array('run.resumed', jsonb_build_object('epoch', got.epoch)) end)
+        || (select coalesce(jsonb_agg(jsonb_build_array(t)), '[]') from jsonb_array_elements(started) t)
+        || case when thinks then jsonb_build_array(jsonb_build_array('step.started', null, null, got.step + 1))
+          else '[]' end)::json);
     return next jsonb_build_object('id', got.id, 'projectId', got.project_id, 'door', got.door, 'agentId',
       got.agent_id, 'entityId', got.entity_id,
       'snapshotId', got.snapshot_id, 'threadId', got.thread_id, 'parentRunId', got.parent_run_id, 'rootRunId',

@@ -2,13 +2,13 @@
 create or replace function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
   returns void language plpgsql as $$
 declare
-  thread uuid; is_serial boolean; v_door text; data jsonb; told jsonb;
+  thread uuid; is_serial boolean; is_watched boolean; data jsonb; told jsonb;
 begin
-  select r.thread_id, r.serial, r.door into thread, is_serial, v_door from troupe.runs r where r.id = p_run;
+  select r.thread_id, r.serial, r.watchers is not null into thread, is_serial, is_watched from troupe.runs r where r.id = p_run;
   -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
-  if v_door = 'space' then
-    perform troupe.lock_spaces(array[p_run], null);
+  if is_watched then
+    perform troupe.lock_watchers(array[p_run], null);
   end if;
   perform 1 from troupe.threads t where t.id = thread for no key update;
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',

@@ -13,8 +13,8 @@ begin
   if cardinality(ids) = 0 then
     return jsonb_build_object('runs', 0);
   end if;
-  if exists (select from troupe.runs x where x.id = any(ids) and x.door = 'space') then
-    perform troupe.lock_spaces(ids, null);
+  if exists (select from troupe.runs x where x.id = any(ids) and x.watchers is not null) then
+    perform troupe.lock_watchers(ids, null);
   end if;
   perform 1 from troupe.threads t where t.id in (select x.thread_id from troupe.runs x where x.id = any(ids))
     order by t.id for no key update;

@@ -52,9 +52,9 @@ begin
           'worker', r.worker_id, 'createdAt', now());
       end if;
       perform troupe.end_run(active, 'superseded', item->>'by', null, 'run.canceled');
-      return troupe.start(item) || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker',
+      return (troupe.start(jsonb_build_array(item))->0) || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker',
         r.worker_id);
     end if;
   end if;
-  return troupe.start(item) || jsonb_build_object('outcome', 'started');
+  return (troupe.start(jsonb_build_array(item))->0) || jsonb_build_object('outcome', 'started');
 end $$;

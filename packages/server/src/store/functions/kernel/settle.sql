@@ -12,8 +12,8 @@ begin
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
   end if;
-  if r.door = 'space' then
-    perform troupe.lock_spaces(array[p_run], null);
+  if r.watchers is not null then
+    perform troupe.lock_watchers(array[p_run], null);
   end if;
   select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = p_call for no key update;
   if not found then

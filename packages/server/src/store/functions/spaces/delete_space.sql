@@ -28,7 +28,7 @@ begin
     from troupe.spaces s where s.id = p_space;
   delete from troupe.run_shown x where x.space_id = p_space;
   delete from troupe.messages m where m.thread_id = p_space;
-  delete from troupe.events e where e.thread_id = p_space;
+  delete from troupe.event_batches e where e.thread_id = p_space;
   delete from troupe.spaces s where s.id = p_space;
   delete from troupe.threads t where t.id = p_space;
   return jsonb_build_object('ok', true);

@@ -180,14 +180,15 @@ begin
     runs as (
       insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
         root_run_id, trigger_type, trigger_message_id, trigger,
-        chain_depth, lane, lane_limit, wall_ms, history_limit, space_id, active_space_id, origin_id)
+        chain_depth, lane, lane_limit, wall_ms, history_limit, space_id, active_space_id, origin_id,
+        watchers)
       select c.run, v_project, 'space', c.agent, c.entity, c.snapshot, c.thread, by_run,
         coalesce(speaker.root_run_id, c.run), 'space_message', v_message, about,
         depth, case when c.serial then 'space:' || v_space || ':' || c.entity end, case when c.serial then 1 end,
-        c.wall, 1000000, v_space, v_space, origin
+        c.wall, 1000000, v_space, v_space, origin, array[v_space]
       from chosen c),
-    told as (insert into troupe.events (thread_id, seq, type, run_id) select c.thread, 1, 'run.queued',
-      c.run from chosen c)
+    told as (insert into troupe.event_batches (thread_id, last_seq, run_id, entries)
+      select c.thread, 1, c.run, '[["run.queued"]]' from chosen c)
     select jsonb_agg(jsonb_build_object('id', c.run, 'entity', c.entity, 'thread', c.thread) order by c.k)
       into started from chosen c;
   end if;
@@ -211,9 +212,10 @@ begin
       'limit', case refusal when 'chain_depth' then place.chain_depth else place.agent_runs end)));
   end if;
   written := jsonb_array_length(events);
-  insert into troupe.events (thread_id, seq, type, data, message_seq, run_id)
-    select v_space, events_base + k, x->>'type', x->'data', case when x ? 'message' then v_seq end, (x->>'run')::uuid
-      from jsonb_array_elements(events) with ordinality y(x, k);
+  insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
+    select v_space, events_base + written, base, by_run,
+      json_agg(json_build_array(x->'type', x->'data', x->'message', null, x->'run') order by k)
+    from jsonb_array_elements(events) with ordinality y(x, k);
   update troupe.threads t set last_message_seq = v_seq, last_event_seq = events_base + written where t.id = v_space;
   if by_run is not null then
     perform troupe.note_shown(by_run, v_space, v_seq, v_seq);

@@ -70,10 +70,10 @@ begin
       round(extract(epoch from new.deadline - now()) * 1000)) else '{}' end
     || case when state = 'error' then jsonb_build_object('status', new.status, 'code',
       coalesce(new.error->>'code', new.status::text)) else '{}' end;
-  insert into troupe.events (thread_id, seq, type, data, message_seq, run_id, step) values (v_space, event_base,
-    case state when 'complete' then 'tool.completed' when 'error' then 'tool.failed' when 'requires_action'
-      then 'tool.waiting' else 'tool.started' end,
-    about, v_seq, new.run_id, new.step);
+  insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
+    values (v_space, event_base, v_seq - 1, new.run_id, json_build_array(json_build_array(
+      case state when 'complete' then 'tool.completed' when 'error' then 'tool.failed'
+        when 'requires_action' then 'tool.waiting' else 'tool.started' end, about, 1, new.step)));
   return null;
 end $$;
 

@@ -50,9 +50,10 @@ begin
           where f.run_id = new.id) t
       group by t.space_id
       on conflict (run_id, space_id) do update set seqs = x.seqs + excluded.seqs;
+    perform troupe.watch(new.absorbed_by, w) from unnest(new.watchers) w;
   end if;
   return null;
 end $$;
 
 create trigger runs_tell after update on troupe.runs for each row
-  when (new.door = 'space' and new.status is distinct from old.status) execute function troupe.tell_spaces();
+  when (new.watchers is not null and new.status is distinct from old.status) execute function troupe.tell_spaces();

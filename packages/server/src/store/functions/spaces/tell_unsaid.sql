@@ -4,7 +4,7 @@ declare
   r troupe.runs; v_space uuid; v_message uuid := troupe.id_from(new.run_id || ':' || new.call_id);
 begin
   select * into r from troupe.runs x where x.id = new.run_id;
-  if r.door <> 'space' or exists (select from troupe.messages m where m.id = v_message) then
+  if r.watchers is null or exists (select from troupe.messages m where m.id = v_message) then
     return null;
   end if;
   v_space := troupe.space_of_call(new.run_id, new.call_id);

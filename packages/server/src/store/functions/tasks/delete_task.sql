@@ -29,7 +29,7 @@ begin
   delete from troupe.tasks x where x.id = p_task;
   delete from troupe.runs x where x.id = any(v_runs);
   delete from troupe.messages x where x.thread_id = any(v_threads);
-  delete from troupe.events x where x.thread_id = any(v_threads);
+  delete from troupe.event_batches x where x.thread_id = any(v_threads);
   delete from troupe.files x where x.thread_id = any(v_threads);
   delete from troupe.file_totals x where x.thread_id = any(v_threads);
   delete from troupe.todo_lists x where x.thread_id = any(v_threads);

@@ -14,8 +14,8 @@ begin
   if not found or not troupe.has_run(p_parent, p_epoch, p_worker) then
     return jsonb_build_object('ok', false, 'code', 'run_lost');
   end if;
-  if r.door = 'space' then
-    perform troupe.lock_spaces(array[p_parent], null);
+  if r.watchers is not null then
+    perform troupe.lock_watchers(array[p_parent], null);
   end if;
   select * into c from troupe.tool_calls x where x.run_id = p_parent and x.call_id = p_call for no key update;
   t := troupe.task_for(r, p_sub_agent);

@@ -14,11 +14,11 @@ begin
       and x.parent_call_id is null) >= p_most then
     return jsonb_build_object('ok', false, 'code', 'too_many_runs', 'limit', p_most);
   end if;
-  started := troupe.start(p_item || jsonb_build_object('run', (p_item->'run')
+  started := troupe.start(jsonb_build_array(p_item || jsonb_build_object('run', (p_item->'run')
     || jsonb_build_object('parent', p_parent.id, 'root', p_parent.root_run_id, 'chainDepth', p_parent.chain_depth + 1,
       'triggerType', 'task')
     || case when p_parent.budget_ids is null then '{}'
-      else jsonb_build_object('budgets', to_jsonb(p_parent.budget_ids)) end));
+      else jsonb_build_object('budgets', to_jsonb(p_parent.budget_ids)) end)))->0;
   if not (started->>'ok')::boolean then
     raise exception 'the run of a task was not started: %', started->>'code';
   end if;

@@ -34,11 +34,11 @@ begin
     if silent or not exists (select from troupe.threads x where x.id = t.chat_thread_id) then
       return '{}';
     end if;
-    started := troupe.start(jsonb_build_object('project', t.project_id,
+    started := troupe.start(jsonb_build_array(jsonb_build_object('project', t.project_id,
       'thread', troupe.id_near(v_run || ':thread', v_run), 'createThread', 'run',
       'run', v_how || jsonb_build_object('triggerType', 'service',
         'trigger', jsonb_build_object('serviceName', 'task', 'taskId', t.id,
-          'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about))));
+          'payload', jsonb_build_object('spaceId', t.chat_id, 'text', troupe.task_news(t, j.data)) || about)))))->0;
     return jsonb_build_object('told', started->'thread', 'queued', true);
   end if;
   perform 1 from troupe.sessions s where s.thread_id = t.chat_thread_id;
@@ -58,9 +58,9 @@ begin
     end if;
     return jsonb_build_object('told', t.chat_thread_id, 'queued', false);
   end if;
-  started := troupe.start(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id, 'message', message
-    || jsonb_build_object('run', v_run),
+  started := troupe.start(jsonb_build_array(jsonb_build_object('project', t.project_id, 'thread', t.chat_thread_id,
+    'message', message || jsonb_build_object('run', v_run),
     'run', v_how || jsonb_build_object('triggerType', 'message', 'serial', true,
-      'trigger', jsonb_build_object('task', about))));
+      'trigger', jsonb_build_object('task', about)))))->0;
   return jsonb_build_object('told', t.chat_thread_id, 'queued', coalesce((started->>'ready')::boolean, false));
 end $$;
