@@ -7,14 +7,14 @@ import { isLowerRelease } from './releases.ts';
 import { type Migration, readMigrations, readSourceObjects, type SourceObject } from './sources.ts';
 
 const OLDEST_POSTGRES = 150_000;
-// One starter migrates, the others wait and then find nothing to do.
+// One process migrates; the others wait and then find nothing to do.
 const LOCK = 4_700_001;
 const LOCK_OF_OTHERS = 4_700_002;
 const DEADLOCK_TRIES = 10;
 const BEGINNING = `create schema if not exists troupe;
   create table troupe.migrations (id int primary key, name text not null, breaking boolean not null, applied_at timestamptz not null default now())`;
 
-/** For migrations that are not ours to write: one process at a time, whatever they do about races themselves. */
+/** Serialises migrations of dependencies (Graphile Worker), which may not handle concurrent starts. */
 export async function withMigrationLock<T>(url: string, action: () => Promise<T>): Promise<T> {
   const client = await connect(url);
   try {
@@ -27,7 +27,7 @@ export async function withMigrationLock<T>(url: string, action: () => Promise<T>
   }
 }
 
-/** The release that this program belongs to. A lower one leaves the functions of a higher one alone. */
+/** The release of this program. A lower release leaves the functions of a higher one alone. */
 const RELEASE = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
@@ -43,9 +43,9 @@ export function readSchemaSource(): SchemaSource {
 }
 
 /**
- * Applies pending migrations, then makes functions and triggers equal to their source, in one transaction under an advisory lock.
- * Returns the names of the migrations that this call applied. Processes of the previous release keep working during a migration and lock
- * tables in an order of their own, so the migration is retried when Postgres aborts it to break a deadlock.
+ * Applies pending migrations, then makes functions and triggers equal to their source, in one transaction under an
+ * advisory lock. Returns the names of the applied migrations. Running processes lock tables in another order, so the
+ * transaction is retried when Postgres aborts it to break a deadlock.
  */
 export async function migrate(url: string, source: SchemaSource = readSchemaSource()): Promise<string[]> {
   const client = await connect(url);
@@ -69,7 +69,7 @@ export async function migrate(url: string, source: SchemaSource = readSchemaSour
 async function apply(client: pg.Client, { migrations, objects, release }: SchemaSource): Promise<string[]> {
   await client.query('begin');
   await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-  // `create … if not exists` asks for the right to create even where nothing is to be created.
+  // `create … if not exists` needs the right to create even if the object exists.
   const { rows: known } = await client.query(`select where to_regclass('troupe.migrations') is not null`);
   if (known.length === 0) await client.query(BEGINNING);
   const { rows } = await client.query<{ id: number; name: string; breaking: boolean }>(
@@ -94,11 +94,10 @@ async function apply(client: pg.Client, { migrations, objects, release }: Schema
   }
   if (own) {
     const changed = await applySources(client, objects);
-    // Triggers are created enabled; those of collections without rules are off.
+    // Triggers are created enabled. The capture triggers of collections without a rule must be disabled.
     if (changed.some((name) => name.endsWith('_capture')))
       await client.query('select troupe.arm_captures(1000)');
-    if (changed.length > 0 || applied.length > 0)
-      await client.query(`comment on schema troupe is 'release:${release}'`);
+    if (stored !== release) await client.query(`comment on schema troupe is 'release:${release}'`);
   }
   await client.query('commit');
   return applied;

@@ -28,19 +28,19 @@ const onlyMigrations = (...migrations: SchemaSource['migrations']): SchemaSource
 
 async function refusal(url: string): Promise<StartupError> {
   const error = await migrate(url).then(
-    () => new Error('it migrated'),
+    () => new Error('the migration was not refused'),
     (reason: unknown) => reason,
   );
   if (!(error instanceof StartupError)) throw error;
   return error;
 }
 
-test('migrations are numbered without a gap and say whether they break', () => {
+test('numbers migrations without a gap', () => {
   const { migrations } = readSchemaSource();
   expect(migrations.map((migration) => migration.id)).toEqual(migrations.map((_, index) => 40 + index));
 });
 
-test('a Postgres that is too old is refused with its version', async () => {
+test('refuses a Postgres that is too old and names its version', async () => {
   const server = oldPostgres('140011').listen(0, '127.0.0.1');
   cleanups.push(() => server.close());
   await once(server, 'listening');
@@ -50,7 +50,7 @@ test('a Postgres that is too old is refused with its version', async () => {
   expect(error.message).toContain('version 14');
 });
 
-test('a migration that fails leaves nothing behind', async () => {
+test('rolls back a failed migration', async () => {
   const { url, client } = await emptyDatabase();
   const broken = {
     id: 2,
@@ -65,20 +65,20 @@ test('a migration that fails leaves nothing behind', async () => {
   expect(await migrate(url, onlyMigrations(good))).toEqual([]);
 });
 
-test('race: while workers commit, a circle of locks costs time and no start', async () => {
+test('race: retries a migration that Postgres aborts to break a deadlock with a worker', async () => {
   const { url, client } = await emptyDatabase();
   const migration = (id: number, sql: string) => ({ id, name: `000${id}_x`, breaking: false, sql });
   const first = migration(1, 'create table troupe.runs (a int); create table troupe.calls (a int)');
   const second = migration(2, 'alter table troupe.runs add b int; alter table troupe.calls add b int');
   await migrate(url, onlyMigrations(first));
-  // Whoever looks for the circle first is the one that breaks: here the migration, since a worker simply commits again.
+  // Postgres aborts the transaction that detects the deadlock first: with this timeout, the migration.
   await client.query(`set deadlock_timeout = '60s'`);
   await client.query('begin; lock table troupe.calls in row exclusive mode');
   const migrated = migrate(url, onlyMigrations(first, second));
   const other = new pg.Client({ connectionString: url });
   await other.connect();
   cleanups.push(() => other.end());
-  await until('it waits for the worker', async () => {
+  await until('the migration waits for the worker', async () => {
     const { rowCount } = await other.query(
       `select from pg_locks where relation = 'troupe.calls'::regclass and not granted`,
     );
@@ -88,7 +88,7 @@ test('race: while workers commit, a circle of locks costs time and no start', as
   expect(await migrated).toEqual(['0002_x']);
 });
 
-test('the owner of the tables needs no further right once they are there', async () => {
+test('needs no right to create when the schema is current', async () => {
   const { url, client } = await emptyDatabase();
   const name = new URL(url).pathname.slice(1);
   await client.query(
@@ -102,7 +102,7 @@ test('the owner of the tables needs no further right once they are there', async
   expect(await migrate(address.href)).toEqual([]);
 });
 
-test('who may not create is told which right is missing', async () => {
+test('names the missing right if the user may not create the schema', async () => {
   const { url, client } = await emptyDatabase();
   const name = `guest_of_${new URL(url).pathname.slice(1)}`;
   await client.query(`create role ${name} login password 'x'`);

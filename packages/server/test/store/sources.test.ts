@@ -111,9 +111,10 @@ test('a database that is brought forward equals one made from scratch', async ()
   expect(await catalog(client)).toEqual(await catalog(fresh.client));
 });
 
-test('capture triggers of collections with a rule stay enabled when they are replaced', async () => {
+test('a replaced capture trigger is enabled only if a rule matches its collection', async () => {
   const { url, client } = await database();
-  await migrate(url, earlier({ capture_runs: sqlOf('capture_runs').replace('or delete', 'or delete ') }));
+  const other = (name: string) => sqlOf(name).replace('or delete', 'or delete ');
+  await migrate(url, earlier({ capture_runs: other('capture_runs'), capture_tasks: other('capture_tasks') }));
   await client.query(`
     insert into troupe.projects (id, name) values ('00000000-0000-7000-8000-000000000001', 'p');
     insert into troupe.triggers (id, project_id, name, definition, collections, pattern, events, enabled)
