@@ -41,7 +41,7 @@ function install(): string | undefined {
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockfile) return undefined;
-  console.log('Installing the peers into bench/peers/node_modules (first use; about 1 GB) …');
+  console.log('Installing the peers into bench/peers/node_modules (first use; about 800 MB) …');
   // No package needs its install script here, and none of the scripts is ours to trust.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const npm = process.env.npm_execpath;

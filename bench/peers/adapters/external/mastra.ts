@@ -53,7 +53,15 @@ function createAnswer(mastra: Mastra): Answer {
   };
 }
 
-function createDurableAnswer(agent: Pick<ReturnType<typeof createDurableAgent>, 'stream'>): Answer {
+/** The one method that the benchmark uses; the type of the whole agent depends on its tools. */
+interface DurableAgent {
+  stream(
+    text: string,
+    options: { runId: string; memory: { thread: string; resource: string }; maxSteps: number },
+  ): Promise<{ output: { text: Promise<string> }; cleanup(): void }>;
+}
+
+function createDurableAnswer(agent: DurableAgent): Answer {
   return async (runId, text, thread) => {
     const memory = { thread, resource: RESOURCE };
     const { output, cleanup } = await agent.stream(text, { runId, memory, maxSteps: 50 });
