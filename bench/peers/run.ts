@@ -24,7 +24,7 @@ import { killWorkers, measureInWorker } from './worker-process.ts';
 
 const POOL_SIZE = 20;
 const IDLE_SHARE = 0.12;
-const MAX_WORKLOAD_MS = 240_000;
+const MAX_WORKLOAD_MS = 300_000;
 const resultsFolder = resolve(import.meta.dirname, '../results');
 const summaryFile = join(import.meta.dirname, 'summary.md');
 
