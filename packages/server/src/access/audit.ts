@@ -1,6 +1,6 @@
 import type { AuditEntry, JsonObject } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, toPage } from '../base/index.ts';
+import { type ListQuery, type Page, readPage } from '../base/index.ts';
 import { addAuditEntry, type Database, listAuditEntries, type Rows } from '../store/index.ts';
 import type { Caller } from './caller.ts';
 
@@ -32,24 +32,20 @@ export async function audit(
   });
 }
 
-export interface AuditQuery {
-  limit: number;
-  cursor?: string | undefined;
+export interface AuditQuery extends ListQuery {
   action?: string | undefined;
 }
 
 export async function listAudit(
   db: Database,
   { project }: Caller,
-  { limit, cursor, action }: AuditQuery,
-): Promise<{ data: AuditEntry[]; nextCursor: string | null }> {
-  const before = fromCursor(z.number().int().positive(), cursor);
-  const rows = await listAuditEntries(db.rows, project, { limit: limit + 1, before, action });
-  return toPage(
-    rows,
-    limit,
-    (row) => row.id,
-    (row) => ({
+  { action, ...query }: AuditQuery,
+): Promise<Page<AuditEntry>> {
+  return readPage(query, {
+    position: z.int().positive(),
+    read: (before, limit) => listAuditEntries(db.rows, project, { limit, before, action }),
+    positionOf: ({ id }) => id,
+    present: (row) => ({
       id: String(row.id),
       actor: { kind: row.actor_kind, id: row.actor_id },
       action: row.action,
@@ -57,5 +53,5 @@ export async function listAudit(
       data: row.data as JsonObject,
       createdAt: row.created_at.toISOString(),
     }),
-  );
+  });
 }

@@ -1,6 +1,5 @@
 import type { BodyOf, Client, clientEndpoints, QueryOf } from '@troupe/protocol';
-import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import type { Caller } from './caller.ts';
 
@@ -42,11 +41,9 @@ export async function registerClient(
 export async function listClients(
   db: store.Database,
   caller: Caller,
-  { limit, cursor, entityId }: QueryOf<typeof clientEndpoints.list>,
-) {
-  const before = fromCursor(z.uuid(), cursor);
-  const rows = await store.listClients(db, caller, { entityId, before, limit: limit + 1 });
-  return toPage(rows, limit, ({ id }) => id, present);
+  { entityId, ...query }: QueryOf<typeof clientEndpoints.list>,
+): Promise<Page<Client>> {
+  return readPageById(query, (range) => store.listClients(db, caller, { entityId, ...range }), present);
 }
 
 export async function touchClient(db: store.Database, caller: Caller, id: string): Promise<Client> {

@@ -1,6 +1,5 @@
 import type { BodyOf, Entity, entityEndpoints, QueryOf } from '@troupe/protocol';
-import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { type IdRange, notFound, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
@@ -31,9 +30,8 @@ export class Entities {
 
   async list({ project }: Caller, query: QueryOf<typeof entityEndpoints.list>) {
     const { limit, cursor, ...filter } = query;
-    const before = fromCursor(z.uuid(), cursor);
-    const rows = await store.listEntities(this.#db, project, { ...filter, before, limit: limit + 1 });
-    return toPage(rows, limit, ({ id }) => id, present);
+    const list = (range: IdRange) => store.listEntities(this.#db, project, { ...filter, ...range });
+    return readPageById({ limit, cursor }, list, present);
   }
 
   async get({ project }: Caller, id: string): Promise<Entity> {

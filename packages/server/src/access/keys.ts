@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ApiKey, newApiKey, Scope } from '@troupe/protocol';
-import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import type { z } from 'zod';
+import { type ListQuery, notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import {
   addKey,
   type Database,
@@ -72,13 +72,8 @@ export class Keys {
     return { ...present(row), key };
   }
 
-  async list(
-    { project }: Caller,
-    { limit, cursor }: { limit: number; cursor?: string | undefined },
-  ): Promise<{ data: ApiKey[]; nextCursor: string | null }> {
-    const before = fromCursor(z.uuid(), cursor);
-    const rows = await listKeys(this.#db.rows, project, { limit: limit + 1, before });
-    return toPage(rows, limit, (row) => row.id, present);
+  async list({ project }: Caller, query: ListQuery): Promise<Page<ApiKey>> {
+    return readPageById(query, (range) => listKeys(this.#db.rows, project, range), present);
   }
 
   /** At once in this process; in others as soon as they forget it, which is within five seconds. */

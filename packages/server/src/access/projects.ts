@@ -6,8 +6,7 @@ import type {
   Project,
   TokenRules,
 } from '@troupe/protocol';
-import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { idPosition, type ListQuery, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
 import {
   addKey,
@@ -74,10 +73,14 @@ export class Projects {
     return { ...present(row), key };
   }
 
-  async list(caller: Caller, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
+  async list(caller: Caller, query: ListQuery): Promise<Page<Project>> {
     await this.requireOperator(caller);
-    const after = fromCursor(z.uuid(), cursor);
-    return toPage(await listProjects(this.#db.rows, after, limit + 1), limit, ({ id }) => id, present);
+    return readPage(query, {
+      position: idPosition,
+      positionOf: ({ id }) => id,
+      read: (after, limit) => listProjects(this.#db.rows, after, limit),
+      present,
+    });
   }
 
   /** What a project may reach of the operator's network is the operator's to decide, also for the project that asks. */

@@ -1,6 +1,6 @@
 import type { JsonObject, Secret } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, notFound, Refusal, TroupeError, toPage } from '../base/index.ts';
+import { type ListQuery, notFound, type Page, Refusal, readPage, TroupeError } from '../base/index.ts';
 import {
   changeEnvelopes,
   type Database,
@@ -47,13 +47,13 @@ export class Secrets {
     return present(row);
   }
 
-  async list(
-    { project }: Caller,
-    { limit, cursor }: { limit: number; cursor?: string | undefined },
-  ): Promise<{ data: Secret[]; nextCursor: string | null }> {
-    const after = fromCursor(z.string().max(100), cursor);
-    const rows = await listSecrets(this.#db.rows, project, { limit: limit + 1, after });
-    return toPage(rows, limit, (row) => row.name, present);
+  async list({ project }: Caller, query: ListQuery): Promise<Page<Secret>> {
+    return readPage(query, {
+      position: z.string().max(100),
+      positionOf: ({ name }) => name,
+      read: (after, limit) => listSecrets(this.#db.rows, project, { after, limit }),
+      present,
+    });
   }
 
   async delete(caller: Caller, name: string): Promise<void> {

@@ -4,7 +4,6 @@
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
 export { canonicalJson } from './canonical-json.ts';
-export { fromCursor, toCursor, toPage } from './cursor.ts';
 export {
   messageOf,
   notFound,
@@ -34,7 +33,16 @@ export {
   METRICS_TYPE,
   metricsText,
 } from './metrics.ts';
-export { idCursor, type ListQuery, numberCursor, type Page, pageOf } from './paging.ts';
+export {
+  fromCursor,
+  type IdRange,
+  idPosition,
+  type ListQuery,
+  type Page,
+  readPage,
+  readPageById,
+  toCursor,
+} from './paging.ts';
 export { PromiseCache } from './promise-cache.ts';
 export { checkStorable } from './storable.ts';
 export { mapTexts, type TemplatePart, templateOf, valueAt } from './template.ts';

@@ -1,5 +1,9 @@
+import type { Json } from '@troupe/protocol';
+import { type ZodType, z } from 'zod';
 import { Refusal } from './errors.ts';
-import { isId } from './ids.ts';
+import { checkStorable } from './storable.ts';
+
+// Lists are read in pages. A page ends with a cursor: the position of its last row, from which the next page goes on.
 
 export interface ListQuery {
   limit: number;
@@ -11,36 +15,66 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
-/** The id that a cursor stands for; null: from the start. */
-export function idCursor(cursor: string | undefined): string | null {
-  if (cursor === undefined) return null;
-  if (!isId(cursor)) throw badCursor();
-  return cursor;
+/** Opaque, so that clients do not depend on its content. */
+export function toCursor(position: Json): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-export function numberCursor(cursor: string | undefined): number | null {
-  if (cursor === undefined) return null;
-  if (!/^\d{1,9}$/.test(cursor)) throw badCursor();
-  return Number(cursor);
+export function fromCursor<Position>(
+  schema: ZodType<Position>,
+  cursor: string | undefined,
+): Position | undefined {
+  if (cursor === undefined) return undefined;
+  try {
+    const position = schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    checkStorable(position);
+    return position;
+  } catch {
+    throw new Refusal('invalid', 'invalid_request', 'The cursor does not belong to this list.', {
+      hint: 'Send the `nextCursor` of the previous page unchanged.',
+      issues: [{ path: 'cursor', message: 'is not the `nextCursor` of a page' }],
+    });
+  }
 }
 
-/** Of rows that were asked for with one more than the limit: that one tells whether there is a next page. */
-export function pageOf<Row, Item>(
-  rows: Row[],
-  limit: number,
-  { present, cursor }: { present(row: Row): Item; cursor(row: Row): string },
-): Page<Item> {
+export interface PagedList<Position extends Json, Row, Item> {
+  position: ZodType<Position>;
+  /** The rows that follow this position in the order of the list. */
+  read(from: Position | undefined, limit: number): Promise<Row[]>;
+  positionOf(row: Row): Position;
+  present(row: Row): Item;
+}
+
+/** Reads one row more than the page holds: it tells whether there is a next page. */
+export async function readPage<Position extends Json, Row, Item>(
+  { limit, cursor }: ListQuery,
+  { position, positionOf, read, present }: PagedList<Position, Row, Item>,
+): Promise<Page<Item>> {
+  const rows = await read(fromCursor(position, cursor), limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  return {
-    data: shown.map(present),
-    nextCursor: rows.length > limit && last !== undefined ? cursor(last) : null,
-  };
+  const nextCursor = rows.length > limit && last !== undefined ? toCursor(positionOf(last)) : null;
+  return { data: shown.map(present), nextCursor };
 }
 
-function badCursor(): Refusal {
-  const issue = { path: 'cursor', message: 'does not come from a page of this list' };
-  return new Refusal('invalid', 'invalid_request', `The request is not valid: "cursor" ${issue.message}.`, {
-    issues: [issue],
+/** The position in a list that is ordered by id. */
+export const idPosition = z.guid();
+
+export interface IdRange {
+  before: string | undefined;
+  limit: number;
+}
+
+/** A page of a list that is ordered by id. */
+export function readPageById<Row extends { id: string }, Item>(
+  query: ListQuery,
+  read: (range: IdRange) => Promise<Row[]>,
+  present: (row: Row) => Item,
+): Promise<Page<Item>> {
+  return readPage(query, {
+    position: idPosition,
+    positionOf: ({ id }) => id,
+    read: (before, limit) => read({ before, limit }),
+    present,
   });
 }

@@ -1,7 +1,6 @@
 import { type Goal, type GoalStatus, MOST_GOALS } from '@troupe/protocol';
 import { z } from 'zod';
-import type { ListQuery, Page } from '../base/index.ts';
-import { fromCursor, newId, notFound, Refusal, toPage } from '../base/index.ts';
+import { type ListQuery, newId, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import {
   type Database,
   deleteGoals,
@@ -19,17 +18,22 @@ import { type KeptAsked, keptFor, keptOf, noteOf } from './owner.ts';
 
 type Given = Omit<GoalWrite, 'id' | 'known'>;
 
-const place = z.tuple([z.string().regex(/^[1-5]$/), z.uuid()]);
+const position = z.object({ priority: z.int().min(1).max(5), id: z.uuid() });
 
 export async function listGoals(
   db: Database,
   asked: KeptAsked,
-  { limit, cursor, status }: ListQuery & { status?: GoalStatus | undefined },
+  { status, ...query }: ListQuery & { status?: GoalStatus | undefined },
 ): Promise<Page<Goal>> {
-  const after = fromCursor(place, cursor);
-  const kept = await keptOf(db, asked);
-  const rows = kept ? await listRows(db.rows, kept, { status, after, limit: limit + 1 }) : [];
-  return toPage(rows, limit, ({ priority, id }) => [String(priority), id], present);
+  return readPage(query, {
+    position,
+    positionOf: ({ priority, id }) => ({ priority, id }),
+    read: async (after, limit) => {
+      const kept = await keptOf(db, asked);
+      return kept ? listRows(db.rows, kept, { status, after, limit }) : [];
+    },
+    present,
+  });
 }
 
 export async function createGoal(db: Database, asked: KeptAsked, given: Given): Promise<Goal> {

@@ -1,7 +1,6 @@
 import { type Memory, MOST_MEMORIES } from '@troupe/protocol';
 import { z } from 'zod';
-import type { ListQuery, Page } from '../base/index.ts';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { type ListQuery, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import {
   type Database,
   deleteMemories,
@@ -17,12 +16,18 @@ import { type KeptAsked, keptFor, keptOf, noteOf } from './owner.ts';
 export async function listMemories(
   db: Database,
   asked: KeptAsked,
-  { limit, cursor, ...filter }: ListQuery & { prefix?: string | undefined; search?: string | undefined },
+  query: ListQuery & { prefix?: string | undefined; search?: string | undefined },
 ): Promise<Page<Memory>> {
-  const after = fromCursor(z.string().max(200), cursor);
-  const kept = await keptOf(db, asked);
-  const rows = kept ? await listRows(db.rows, kept, { ...filter, after, limit: limit + 1 }) : [];
-  return toPage(rows, limit, ({ key }) => key, present);
+  const { prefix, search } = query;
+  return readPage(query, {
+    position: z.string().max(200),
+    positionOf: ({ key }) => key,
+    read: async (after, limit) => {
+      const kept = await keptOf(db, asked);
+      return kept ? listRows(db.rows, kept, { prefix, search, after, limit }) : [];
+    },
+    present,
+  });
 }
 
 export async function getMemory(db: Database, asked: KeptAsked, key: string): Promise<Memory> {

@@ -1,6 +1,14 @@
 import { MOST_PLANS, type Plan, type PlanStatus } from '@troupe/protocol';
 import { LRUCache } from 'lru-cache';
-import { idCursor, type ListQuery, newId, notFound, type Page, pageOf, Refusal } from '../base/index.ts';
+import {
+  type IdRange,
+  type ListQuery,
+  newId,
+  notFound,
+  type Page,
+  Refusal,
+  readPageById,
+} from '../base/index.ts';
 import { agentArchived } from '../definitions/agents/index.ts';
 import * as store from '../store/index.ts';
 import { cronTimes, type GivenTime, planTime } from './plan-times.ts';
@@ -44,16 +52,13 @@ export async function listPlans(
   db: store.Database,
   project: string,
   agentId: string | null,
-  { limit, cursor, status }: ListQuery & { status?: PlanStatus | undefined },
+  { status, ...query }: ListQuery & { status?: PlanStatus | undefined },
 ): Promise<Page<Plan>> {
-  const before = idCursor(cursor);
-  if (agentId !== null && !(await store.readAgent(db.rows, project, agentId))) throw notFound('agent');
-  const rows = await store.listPlans(
-    db.rows,
-    { project, agent: agentId },
-    { status, before, limit: limit + 1 },
-  );
-  return pageOf(rows, limit, { present, cursor: ({ id }) => id });
+  const list = async (range: IdRange) => {
+    if (agentId !== null && !(await store.readAgent(db.rows, project, agentId))) throw notFound('agent');
+    return store.listPlans(db.rows, { project, agent: agentId }, { status, ...range });
+  };
+  return readPageById(query, list, present);
 }
 
 export async function getPlan(

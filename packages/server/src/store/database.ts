@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import type { Logger } from '../base/index.ts';
+import { type Logger } from '../base/index.ts';
 import { PatientPool } from './patient-pool.ts';
 import type { DB } from './schema.gen.ts';
 

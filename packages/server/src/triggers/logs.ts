@@ -1,6 +1,5 @@
 import type { Delivery, DeliveryDetails, JsonObject } from '@troupe/protocol';
-import { z } from 'zod';
-import { fromCursor, notFound, Refusal, toPage } from '../base/index.ts';
+import { type IdRange, type ListQuery, notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { found } from './rules.ts';
 
@@ -10,12 +9,11 @@ export type DeliveriesAsked = store.DeliveriesAsked;
 export async function listDeliveries(
   db: store.Database,
   project: string,
-  { limit, cursor, ...asked }: DeliveriesAsked & { limit: number; cursor?: string | undefined },
-): Promise<{ data: Delivery[]; nextCursor: string | null }> {
-  const before = fromCursor(z.uuid(), cursor) ?? null;
-  const filter = await filterOf(db, project, asked);
-  const rows = await store.listDeliveries(db.rows, project, filter, { before, limit: limit + 1 });
-  return toPage(rows, limit, ({ id }) => id, present);
+  { limit, cursor, ...asked }: DeliveriesAsked & ListQuery,
+): Promise<Page<Delivery>> {
+  const list = async (range: IdRange) =>
+    store.listDeliveries(db.rows, project, await filterOf(db, project, asked), range);
+  return readPageById({ limit, cursor }, list, present);
 }
 
 export async function getDelivery(db: store.Database, project: string, id: string): Promise<DeliveryDetails> {

@@ -3,12 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
 import {
-  fromCursor,
+  type ListQuery,
   newId,
   notFound,
+  type Page,
   Refusal,
   RetryableError,
-  toPage,
+  readPage,
   versionConflict,
 } from '../base/index.ts';
 import * as store from '../store/index.ts';
@@ -40,11 +41,14 @@ export async function createTrigger(
 export async function listTriggers(
   db: store.Database,
   project: string,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
-): Promise<{ data: Trigger[]; nextCursor: string | null }> {
-  const after = fromCursor(z.string().max(64), cursor) ?? null;
-  const rows = await store.listTriggers(db.rows, project, { after, limit: limit + 1 });
-  return toPage(rows, limit, ({ name }) => name, present);
+  query: ListQuery,
+): Promise<Page<Trigger>> {
+  return readPage(query, {
+    position: z.string().max(64),
+    positionOf: ({ name }) => name,
+    read: (after, limit) => store.listTriggers(db.rows, project, { after, limit }),
+    present,
+  });
 }
 
 export async function getTrigger(db: store.Database, project: string, ref: string): Promise<Trigger> {
@@ -126,7 +130,7 @@ export async function applyTriggers(
     const applied: Applied[] = [];
     if (prune) {
       for (const row of await store.listTriggers(transaction, project, {
-        after: null,
+        after: undefined,
         limit: MOST_TRIGGERS + 1,
       })) {
         if (names.includes(row.name.toLowerCase())) continue;

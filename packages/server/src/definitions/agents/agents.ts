@@ -1,11 +1,11 @@
 import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
 import {
-  idCursor,
+  type IdRange,
   type ListQuery,
   notFound,
   type Page,
-  pageOf,
   Refusal,
+  readPageById,
   versionConflict,
 } from '../../base/index.ts';
 import {
@@ -46,12 +46,10 @@ export async function listAgents(
   { project, person }: Reader,
   query: ListQuery & { status: 'active' | 'archived'; tag?: string | undefined; search?: string | undefined },
 ): Promise<Page<Agent>> {
-  const { status, tag, search, limit, cursor } = query;
+  const { status, tag, search, ...page } = query;
   if (person && status !== 'active') return { data: [], nextCursor: null };
-  const filter = { status, tag, search, before: idCursor(cursor), limit: limit + 1 };
-  const rows = await listRows(db, project, filter);
-  const present = person ? presentToPerson : presentAgent;
-  return pageOf(rows, limit, { present, cursor: ({ id }) => id });
+  const list = (range: IdRange) => listRows(db, project, { status, tag, search, ...range });
+  return readPageById(page, list, person ? presentToPerson : presentAgent);
 }
 
 export async function updateAgent(

@@ -1,13 +1,6 @@
 import { type Agent, type AgentVersion, agentDefinition, type Change, type Json } from '@troupe/protocol';
-import {
-  diffJson,
-  type ListQuery,
-  notFound,
-  numberCursor,
-  type Page,
-  pageOf,
-  Refusal,
-} from '../../base/index.ts';
+import { z } from 'zod';
+import { diffJson, type ListQuery, notFound, type Page, Refusal, readPage } from '../../base/index.ts';
 import {
   type AgentVersionRow,
   type Author,
@@ -25,12 +18,15 @@ export async function listVersions(
   db: Database,
   project: string,
   agent: string,
-  { limit, cursor }: ListQuery,
+  query: ListQuery,
 ): Promise<Page<AgentVersion>> {
   if (!(await readAgent(db.rows, project, agent))) throw notFound('agent');
-  const range = { before: numberCursor(cursor), limit: limit + 1 };
-  const rows = await listAgentVersions(db.rows, project, agent, range);
-  return pageOf(rows, limit, { present: presentVersion, cursor: ({ version }) => String(version) });
+  return readPage(query, {
+    position: z.int().positive(),
+    positionOf: ({ version }) => version,
+    read: (before, limit) => listAgentVersions(db.rows, project, agent, { before, limit }),
+    present: presentVersion,
+  });
 }
 
 export async function getVersion(

@@ -1,14 +1,13 @@
 import type { McpServer, McpServerDefinition, McpServerPatch, SnapshotMcpServer } from '@troupe/protocol';
 import {
   canonicalJson,
-  idCursor,
   inUse,
   type ListQuery,
   newId,
   notFound,
   type Page,
-  pageOf,
   Refusal,
+  readPageById,
 } from '../../base/index.ts';
 import {
   type Author,
@@ -61,10 +60,9 @@ export async function getMcpServer(db: Database, project: string, id: string): P
 export async function listMcpServers(
   db: Database,
   project: string,
-  { limit, cursor, name }: ListQuery & { name?: string | undefined },
+  { name, ...query }: ListQuery & { name?: string | undefined },
 ): Promise<Page<McpServer>> {
-  const rows = await listRows(db.rows, project, { name, before: idCursor(cursor), limit: limit + 1 });
-  return pageOf(rows, limit, { present: presentMcpServer, cursor: ({ id }) => id });
+  return readPageById(query, (range) => listRows(db.rows, project, { name, ...range }), presentMcpServer);
 }
 
 /** Where nothing differs, nothing is written: its tools would be compiled anew. */

@@ -1,13 +1,12 @@
 import type { Model, ModelPatch, NewModel } from '@troupe/protocol';
 import {
-  idCursor,
   inUse,
   type ListQuery,
   newId,
   notFound,
   type Page,
-  pageOf,
   Refusal,
+  readPageById,
 } from '../../base/index.ts';
 import {
   type Author,
@@ -67,10 +66,9 @@ export async function getModel(db: Database, project: string, id: string): Promi
 export async function listModels(
   db: Database,
   project: string,
-  { limit, cursor, providerId }: ListQuery & { providerId?: string | undefined },
+  { providerId: provider, ...query }: ListQuery & { providerId?: string | undefined },
 ): Promise<Page<Model>> {
-  const range = { before: idCursor(cursor), limit: limit + 1, provider: providerId };
-  return pageOf(await listRows(db, project, range), limit, { present, cursor: ({ id }) => id });
+  return readPageById(query, (range) => listRows(db, project, { provider, ...range }), present);
 }
 
 export async function updateModel(

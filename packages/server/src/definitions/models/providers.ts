@@ -1,13 +1,12 @@
 import type { NewProvider, Provider, ProviderKind, ProviderPatch } from '@troupe/protocol';
 import {
-  idCursor,
   inUse,
   type ListQuery,
   newId,
   notFound,
   type Page,
-  pageOf,
   Refusal,
+  readPageById,
   TroupeError,
 } from '../../base/index.ts';
 import {
@@ -69,10 +68,13 @@ export async function listProviders(
   db: Database,
   project: string,
   keys: Keys,
-  { limit, cursor }: ListQuery,
+  query: ListQuery,
 ): Promise<Page<Provider>> {
-  const rows = await listRows(db, project, { before: idCursor(cursor), limit: limit + 1 });
-  return pageOf(rows, limit, { present: (row) => present(row, keys), cursor: ({ id }) => id });
+  return readPageById(
+    query,
+    (range) => listRows(db, project, range),
+    (row) => present(row, keys),
+  );
 }
 
 export async function updateProvider(

@@ -1,5 +1,5 @@
 import type { Change, Network, NetworkDefinition, NetworkProblem, NetworkStatus } from '@troupe/protocol';
-import { idCursor, type ListQuery, notFound, type Page, pageOf, Refusal } from '../../base/index.ts';
+import { type ListQuery, notFound, type Page, Refusal, readPageById } from '../../base/index.ts';
 import {
   type Author,
   type Database,
@@ -48,10 +48,9 @@ export async function getNetwork(db: Database, project: string, idOrName: string
 export async function listNetworks(
   db: Database,
   project: string,
-  { limit, cursor, status }: ListQuery & { status?: NetworkStatus | undefined },
+  { status, ...query }: ListQuery & { status?: NetworkStatus | undefined },
 ): Promise<Page<Network>> {
-  const rows = await listRows(db.rows, project, { status, before: idCursor(cursor), limit: limit + 1 });
-  return pageOf(rows, limit, { present: presentNetwork, cursor: ({ id }) => id });
+  return readPageById(query, (range) => listRows(db.rows, project, { status, ...range }), presentNetwork);
 }
 
 type Fields<Whole> = { [Field in keyof Whole]?: Whole[Field] | undefined };

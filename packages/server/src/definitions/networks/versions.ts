@@ -1,5 +1,6 @@
 import type { Change, JsonObject, NetworkVersion } from '@troupe/protocol';
-import { type ListQuery, notFound, numberCursor, type Page, pageOf } from '../../base/index.ts';
+import { z } from 'zod';
+import { type ListQuery, notFound, type Page, readPage } from '../../base/index.ts';
 import {
   type Author,
   type Database,
@@ -23,12 +24,15 @@ export async function listVersionsOfNetwork(
   db: Database,
   project: string,
   network: string,
-  { limit, cursor }: ListQuery,
+  query: ListQuery,
 ): Promise<Page<NetworkVersion>> {
   const { id } = await found(db, project, network);
-  const range = { before: numberCursor(cursor), limit: limit + 1 };
-  const rows = await listNetworkVersions(db.rows, project, id, range);
-  return pageOf(rows, limit, { present: presentNetworkVersion, cursor: ({ version }) => String(version) });
+  return readPage(query, {
+    position: z.int().positive(),
+    positionOf: ({ version }) => version,
+    read: (before, limit) => listNetworkVersions(db.rows, project, id, { before, limit }),
+    present: presentNetworkVersion,
+  });
 }
 
 export async function getVersionOfNetwork(

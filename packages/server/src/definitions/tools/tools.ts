@@ -10,13 +10,12 @@ import {
 } from '@troupe/protocol';
 import {
   canonicalJson,
-  idCursor,
   type ListQuery,
   newId,
   notFound,
   type Page,
-  pageOf,
   Refusal,
+  readPageById,
   versionConflict,
 } from '../../base/index.ts';
 import {
@@ -73,10 +72,9 @@ export async function getTool(db: Database, project: string, id: string): Promis
 export async function listTools(
   db: Database,
   project: string,
-  { limit, cursor, name, kind }: ListQuery & { name?: string | undefined; kind?: ToolKind | undefined },
+  { name, kind, ...query }: ListQuery & { name?: string | undefined; kind?: ToolKind | undefined },
 ): Promise<Page<Tool>> {
-  const rows = await listRows(db.rows, project, { name, kind, before: idCursor(cursor), limit: limit + 1 });
-  return pageOf(rows, limit, { present: presentTool, cursor: ({ id }) => id });
+  return readPageById(query, (range) => listRows(db.rows, project, { name, kind, ...range }), presentTool);
 }
 
 /** Where nothing differs, nothing is written: the version tells of changes. */

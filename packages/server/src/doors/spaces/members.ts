@@ -7,7 +7,7 @@ import { getSpace, noSuchMember, refusalOf } from './spaces.ts';
 
 export interface MembersAsked {
   type?: EntityType | undefined;
-  after?: [string, string] | undefined;
+  after?: { place: string; entityId: string } | undefined;
   limit: number;
 }
 

@@ -1,6 +1,6 @@
 import { batchEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor as fromAnyCursor, toPage } from '../../base/index.ts';
+import { type IdRange, readPage, readPageById } from '../../base/index.ts';
 import {
   batchResults,
   cancelBatch,
@@ -15,10 +15,9 @@ import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { idToMake } from '../idempotency.ts';
 import { presentBatch, presentBatchItem } from '../present/batch.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
 
-const place = z.int().min(0).max(2_147_483_647);
-const itemCursor = z.object({ row: place, iteration: place });
+const count = z.int().min(0).max(2_147_483_647);
+const itemPosition = z.object({ row: count, iteration: count });
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', jsonl: 'application/x-ndjson' };
 
@@ -29,19 +28,21 @@ export function batchRoutes(endpoints: Endpoints): void {
     return presentBatch(await createBatch(services, caller.project, params.network, body, once));
   });
   endpoints.serve(batchEndpoints.list, async ({ services, caller, params, query }) => {
-    const { limit, cursor } = query;
-    const asked = { before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listBatches(services, caller.project, params.network, asked), limit, presentBatch);
+    const list = (range: IdRange) => listBatches(services, caller.project, params.network, range);
+    return readPageById(query, list, presentBatch);
   });
   endpoints.serve(batchEndpoints.get, async ({ services, caller, params }) =>
     presentBatch(await getBatch(services, caller.project, params.batchId)),
   );
   endpoints.serve(batchEndpoints.items, async ({ services, caller, params, query }) => {
-    const { limit, cursor, status } = query;
-    const after = fromAnyCursor(itemCursor, cursor);
-    const asked = { status, after, limit: limit + 1 };
-    const items = await listBatchItems(services, caller.project, params.batchId, asked);
-    return toPage(items, limit, ({ row, iteration }) => ({ row, iteration }), presentBatchItem);
+    const { status } = query;
+    return readPage(query, {
+      position: itemPosition,
+      positionOf: ({ row, iteration }) => ({ row, iteration }),
+      read: (after, limit) =>
+        listBatchItems(services, caller.project, params.batchId, { status, after, limit }),
+      present: presentBatchItem,
+    });
   });
   endpoints.serve(batchEndpoints.results, async ({ services, caller, params, query }) => {
     const { format } = query;

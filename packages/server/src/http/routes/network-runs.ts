@@ -1,6 +1,6 @@
 import { type Invoked, networkEndpoints, type RunStatus } from '@troupe/protocol';
 import { authorize } from '../../access/index.ts';
-import { notFound } from '../../base/index.ts';
+import { type IdRange, notFound, readPageById } from '../../base/index.ts';
 import {
   checkInstruction,
   getNetworkRun,
@@ -13,7 +13,6 @@ import { findRunLog } from '../../store/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
 import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
 import { idToMake } from '../idempotency.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
 import { traceparentIn } from '../traceparent.ts';
 
@@ -42,13 +41,8 @@ export function networkRunRoutes(endpoints: Endpoints): void {
     async (call, answer) => (isFollowed(call) ? followed(call, answer) : answer),
   );
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {
-    const { limit, cursor } = query;
-    const asked = { before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(
-      await listNetworkRuns(services, caller.project, params.network, asked),
-      limit,
-      presentNetworkRun,
-    );
+    const list = (range: IdRange) => listNetworkRuns(services, caller.project, params.network, range);
+    return readPageById(query, list, presentNetworkRun);
   });
   endpoints.serve(networkEndpoints.run, async ({ services, caller, params, query }) => {
     const asked = { run: params.runId, waitMs: query.waitMs };

@@ -1,11 +1,10 @@
 import { runEndpoints } from '@troupe/protocol';
-import { notFound, Refusal } from '../../base/index.ts';
+import { fromCursor, idPosition, notFound, Refusal, toCursor } from '../../base/index.ts';
 import { continueRun } from '../../doors/sessions/index.ts';
 import { readTimeline } from '../../overview/index.ts';
 import { cancelRun, forkRun, getRunDetails, getRunSeen, listRuns, retryRun } from '../../runs/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, toCursor } from '../present/cursor.ts';
 import { presentPrompt } from '../present/prompt.ts';
 import { presentCall, presentListedRun, presentRun, presentStep } from '../present/run.ts';
 import { presentSession } from '../present/session.ts';
@@ -13,7 +12,11 @@ import { presentSession } from '../present/session.ts';
 export function runRoutes(endpoints: Endpoints): void {
   endpoints.serve(runEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
-    const { runs, next } = await listRuns(services, caller, { ...filter, before: fromCursor(cursor), limit });
+    const { runs, next } = await listRuns(services, caller, {
+      ...filter,
+      before: fromCursor(idPosition, cursor),
+      limit,
+    });
     return { data: runs.map(presentListedRun), nextCursor: next && toCursor(next) };
   });
   endpoints.serve(runEndpoints.get, async ({ services, caller, params }) => {

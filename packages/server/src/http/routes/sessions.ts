@@ -1,4 +1,5 @@
 import { sessionEndpoints } from '@troupe/protocol';
+import { fromCursor, type IdRange, idPosition, readPageById, toCursor } from '../../base/index.ts';
 import {
   cancelSession,
   createSession,
@@ -12,7 +13,6 @@ import {
 } from '../../doors/sessions/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, pageOf, toCursor } from '../present/cursor.ts';
 import { presentSession } from '../present/session.ts';
 
 export function sessionRoutes(endpoints: Endpoints): void {
@@ -21,14 +21,14 @@ export function sessionRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(sessionEndpoints.list, async ({ services, caller, params, query }) => {
     const { limit, cursor, ...filter } = query;
-    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listSessions(services, caller, params.agentId, asked), limit, presentSession);
+    const list = (range: IdRange) => listSessions(services, caller, params.agentId, { ...filter, ...range });
+    return readPageById({ limit, cursor }, list, presentSession);
   });
   endpoints.serve(sessionEndpoints.listAll, async ({ services, caller, query }) => {
     const { cursor, ...filter } = query;
     const { sessions, next } = await listAllSessions(services, caller, {
       ...filter,
-      before: fromCursor(cursor),
+      before: fromCursor(idPosition, cursor),
     });
     return { data: sessions.map(presentSession), nextCursor: next && toCursor(next) };
   });

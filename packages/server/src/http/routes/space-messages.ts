@@ -1,7 +1,7 @@
 import { spaceEndpoints } from '@troupe/protocol';
+import { type IdRange, readPageById } from '../../base/index.ts';
 import { getSpaceMessage, listSpaceMessages, listSpaceRuns, postToSpace } from '../../doors/spaces/index.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
 import { presentRun } from '../present/run.ts';
 import { presentSpaceMessage } from '../present/space.ts';
 
@@ -19,7 +19,7 @@ export function spaceMessageRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(spaceEndpoints.runs, async ({ services, caller, params, query }) => {
     const { limit, cursor, ...filter } = query;
-    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listSpaceRuns(services, caller, params.spaceId, asked), limit, presentRun);
+    const list = (range: IdRange) => listSpaceRuns(services, caller, params.spaceId, { ...filter, ...range });
+    return readPageById({ limit, cursor }, list, presentRun);
   });
 }

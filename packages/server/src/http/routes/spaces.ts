@@ -1,6 +1,6 @@
 import { spaceEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
-import { fromCursor, toPage } from '../../base/index.ts';
+import { readPage, readPageById } from '../../base/index.ts';
 import {
   addMember,
   createSpace,
@@ -18,17 +18,15 @@ import type { Endpoints } from '../endpoint.ts';
 import { presentMembership, presentSpace } from '../present/space.ts';
 
 /** When a member joined, and which one it is. */
-const memberPlace = z.tuple([z.string().regex(/^\d{1,16}$/), z.uuid()]);
+const memberPosition = z.object({ place: z.string().regex(/^\d{1,16}$/), entityId: z.uuid() });
 
 export function spaceRoutes(endpoints: Endpoints): void {
   endpoints.serve(spaceEndpoints.create, async ({ services, caller, body }) =>
     presentSpace(await createSpace(services, caller, body)),
   );
   endpoints.serve(spaceEndpoints.list, async ({ services, caller, query }) => {
-    const { limit, cursor, entityId: member } = query;
-    const before = fromCursor(z.uuid(), cursor);
-    const found = await listSpaces(services, caller, { member, before, limit: limit + 1 });
-    return toPage(found, limit, ({ id }) => id, presentSpace);
+    const { entityId: member } = query;
+    return readPageById(query, (range) => listSpaces(services, caller, { member, ...range }), presentSpace);
   });
   endpoints.serve(spaceEndpoints.get, async ({ services, caller, params }) =>
     presentSpace(await getSpace(services, caller, params.spaceId)),
@@ -41,10 +39,13 @@ export function spaceRoutes(endpoints: Endpoints): void {
     return undefined;
   });
   endpoints.serve(spaceEndpoints.members, async ({ services, caller, params, query }) => {
-    const { limit, cursor, type } = query;
-    const after = fromCursor(memberPlace, cursor);
-    const found = await listMembers(services, caller, params.spaceId, { type, after, limit: limit + 1 });
-    return toPage(found, limit, ({ place, entityId }) => [place, entityId], presentMembership);
+    const { type } = query;
+    return readPage(query, {
+      position: memberPosition,
+      positionOf: ({ place, entityId }) => ({ place, entityId }),
+      read: (after, limit) => listMembers(services, caller, params.spaceId, { type, after, limit }),
+      present: presentMembership,
+    });
   });
   endpoints.serve(spaceEndpoints.addMember, async ({ services, caller, params, body }) =>
     presentMembership(await addMember(services, caller, params.spaceId, body)),

@@ -1,7 +1,7 @@
 import { subAgentEndpoints, taskEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
 import type { Caller } from '../../access/index.ts';
-import { fromCursor as fromAnyCursor, toPage } from '../../base/index.ts';
+import { type IdRange, readPage, readPageById } from '../../base/index.ts';
 import {
   cancelChatTasks,
   cancelTask,
@@ -13,7 +13,6 @@ import {
   listTasks,
 } from '../../doors/tasks/index.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { fromCursor, pageOf } from '../present/cursor.ts';
 import {
   presentSubAgent,
   presentSubAgentCall,
@@ -21,14 +20,15 @@ import {
   presentTask,
 } from '../present/task.ts';
 
-const place = z.int().min(0).max(2_147_483_647);
-const callCursor = z.object({ run: z.uuid(), step: place, position: place });
+const count = z.int().min(0).max(2_147_483_647);
+const callPosition = z.object({ run: z.uuid(), step: count, position: count });
+type CallPosition = z.infer<typeof callPosition>;
 
 export function taskRoutes(endpoints: Endpoints): void {
   endpoints.serve(taskEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
-    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listTasks(services, caller, asked), limit, presentTask);
+    const list = (range: IdRange) => listTasks(services, caller, { ...filter, ...range });
+    return readPageById({ limit, cursor }, list, presentTask);
   });
   endpoints.serve(taskEndpoints.get, async ({ services, caller, params }) =>
     presentTask(await getTask(services, caller, params.taskId)),
@@ -46,8 +46,8 @@ export function taskRoutes(endpoints: Endpoints): void {
   }));
   endpoints.serve(subAgentEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
-    const asked = { ...filter, before: fromCursor(cursor), limit: limit + 1 };
-    return pageOf(await listSubAgents(services, caller, asked), limit, presentSubAgent);
+    const list = (range: IdRange) => listSubAgents(services, caller, { ...filter, ...range });
+    return readPageById({ limit, cursor }, list, presentSubAgent);
   });
   endpoints.serve(subAgentEndpoints.get, async ({ services, caller, params }) =>
     presentSubAgent(await getSubAgent(services, caller, params.subAgentId)),
@@ -58,19 +58,30 @@ export function taskRoutes(endpoints: Endpoints): void {
     return presentSubAgent(await getSubAgent(services, caller, params.subAgentId));
   });
   endpoints.serve(subAgentEndpoints.messages, async ({ services, caller, params, query }) => {
-    const { limit, cursor } = query;
-    const asked = { after: fromAnyCursor(z.int().min(0), cursor) ?? 0, limit: limit + 1 };
-    const { subAgent, messages } = await listSubAgentMessages(services, caller, params.subAgentId, asked);
-    const present = presentSubAgentMessage.bind(null, subAgent);
-    return toPage(messages, limit, ({ last }) => last, present);
+    const read = async (after: number | undefined, limit: number) => {
+      const asked = { after: after ?? 0, limit };
+      const { subAgent, messages } = await listSubAgentMessages(services, caller, params.subAgentId, asked);
+      return messages.map((message) => ({ subAgent, message }));
+    };
+    return readPage(query, {
+      position: z.int().min(0),
+      read,
+      positionOf: ({ message }) => message.last,
+      present: ({ subAgent, message }) => presentSubAgentMessage(subAgent, message),
+    });
   });
   endpoints.serve(subAgentEndpoints.toolCalls, async ({ services, caller, params, query }) => {
-    const { limit, cursor } = query;
-    const asked = { after: fromAnyCursor(callCursor, cursor), limit: limit + 1 };
-    const { subAgent, calls } = await listSubAgentCalls(services, caller, params.subAgentId, asked);
-    const present = presentSubAgentCall.bind(null, subAgent);
-    const placeOf = ({ run, step, position }: (typeof calls)[number]) => ({ run, step, position });
-    return toPage(calls, limit, placeOf, present);
+    const read = async (after: CallPosition | undefined, limit: number) => {
+      const asked = { after, limit };
+      const { subAgent, calls } = await listSubAgentCalls(services, caller, params.subAgentId, asked);
+      return calls.map((call) => ({ subAgent, call }));
+    };
+    return readPage(query, {
+      position: callPosition,
+      read,
+      positionOf: ({ call: { run, step, position } }) => ({ run, step, position }),
+      present: ({ subAgent, call }) => presentSubAgentCall(subAgent, call),
+    });
   });
 }
 

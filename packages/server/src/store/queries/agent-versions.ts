@@ -43,9 +43,9 @@ export async function listAgentVersions(
   rows: Transaction,
   project: string,
   agent: string,
-  { before, limit }: { before: number | null; limit: number },
+  { before, limit }: { before: number | undefined; limit: number },
 ): Promise<AgentVersionRow[]> {
   let query = selectVersions(rows, project, agent);
-  if (before !== null) query = query.where('agent_versions.version', '<', before);
+  if (before !== undefined) query = query.where('agent_versions.version', '<', before);
   return query.orderBy('agent_versions.version', 'desc').limit(limit).execute();
 }

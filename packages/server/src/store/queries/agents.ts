@@ -143,13 +143,13 @@ export interface AgentFilter {
   tag?: string | undefined;
   search?: string | undefined;
   /** Only those older than this one. */
-  before: string | null;
+  before: string | undefined;
   limit: number;
 }
 
 export async function listAgents(db: Database, project: string, filter: AgentFilter): Promise<AgentRow[]> {
   let query = selectAgents(db.rows, project).where('agents.status', '=', filter.status);
-  if (filter.before !== null) query = query.where('agents.id', '<', filter.before);
+  if (filter.before !== undefined) query = query.where('agents.id', '<', filter.before);
   if (filter.tag !== undefined)
     query = query.where(sql<boolean>`agents.tags @> array[${filter.tag}]::text[]`);
   if (filter.search !== undefined) {

@@ -256,7 +256,7 @@ export async function listDeliveries(
   on: Rows,
   project: string,
   filter: DeliveriesAsked,
-  { before, limit }: { before: string | null; limit: number },
+  { before, limit }: { before: string | undefined; limit: number },
 ): Promise<DeliveryRow[]> {
   const { rows } =
     await sql<DeliveryRow>`select ${SHOWN} from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id

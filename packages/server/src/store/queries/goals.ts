@@ -41,9 +41,9 @@ export async function listGoals(
     status,
     after,
     limit,
-  }: { status?: GoalStatus | undefined; after?: [string, string] | undefined; limit: number },
+  }: { status?: GoalStatus | undefined; after?: { priority: number; id: string } | undefined; limit: number },
 ): Promise<GoalRow[]> {
-  const [priority, id] = after ?? [null, null];
+  const { priority, id } = after ?? { priority: null, id: null };
   const { rows } = await sql<GoalRow>`select ${SHOWN} from troupe.goals g
     where g.project_id = ${project} and g.entity_id = ${entity} and g.owner_id = ${owner}
       and (${status ?? null}::text is null or g.status = ${status ?? null})

@@ -52,10 +52,10 @@ export async function readMcpServer(
 export async function listMcpServers(
   rows: Transaction,
   project: string,
-  { name, before, limit }: { name?: string | undefined; before: string | null; limit: number },
+  { name, before, limit }: { name?: string | undefined; before: string | undefined; limit: number },
 ): Promise<McpServerRow[]> {
   return selectMcpServers(rows, project)
-    .$if(before !== null, (query) => query.where('id', '<', before!))
+    .$if(before !== undefined, (query) => query.where('id', '<', before!))
     .$if(name !== undefined, (query) =>
       query.where(sql<boolean>`troupe.folded(name) = troupe.folded(${name!})`),
     )

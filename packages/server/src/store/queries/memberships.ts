@@ -19,7 +19,7 @@ export interface MembershipRow {
 
 const MICROSECONDS = `(extract(epoch from m.joined_at) * 1000000)::bigint`;
 
-/** In the order in which they joined. `after`: where the page before ended, place and entity. */
+/** In the order in which they joined. `after`: where the page before ended. */
 export async function listMembers(
   db: Database,
   space: string,
@@ -31,11 +31,11 @@ export async function listMembers(
   }: {
     type?: EntityType | undefined;
     entity?: string | undefined;
-    after?: [string, string] | undefined;
+    after?: { place: string; entityId: string } | undefined;
     limit: number;
   },
 ): Promise<MembershipRow[]> {
-  const [place, last] = after ?? [null, null];
+  const { place, entityId: last } = after ?? { place: null, entityId: null };
   return db.run<MembershipRow & Record<string, unknown>>(
     {
       name: 'list_members',

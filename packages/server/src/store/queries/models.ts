@@ -77,10 +77,10 @@ export async function keepModels(transaction: Transaction, project: string, mode
 export async function listModels(
   db: Database,
   project: string,
-  { before, limit, provider }: { before: string | null; limit: number; provider?: string | undefined },
+  { before, limit, provider }: { before: string | undefined; limit: number; provider?: string | undefined },
 ): Promise<ModelRow[]> {
   let query = db.rows.selectFrom('llm_models').selectAll().where('project_id', '=', project);
-  if (before !== null) query = query.where('id', '<', before);
+  if (before !== undefined) query = query.where('id', '<', before);
   if (provider !== undefined) query = query.where('provider_id', '=', provider);
   return query.orderBy('id', 'desc').limit(limit).execute();
 }

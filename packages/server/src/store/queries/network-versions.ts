@@ -71,10 +71,10 @@ export async function listNetworkVersions(
   rows: Transaction,
   project: string,
   network: string,
-  { before, limit }: { before: number | null; limit: number },
+  { before, limit }: { before: number | undefined; limit: number },
 ): Promise<NetworkVersionRow[]> {
   return selectVersions(rows, project, network)
-    .$if(before !== null, (query) => query.where('network_versions.version', '<', before!))
+    .$if(before !== undefined, (query) => query.where('network_versions.version', '<', before!))
     .orderBy('network_versions.version', 'desc')
     .limit(limit)
     .execute();

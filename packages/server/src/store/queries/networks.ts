@@ -188,11 +188,11 @@ export async function lockNetwork(
 export async function listNetworks(
   rows: Transaction,
   project: string,
-  filter: { status?: NetworkStatus | undefined; before: string | null; limit: number },
+  filter: { status?: NetworkStatus | undefined; before: string | undefined; limit: number },
 ): Promise<NetworkRow[]> {
   const { status, before, limit } = filter;
   return selectNetworks(rows, project)
-    .$if(before !== null, (query) => query.where('networks.id', '<', before!))
+    .$if(before !== undefined, (query) => query.where('networks.id', '<', before!))
     .$if(status !== undefined, (query) => query.where('networks.status', '=', status!))
     .orderBy('networks.id', 'desc')
     .limit(limit)

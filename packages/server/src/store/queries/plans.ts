@@ -46,7 +46,7 @@ export interface PlansOf {
 export async function listPlans(
   on: Rows,
   { project, agent }: { project: string; agent: string | null },
-  { status, before, limit }: { status?: PlanStatus | undefined; before: string | null; limit: number },
+  { status, before, limit }: { status?: PlanStatus | undefined; before: string | undefined; limit: number },
 ): Promise<PlanRow[]> {
   const { rows } = await sql<PlanRow>`select ${SHOWN} from troupe.plans p
     where p.project_id = ${project} and (${agent}::uuid is null or p.agent_id = ${agent}) and (${status ?? null}::text is null or p.status = ${status ?? null})

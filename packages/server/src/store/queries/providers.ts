@@ -66,10 +66,10 @@ export async function lockProvider(
 export async function listProviders(
   db: Database,
   project: string,
-  { before, limit }: { before: string | null; limit: number },
+  { before, limit }: { before: string | undefined; limit: number },
 ): Promise<ProviderRow[]> {
   let query = db.rows.selectFrom('llm_providers').selectAll().where('project_id', '=', project);
-  if (before !== null) query = query.where('id', '<', before);
+  if (before !== undefined) query = query.where('id', '<', before);
   return query.orderBy('id', 'desc').limit(limit).execute();
 }
 

@@ -78,13 +78,13 @@ export async function listTools(
   filter: {
     name?: string | undefined;
     kind?: ToolKind | undefined;
-    before: string | null;
+    before: string | undefined;
     limit: number;
   },
 ): Promise<ToolRow[]> {
   const { name, kind, before, limit } = filter;
   return selectTools(rows, project)
-    .$if(before !== null, (query) => query.where('id', '<', before!))
+    .$if(before !== undefined, (query) => query.where('id', '<', before!))
     .$if(name !== undefined, (query) => query.where(sql<string>`lower(name)`, '=', name!.toLowerCase()))
     .$if(kind !== undefined, (query) => query.where('kind', '=', kind!))
     .orderBy('id', 'desc')

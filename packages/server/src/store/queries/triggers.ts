@@ -65,7 +65,7 @@ export async function restCaptures(db: Database): Promise<void> {
 export async function listTriggers(
   on: Rows,
   project: string,
-  { after, limit }: { after: string | null; limit: number },
+  { after, limit }: { after: string | undefined; limit: number },
 ): Promise<TriggerRow[]> {
   const { rows } = await sql<TriggerRow>`select ${SHOWN} from troupe.triggers t
     where t.project_id = ${project} and (${after}::text is null or lower(t.name) > lower(${after}))
