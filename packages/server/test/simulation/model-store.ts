@@ -35,7 +35,7 @@ import {
 // Long because it is one idea: every function of store/migrations once more, in memory and to be read beside the SQL. The
 // conformance test holds the two to each other.
 
-// What the functions of 0002_advance.sql, 0003_queue.sql and 0004_outside.sql do, without the database: every method is
+// The functions of store/functions/kernel, without the database: every method is
 // one atomic call. conformance.test.ts holds the two to each other. Long, but in the order of those files and read beside them.
 
 /** Something that the database would refuse with an error: a constraint, or a `raise`. */

@@ -9,7 +9,7 @@ import type {
   StoredMessage,
 } from '../../src/index.ts';
 
-// The rows of the model store: what 0001_tables.sql keeps, as far as the functions decide by it.
+// The rows of the model store: the columns of store/migrations that the functions decide by.
 
 export const PROJECT = '00000000-0000-7000-8000-100000000000';
 

@@ -51,6 +51,15 @@ test('SQL stays short: lines of at most 120 characters, 7,500 lines in all', () 
   expect(lines).toBeLessThanOrEqual(MAX_SQL_LINES);
 });
 
+test('every function file starts with purpose, locks and callers', () => {
+  const wrong = files.flatMap(({ path, text }) => {
+    const header =
+      /^(-- (?!Locks:|Called by:).+\n)+-- Locks: .+\n(--.*\n)*?-- Called by: .+\n(-- {3}.+\n)*create /;
+    return header.test(text) ? [] : [path];
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('the callers in a header are those of the sources', () => {
   expect(Object.fromEntries(files.map(({ path, text }) => [path, text]))).toEqual(withCallers());
 });

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { CallError, StoredCall } from './commit.ts';
 
-// What others do to a run: 0004_outside.sql.
+// Actions on a run from outside its worker; see functions/kernel/.
 
 export type Settled =
   | { ok: true; queued: boolean; status: string; openCalls: number; thread: string }

@@ -1,21 +1,20 @@
--- Takes up to p_limit runs for a worker and answers with all that it needs: the row, the thread's tail, the ledger. FOR
--- NO KEY UPDATE SKIP LOCKED over the partial index of what is due: no two workers get the same run and none waits for
--- another. p_start_events: { door: [event types written when its run first starts] }.
+-- Claims up to p_limit due runs for a worker and returns everything that it needs: the row, the tail of the thread, the
+-- ledger. SKIP LOCKED over partial indexes: no two workers get the same run, and none waits for another. p_start_events
+-- is { door: [event types written when a run first starts] }. p_code lists the code tools of the worker.
+-- Locks: the claimed runs (skipping locked ones), the advisory lock of each lane (skipping held ones), the threads that
+-- watch the runs by id, the heads by id, the threads by id.
+-- Called by: store/queries/claim.ts.
 create or replace function troupe.claim(p_worker uuid, p_limit integer, p_doors text[], p_start_events jsonb,
   p_code text[] default '{}')
- RETURNS SETOF jsonb
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
+  returns setof jsonb language plpgsql
+set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
+  set plan_cache_mode to force_generic_plan as $$
 declare
   ids uuid[] := '{}'; told_of uuid[] := '{}'; more_told uuid[]; lanes boolean; room int; is_short boolean;
   lane_row record; free int; more uuid[]; got record; first boolean; started jsonb; extra int; thinks boolean;
   told int; base bigint; last_seq bigint;
 begin
-  -- Lanes have a quarter of the places while others wait too: neither keeps the other from going on.
+  -- Lanes get a quarter of the slots while other runs wait, so that neither starves the other.
   lanes := exists (
     select from troupe.runs r where r.lane is not null and r.status in ('queued', 'running') and r.status = 'queued'
       and r.ready and r.run_at <= now()
@@ -32,8 +31,7 @@ begin
           and r.door = any(p_doors) and r.id <> all(ids)
         order by r.run_at limit room for no key update skip locked) x;
     else
-      -- The sets of code tools that runs wait for, each found by one look into the index, however many runs wait for
-      -- it.
+      -- The sets of code tools that queued runs need, each found by one index lookup.
       with recursive sets as (
         (select r.code_tools from troupe.runs r where r.status = 'queued' and r.ready and r.lane is null
           and r.code_tools is not null
@@ -46,7 +44,8 @@ begin
         where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null and r.run_at <= now()
           and r.door = any(p_doors) and r.id <> all(ids)
         order by r.run_at limit room for no key update skip locked),
-      fitting as (select x.* from sets s cross join lateral (select r.id, r.watchers is not null as watched, r.run_at from troupe.runs r
+      fitting as (select x.* from sets s cross join lateral (
+          select r.id, r.watchers is not null as watched, r.run_at from troupe.runs r
           where r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null
             and r.code_tools = s.code_tools
             and r.run_at <= now() and r.door = any(p_doors) and r.id <> all(ids)
@@ -56,7 +55,7 @@ begin
         select id, watched from (table anybodys union all table fitting) y order by y.run_at limit room) x;
     end if;
     ids := ids || more; told_of := told_of || more_told;
-    -- Twice only where lanes left places and others wait for them.
+    -- A second round only if lanes left slots and other runs wait for them.
     exit when round = 2 or not lanes;
     is_short := cardinality(more) < room;
 
@@ -68,9 +67,9 @@ begin
       group by r.lane order by min(r.run_at)
     loop
       exit when cardinality(ids) >= p_limit;
-      -- One claimer at a time counts a lane; another passes by and comes back with the next poll.
+      -- One claimer counts a lane at a time; others skip it until their next poll.
       continue when not pg_try_advisory_xact_lock(hashtextextended('troupe.lane:' || lane_row.lane, 0));
-      -- A run that waits for what it began is at work as long as that is.
+      -- A run that waits for its child or task occupies its place in the lane.
       free := lane_row.most - (select count(*) from troupe.runs r
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'running')
         - (select count(*) from troupe.runs r where r.lane = lane_row.lane and r.status = 'waiting_tool' and exists (
@@ -83,7 +82,7 @@ begin
           where r.lane = lane_row.lane and r.status in ('queued', 'running') and r.status = 'queued' and r.ready
             and r.run_at <= now() and r.door = any(p_doors)
             and (r.code_tools is null or r.code_tools <@ p_code)
-          -- What was begun is ended before more is begun.
+          -- Runs that have started come before new ones.
           order by r.started_at is null, r.run_at limit least(free, p_limit - cardinality(ids))
             for no key update skip locked) x;
         ids := ids || more; told_of := told_of || more_told;
@@ -100,10 +99,10 @@ begin
     perform troupe.lock_watchers(told_of, null);
   end if;
 
-  -- A head that is ahead of the row belongs to a worker that died on the way: take over how far it came.
+  -- A head ahead of its row belongs to a worker that died: its progress is taken over.
   update troupe.runs r set status = 'running', epoch = r.epoch + 1, worker_id = p_worker, wait_state = null,
     step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens),
-      output_tokens = coalesce(h.output_tokens, r.output_tokens),
+    output_tokens = coalesce(h.output_tokens, r.output_tokens),
     cost = coalesce(h.cost, r.cost), attempt = case when h.step > r.step then 0 else r.attempt end,
     started_at = coalesce(r.started_at, now()),
     deadline_at = coalesce(r.deadline_at, now() + make_interval(secs => r.wall_ms::float8 / 1000)), updated_at = now()
@@ -114,11 +113,11 @@ begin
     on conflict (run_id) do update set worker_id = excluded.worker_id, epoch = excluded.epoch, version = h.version + 1,
       step = excluded.step;
 
-  -- Tell of it, and answer with all that the worker needs.
+  -- Write the events and return the runs.
   for got in select x.*, h.version from troupe.runs x join troupe.run_heads h on h.run_id = x.id where x.id = any(ids)
     order by x.thread_id, x.id loop
     first := got.started_at = now();
-    -- Its time begins now: it is new, or taken up again after it had ended.
+    -- Its wall time begins now: the run is new or retried.
     started := case when got.deadline_at = now() + make_interval(secs => got.wall_ms::float8 / 1000)
       then coalesce(p_start_events->got.door, '[]') else '[]' end;
     extra := jsonb_array_length(started);
@@ -133,27 +132,25 @@ begin
         || (select coalesce(jsonb_agg(jsonb_build_array(t)), '[]') from jsonb_array_elements(started) t)
         || case when thinks then jsonb_build_array(jsonb_build_array('step.started', null, null, got.step + 1))
           else '[]' end)::json);
-    return next jsonb_build_object('id', got.id, 'projectId', got.project_id, 'door', got.door, 'agentId',
-      got.agent_id, 'entityId', got.entity_id,
-      'snapshotId', got.snapshot_id, 'threadId', got.thread_id, 'parentRunId', got.parent_run_id, 'rootRunId',
-        got.root_run_id,
-      'triggerType', got.trigger_type, 'triggerMessageId', got.trigger_message_id, 'triggerSeq', got.trigger_seq,
-        'trigger', got.trigger,
-      'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step, 'epoch', got.epoch,
-        'version', got.version, 'attempt', got.attempt,
-      'modelIndex', got.model_index, 'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers,
-        'waitState', got.wait_state,
-      'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
-      'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost, 'budgetIds',
-        got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id, 'lives', got.lives)
-    || jsonb_build_object(
-      'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role, 'content',
-        m.content, 'callId', m.tool_call_id,
-          'sender', m.sender_id, 'runId', m.run_id, 'step', m.step, 'metadata', m.metadata) order by m.seq), '[]')
-            from troupe.messages m
-        where m.thread_id = got.thread_id and m.seq > coalesce(got.trigger_seq, last_seq) - got.history_limit),
-      'calls', case when got.step = 0 then '[]' else (select coalesce(jsonb_agg(troupe.call_json(c)
-        order by c.step, c.position), '[]')
-        from troupe.tool_calls c where c.run_id = got.id) end);
+    return next jsonb_build_object('id', got.id, 'projectId', got.project_id, 'door', got.door,
+        'agentId', got.agent_id, 'entityId', got.entity_id, 'snapshotId', got.snapshot_id, 'threadId', got.thread_id,
+        'parentRunId', got.parent_run_id, 'rootRunId', got.root_run_id, 'triggerType', got.trigger_type,
+        'triggerMessageId', got.trigger_message_id, 'triggerSeq', got.trigger_seq, 'trigger', got.trigger,
+        'chainDepth', got.chain_depth, 'serial', got.serial, 'status', got.status, 'step', got.step,
+        'epoch', got.epoch, 'version', got.version, 'attempt', got.attempt, 'modelIndex', got.model_index,
+        'takeovers', got.takeovers, 'openCalls', got.open_calls, 'steers', got.steers, 'waitState', got.wait_state,
+        'remainingMs', extract(epoch from got.deadline_at - clock_timestamp()) * 1000,
+        'inputTokens', got.input_tokens, 'outputTokens', got.output_tokens, 'cost', got.cost,
+        'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id,
+        'lives', got.lives)
+      || jsonb_build_object(
+        'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role,
+            'content', m.content, 'callId', m.tool_call_id, 'sender', m.sender_id, 'runId', m.run_id, 'step', m.step,
+            'metadata', m.metadata) order by m.seq), '[]')
+          from troupe.messages m
+          where m.thread_id = got.thread_id and m.seq > coalesce(got.trigger_seq, last_seq) - got.history_limit),
+        'calls', case when got.step = 0 then '[]' else (
+          select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
+          from troupe.tool_calls c where c.run_id = got.id) end);
   end loop;
-end $function$;
+end $$;

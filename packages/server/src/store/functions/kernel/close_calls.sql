@@ -1,4 +1,6 @@
--- Ends every open call of a run whose locks the caller holds; each gets its result, so that the history stays readable.
+-- Ends every open call of a run. Each call gets a result message, so that the history stays complete.
+-- Locks: the calls. The caller holds the run, its head and its thread.
+-- Called by: troupe.commit, troupe.end_run.
 create or replace function troupe.close_calls(p_run uuid, p_thread uuid, p_status text, p_code text, p_text text,
   p_by text) returns void language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off

@@ -1,11 +1,12 @@
--- Commits one step of many runs of one worker: the hot path. Each item is fenced by epoch, version and worker; a refused
--- item writes nothing, and its verdict has the current values. The other verdicts are the sequence number before the
--- item's first message, or an object with more. Items are sorted by run and name different threads.
--- p_leave: [{item, …}] for items whose run may end, wait or return to the queue; `log` and `events` replace those of the
--- item if it does. p_tell: items whose changed calls are told to the threads that watch the run; p_places: other threads
--- to lock with these. x_: calls that change, m_: messages, c_: new calls, s_: steps; x_item, m_item and c_item number
--- the item that a row belongs to. *_more: rare columns as objects, null if no row has any.
--- Locks, each by id: runs of p_leave, run heads, watching threads, tool calls, threads. Each row is read under its lock.
+-- Commits one step of many runs of one worker: the hot path. Each item is fenced by epoch, version and worker; a
+-- refused item writes nothing, and its verdict has the current values. The other verdicts are the sequence number
+-- before the item's first message, or an object with more. Items are sorted by run and name different threads.
+-- p_leave: [{item, …}] for items whose run may end, wait or return to the queue; `log` and `events` replace those of
+-- the item if it does. p_tell: items whose changed calls are told to the threads that watch the run; p_places: other
+-- threads to lock with these. x_: calls that change, m_: messages, c_: new calls, s_: steps; x_item, m_item and c_item
+-- number the item that a row belongs to. *_more: rare columns as objects, null if no row has any.
+-- Locks: each by id: runs of p_leave, run heads, watching threads, tool calls, threads. Rows are read under their lock.
+-- Called by: store/queries/commit.ts.
 create or replace function troupe.commit(
   p_worker uuid, p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[], p_order int[],
   p_messages int[], p_events int[], p_log json[], p_leave jsonb, p_tell int[], p_places uuid[],
@@ -89,7 +90,8 @@ begin
       raise exception 'troupe.commit: a call is not open' using errcode = 'TR003';
     end if;
     if x_more is not null then
-      update troupe.tool_calls c set status = x_status[k], output = coalesce(nullif(x_output->(k - 1), 'null'), c.output),
+      update troupe.tool_calls c set status = x_status[k],
+        output = coalesce(nullif(x_output->(k - 1), 'null'), c.output),
         error = coalesce(nullif(x_error->(k - 1), 'null'), c.error), epoch = p_epoch[x_item[k]],
         attempt = c.attempt + coalesce((m->>'again')::int, 0), waits_for = (m->>'waitsFor')::troupe.waits_for,
         deadline = now() + make_interval(secs => (m->>'deadlineMs')::float8 / 1000),

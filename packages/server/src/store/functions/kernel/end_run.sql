@@ -1,11 +1,14 @@
--- Ends a run from outside. The caller holds the run's lock; this takes the head's and the thread's.
+-- Cancels a run from outside its worker.
+-- Locks: the head, the threads that watch the run by id, the thread, the calls. The caller holds the run.
+-- Called by: troupe.absorb, troupe.cancel, troupe.expire, troupe.expire_unclaimed, troupe.post, troupe.stop_run.
 create or replace function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
   returns void language plpgsql as $$
 declare
   thread uuid; is_serial boolean; is_watched boolean; data jsonb; told jsonb;
 begin
-  select r.thread_id, r.serial, r.watchers is not null into thread, is_serial, is_watched from troupe.runs r where r.id = p_run;
-  -- From here on nothing that the worker still sends passes the fence, and how far it came stays as it is.
+  select r.thread_id, r.serial, r.watchers is not null into thread, is_serial, is_watched
+    from troupe.runs r where r.id = p_run;
+  -- Fences off everything that the worker still sends.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
   if is_watched then
     perform troupe.lock_watchers(array[p_run], null);
@@ -14,16 +17,13 @@ begin
   perform troupe.close_calls(p_run, thread, 'canceled', 'canceled',
     'The run was canceled before this call ended; a call that was already running may have taken effect.', p_by);
   update troupe.runs r set status = 'canceled', cancel_reason = p_reason::troupe.cancel_reason, epoch = r.epoch + 1,
-    worker_id = null,
-    step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens),
-      output_tokens = coalesce(h.output_tokens, r.output_tokens),
-    cost = coalesce(h.cost, r.cost), open_calls = 0, wait_state = null, wait_deadline = null, absorbed_by = p_absorber,
-      canceled_at = now(), updated_at = now()
+    worker_id = null, step = coalesce(h.step, r.step), input_tokens = coalesce(h.input_tokens, r.input_tokens),
+    output_tokens = coalesce(h.output_tokens, r.output_tokens), cost = coalesce(h.cost, r.cost), open_calls = 0,
+    wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
     from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
   data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
   told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
-  -- A run that only waited for its turn ends no turn, and one that gives way to another does not end the session's
-  -- work.
+  -- A run that waited for its turn ends no turn, and a superseded run does not end the work of the session.
   if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
       where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run
         else t.kind = 'run' and r.door = 'session' end) then

@@ -1,5 +1,7 @@
--- The one sweep over everything that waits. Expired calls end as such and the run goes on with what it has; a run whose
--- wall time is over is canceled. Waiting rows that somebody is settling right now are left to them.
+-- Sweeps waiting runs whose deadline passed. Expired calls end and the run continues with the other results; a run
+-- whose wall time is over is canceled. Runs that another transaction is settling are skipped.
+-- Locks: the runs (skipping locked ones), the threads that watch them by id, their threads by id.
+-- Called by: store/queries/outside.ts.
 create or replace function troupe.expire(p_limit int) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
   set plan_cache_mode to force_generic_plan as $$
@@ -26,8 +28,8 @@ begin
       canceled := canceled + 1;
       continue;
     end if;
-    -- Replies that did not come are no failure: the call ends with those that did. Its wait may be gone with its space;
-    -- then it expires.
+    -- Missing replies are not an error: the call ends with those that came. If the wait was deleted with its space, the
+    -- call expires.
     for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x
       join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
       where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
@@ -46,7 +48,7 @@ begin
           'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
       expired := expired + 1;
     end loop;
-    -- The last wait for a reply that ends queues the run by itself.
+    -- end_wait queues the run when its last wait ends.
     if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
       queued := queued + 1;
       continue;

@@ -1,5 +1,7 @@
--- A new thread with everything up to and including a step of the run, and a run that goes on from there. edits: [{ seq,
--- content }] replace messages on the way.
+-- Copies a thread up to and including a step of a run, and starts a run that continues from there. p_edits is [{ seq,
+-- content }] and replaces messages of the copy.
+-- Locks: table runs (row exclusive), the thread of the source.
+-- Called by: store/queries/outside.ts.
 create or replace function troupe.fork(p_source uuid, p_step int, p_thread uuid, p_run uuid, p_snapshot uuid,
   p_edits jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
@@ -9,8 +11,8 @@ declare
     from jsonb_array_elements(p_edits) e(v));
 begin
   lock table troupe.runs in row exclusive mode;
-  -- Steps whose calls are settled never change again: nothing of the run has to be locked. The thread's lock is for two
-  -- forks with the same ids.
+  -- Steps with settled calls never change, so the run is not locked. The lock on the thread orders two forks with the
+  -- same ids.
   select * into r from troupe.runs x where x.id = p_source;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
@@ -42,7 +44,7 @@ begin
     created_at)
   select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
     case when m.run_id = p_source then p_run else m.run_id end, m.step,
-    -- What a model thought of what stands otherwise now is not its thought any more.
+    -- Reasoning from an edited message on is dropped: it refers to the original text.
     case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;

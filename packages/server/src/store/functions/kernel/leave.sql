@@ -1,7 +1,8 @@
 -- Writes the row of a run after a commit in which it may have ended, parked or been released. p_leave: see commit.
 -- Returns openCalls, steers, whether the next run of a serial thread was promoted and, if the run goes on, the calls
 -- that are ready.
--- Locks: the budget that the run is about to wait for; the caller holds the run, its head and its thread.
+-- Locks: the budget that the run is about to wait for. The caller holds the run, its head and its thread.
+-- Called by: troupe.commit.
 create or replace function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_leave jsonb) returns jsonb
 language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare

@@ -1,4 +1,8 @@
--- A message to a serial thread that may be busy. item: as for start, plus policy: queue|steer|interrupt|reject.
+-- Posts a message to a serial thread that may be busy. item is that of troupe.start, with policy:
+-- queue|steer|interrupt|reject.
+-- Locks: the advisory lock of the thread's posts and the active run (unless the policy is queue), its head (interrupt),
+-- the thread.
+-- Called by: store/queries/start.ts.
 create or replace function troupe.post(item jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
   set plan_cache_mode to force_generic_plan as $$
@@ -11,8 +15,8 @@ begin
     insert into troupe.threads (id, project_id, kind) values (thread, (item->>'project')::uuid,
       (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
   end if;
-  -- The active run is locked before the thread, so it must be looked up before either. Posts that depend on it go one
-  -- at a time, so that many at once do not keep overtaking each other; only the run's own end can still come between.
+  -- The active run is locked before the thread, so it is read before both locks. Posts that depend on it are
+  -- serialised; only the end of the run can still come between.
   if policy <> 'queue' then
     perform pg_advisory_xact_lock(hashtextextended('troupe.post:' || thread::text, 0));
     select t.active_run_id into active from troupe.threads t where t.id = thread
@@ -52,8 +56,8 @@ begin
           'worker', r.worker_id, 'createdAt', now());
       end if;
       perform troupe.end_run(active, 'superseded', item->>'by', null, 'run.canceled');
-      return (troupe.start(jsonb_build_array(item))->0) || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker',
-        r.worker_id);
+      return (troupe.start(jsonb_build_array(item))->0)
+        || jsonb_build_object('outcome', 'interrupted', 'canceled', active, 'worker', r.worker_id);
     end if;
   end if;
   return (troupe.start(jsonb_build_array(item))->0) || jsonb_build_object('outcome', 'started');

@@ -1,6 +1,7 @@
--- Ends a serial run's turn in its thread and lets the next one in. The caller holds the thread's lock. A successor
--- whose row is locked is being canceled or absorbed; whoever does that waits for this thread and then promotes in our
--- place, so skipping it loses nobody.
+-- Ends the turn of a serial run in its thread and makes the next run ready. A successor whose row is locked is skipped:
+-- the transaction that cancels or absorbs it waits for this thread and then promotes.
+-- Locks: the next run (skipping locked ones). The caller holds the thread.
+-- Called by: troupe.end_run, troupe.leave, troupe.pass.
 create or replace function troupe.promote(thread uuid, ended uuid) returns boolean language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare

@@ -1,4 +1,7 @@
--- A failed or canceled run goes on from where it stood.
+-- Queues a failed or canceled run again; it continues from its last step. p_with has the snapshot, limits and model to
+-- continue with; null keeps those of the run.
+-- Locks: the run, the thread.
+-- Called by: store/queries/outside.ts.
 create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
 declare
   r troupe.runs; active uuid; is_ready boolean := true;

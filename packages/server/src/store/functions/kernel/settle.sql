@@ -1,5 +1,7 @@
--- Somebody outside ends a waiting call, or (proceed) lets a worker execute it. Brings open_calls to zero = queues the
--- run. outcome: { status: completed|failed|proceed, output?, error?, args? }
+-- Ends a waiting call from outside, or lets a worker execute it (proceed). Settling the last open call queues the run.
+-- p_outcome is { status: completed|failed|proceed, output?, error?, args? }.
+-- Locks: the run, the threads that watch it by id, the call, the thread.
+-- Called by: troupe.hand_up, troupe.join_child, troupe.reply_to_task, troupe.settle_all, store/queries/outside.ts.
 create or replace function troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
   returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
@@ -31,7 +33,7 @@ begin
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
-    -- The same arguments once more are no edit. A call in doubt was tried before.
+    -- Equal arguments are not an edit. A call in doubt counts another attempt.
     is_edited := p_outcome ? 'args' and p_outcome->'args' <> c.args;
     update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by,
       error = null,

@@ -1,6 +1,7 @@
--- Several calls of one run settled as one: all of them or none. items: [{ call, waitsFor, outcome, message }]; outcome
--- as for settle. A call that was settled before with the very same outcome by the very same one counts as settled by
--- this. The calls are locked before the thread, as everybody does it.
+-- Settles several calls of one run, all or none. p_items is [{ call, waitsFor, outcome, message }], with the outcome of
+-- troupe.settle. A call that the same settler settled with the same outcome counts as settled.
+-- Locks: the run, the threads that watch it by id, the calls by id, then as troupe.settle.
+-- Called by: store/queries/inbox.ts.
 create or replace function troupe.settle_all(p_run uuid, p_items jsonb, p_by text) returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off
   set plan_cache_mode to force_generic_plan as $$

@@ -1,8 +1,10 @@
 -- Starts runs: the message and the run that it triggers, for each item, in one transaction. A start that is repeated
 -- finds what it did before. items: [{project, thread, createThread?, unlessFailed?, message?, run?, claim?: {worker,
 -- events}}]; `claim` takes the run at once if it is ready. Returns a verdict for each item, in order.
--- Locks: threads by id. `runs` in row exclusive mode first: a delete of a row that a run names waits for this start, or
--- this start waits and finds the row gone (keep_used).
+-- Locks: table runs (row exclusive), so that a delete of a row that a run names waits for this start, or this start
+-- waits and finds the row gone (keep_used); then threads by id.
+-- Called by: troupe.begin_child, troupe.fire_plan, troupe.post, troupe.start_task_run, troupe.tell_giver,
+--   store/queries/start.ts.
 create or replace function troupe.start(items jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
@@ -12,13 +14,14 @@ declare
   found_in uuid; is_serial boolean; is_ready boolean; made boolean; said int; log jsonb; taker uuid; absent text;
 begin
   lock table troupe.runs in row exclusive mode;
-  for item, o in select x.v, x.o from jsonb_array_elements(items) with ordinality x(v, o) order by x.v->>'thread', x.o loop
+  for item, o in select x.v, x.o from jsonb_array_elements(items) with ordinality x(v, o)
+    order by x.v->>'thread', x.o loop
     message := item->'message'; run := item->'run'; v_thread := item->>'thread'; v_project := item->>'project';
     message_id := message->>'id'; new_run := run->>'id'; v_entity := run->>'entity';
     is_serial := coalesce((run->>'serial')::boolean, false);
     active := null; failed := null; v_seq := null; existing := null; found_in := null; made := false; said := 0;
 
-    -- 1. The thread, and its lock.
+    -- 1. Lock the thread.
     if item ? 'createThread' then
       insert into troupe.threads (id, project_id, kind)
         values (v_thread, v_project, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
@@ -35,8 +38,8 @@ begin
     end if;
     is_ready := not is_serial or active is null;
 
-    -- 2. The message, unless an earlier start stored it or the run. The run is found by a look, which waits for nobody:
-    -- an insert that meets it would wait for a transaction that is changing it, and claim locks this thread after it.
+    -- 2. The message, unless an earlier start stored it or the run. The run is found by a read, which never waits: an
+    -- insert would wait for a transaction that changes the run, and claim locks this thread after the run.
     select r.id, r.thread_id, r.trigger_seq into existing, found_in, v_seq from troupe.runs r where r.id = new_run;
     if existing is null and message is not null then
       if failed is not null and run is not null and item ? 'unlessFailed'
@@ -58,7 +61,7 @@ begin
       end if;
     end if;
 
-    -- 3. A start that was done before. The thread that a start makes may have another name the second time.
+    -- 3. A repeated start. The thread that it creates may have another id the second time.
     if made and (existing is not null or found_in <> v_thread) then
       delete from troupe.threads t where t.id = v_thread;
     end if;
@@ -113,7 +116,7 @@ begin
         if absent is not null then
           raise exception 'the project has no such %', absent using errcode = 'foreign_key_violation';
         end if;
-        -- Another transaction has started it since; nothing of this one may stay.
+        -- Another transaction started the run; this one is rolled back.
         raise exception 'troupe.start: run % was started by another transaction', new_run
           using errcode = 'serialization_failure';
       end if;
@@ -137,8 +140,9 @@ begin
     verdicts[o] := jsonb_build_object('ok', true, 'run', new_run, 'thread', v_thread, 'seq', v_seq, 'ready', is_ready,
         'duplicate', run is null and said = 0, 'createdAt', now())
       || case when taker is null then '{}' else jsonb_build_object('lastSeq', message_base + said,
-        'claimed', case when not made or said = 0 then (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq),
-          '[]') from troupe.messages m where m.thread_id = v_thread
+        'claimed', case when not made or said = 0 then (
+          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]')
+          from troupe.messages m where m.thread_id = v_thread
           and m.seq > coalesce(v_seq, message_base) - coalesce((run->>'historyLimit')::int, 50)) end) end;
   end loop;
   return to_jsonb(verdicts);

@@ -1,6 +1,8 @@
--- What becomes of a shown call is written into its space by the statement that changes the call, whichever that is: a
--- worker's commit, a settlement, an end by time, a cancellation. One message for each call, the only messages that are
--- ever changed. They start nobody.
+-- Writes the state of a visible call to its space, in the statement that changes the call. Each call has one message,
+-- the only kind of message that changes. It starts no run.
+-- Locks: the message, the memberships and shown messages that it invalidates, the thread of the space. The caller holds
+-- that thread by troupe.lock_watchers.
+-- Called by: trigger.
 create or replace function troupe.show_call() returns trigger language plpgsql as $$
 declare
   v_space uuid := (new.shown->>'spaceId')::uuid; v_message uuid := (new.shown->>'messageId')::uuid;
@@ -15,7 +17,7 @@ begin
     end if;
   end if;
   ended := state in ('complete', 'error');
-  -- Shown by its result alone: nothing of it is there before.
+  -- Only the result is visible: there is no message before it.
   if not ended and new.shown->>'when' = 'result' then
     return null;
   end if;
@@ -37,12 +39,12 @@ begin
   update troupe.messages m set content = told where m.id = v_message and m.thread_id = v_space returning m.seq
     into v_seq;
   said := case when found then 0 else 1 end;
-  -- Whoever saw it before has not seen this of it.
+  -- Agents that saw the earlier state have not seen this one.
   if said = 0 then
     update troupe.memberships m set seen = m.seen - int8multirange(int8range(v_seq, v_seq, '[]'))
       where m.space_id = v_space and m.seen @> v_seq and m.entity_id <> (select r.entity_id from troupe.runs r
         where r.id = new.run_id);
-    -- Nor has a run that is at work, and was shown what it was before.
+    -- The same holds for live runs that were shown the earlier state.
     update troupe.run_shown x set seqs = x.seqs - int8multirange(int8range(v_seq, v_seq, '[]'))
       where x.space_id = v_space and x.seqs @> v_seq and x.run_id <> new.run_id and x.run_id in (
         select r.id from troupe.runs r where r.space_id = v_space and r.status in ('queued', 'running', 'waiting_tool',
@@ -50,8 +52,7 @@ begin
         union select r.id from troupe.runs r where r.active_space_id = v_space
           and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply'));
   end if;
-  -- What a model calls a space may be anything: nothing is said where its agent is no member, and nothing where there
-  -- is none.
+  -- The space id comes from the model: nothing is written if the agent is not a member or the space does not exist.
   if v_seq is null and not exists (select from troupe.memberships m join troupe.runs r on r.id = new.run_id
     and r.entity_id = m.entity_id where m.space_id = v_space) then
     return null;

@@ -1,6 +1,7 @@
--- Where a call of a run takes effect: the space entered last before it, else the one that the run began in. What an
--- enter_space of the same answer names counts whatever becomes of it: what was meant for one space must not be said in
--- another.
+-- The space in which a call takes effect: the last one entered before it, else the space of the run. An enter_space in
+-- the same answer counts even if it fails, so that no message goes to another space than intended.
+-- Locks: none.
+-- Called by: troupe.tell_unsaid, store/queries/in-spaces.ts.
 create or replace function troupe.space_of_call(p_run uuid, p_call text) returns uuid language sql stable as $$
   select coalesce((
     select case when e.args->>'spaceId' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (e.args->>'spaceId')::uuid

@@ -1,4 +1,7 @@
--- What became of a run is told where it began and where it speaks; a run that is complete has seen what it was shown.
+-- Writes status changes of a run to the space it began in and the space it speaks in. A completed run has seen what it
+-- was shown; an absorbed run leaves it to the absorber.
+-- Locks: the threads of the spaces by id, the memberships. The caller holds the threads by troupe.lock_watchers.
+-- Called by: trigger.
 create or replace function troupe.tell_spaces() returns trigger language plpgsql as $$
 declare
   ended boolean := new.status in ('completed', 'failed', 'canceled');
@@ -36,7 +39,7 @@ begin
       perform troupe.see(shown.space_id, new.entity_id, shown.seqs);
     end loop;
   elsif new.absorbed_by is not null then
-    -- What it was shown, and the messages that it was to answer, are its absorber's from here on.
+    -- The absorber takes over what the run was shown and the messages that it had to answer.
     insert into troupe.run_shown as x (run_id, space_id, seqs)
       select new.absorbed_by, t.space_id, range_agg(t.seqs) from (
         select y.space_id, y.seqs from troupe.run_shown y where y.run_id = new.id

@@ -1,4 +1,6 @@
--- What a run was about to say and did not: whoever read it while it was written is told that it will not come.
+-- Writes that a message whose text was already streamed will not be posted.
+-- Locks: the thread of the space. The caller holds it by troupe.lock_watchers.
+-- Called by: trigger.
 create or replace function troupe.tell_unsaid() returns trigger language plpgsql as $$
 declare
   r troupe.runs; v_space uuid; v_message uuid := troupe.id_from(new.run_id || ':' || new.call_id);
