@@ -67,8 +67,8 @@ begin
       where x.id = r.id;
     if left_open = 0 then
       queued := queued + 1;
-      perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-        jsonb_build_object('settled', true))));
+      perform troupe.append(r.thread_id, r.id, null,
+        jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
     elsif replies then
       perform troupe.append(r.thread_id, r.id, null, jsonb_build_array(jsonb_build_object('type',
         'run.waiting_reply')));

@@ -57,7 +57,8 @@ begin
     r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms,
       r.history_limit, r.budget_ids,
     r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
-  perform troupe.append(p_thread, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-    jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
+  perform troupe.append(p_thread, p_run, null,
+    jsonb_build_array(jsonb_build_object('type', 'run.queued',
+      'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'messages', upto);
 end $$;

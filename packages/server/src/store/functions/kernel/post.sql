@@ -35,8 +35,8 @@ begin
   if stored.thread_id <> thread then
     return jsonb_build_object('ok', false, 'code', 'message_id_taken');
   elsif stored.id is not null then
-    return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq, 'run',
-      stored.run_id,
+    return jsonb_build_object('ok', true, 'outcome', 'duplicate', 'thread', thread, 'seq', stored.seq,
+      'run', stored.run_id,
       'started', (select x.id from troupe.runs x where x.entity_id = (item->'run'->>'entity')::uuid
         and x.trigger_message_id = stored.id));
   end if;
@@ -49,8 +49,8 @@ begin
         return jsonb_build_object('ok', false, 'code', 'busy', 'run', active);
       elsif policy = 'steer' then
         seq := 1 + troupe.append(thread, active, jsonb_build_array(message),
-          jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0, 'data',
-            jsonb_build_object('id', message->'id', 'role', message->'role'))));
+          jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
+            'data', jsonb_build_object('id', message->'id', 'role', message->'role'))));
         update troupe.runs x set steers = x.steers + 1, updated_at = now() where x.id = active;
         return jsonb_build_object('ok', true, 'outcome', 'steered', 'thread', thread, 'seq', seq, 'run', active,
           'worker', r.worker_id, 'createdAt', now());

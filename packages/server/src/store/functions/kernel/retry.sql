@@ -30,7 +30,7 @@ begin
   if r.serial and is_ready then
     update troupe.threads t set active_run_id = p_run, failed_run_id = null where t.id = r.thread_id;
   end if;
-  perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-    jsonb_build_object('retry', true))));
+  perform troupe.append(r.thread_id, p_run, null,
+    jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
 end $$;

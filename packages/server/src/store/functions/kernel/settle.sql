@@ -24,12 +24,12 @@ begin
   elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply',
     'queued') then
     perform troupe.pass(r);
-    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output, 'error',
-      c.error, 'settledBy', c.settled_by);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', c.status, 'output', c.output,
+      'error', c.error, 'settledBy', c.settled_by);
   elsif c.deadline <= now() then
     perform troupe.pass(r);
-    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null, 'error',
-      troupe.expired(), 'settledBy', null);
+    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null,
+      'error', troupe.expired(), 'settledBy', null);
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then
@@ -37,8 +37,8 @@ begin
     is_edited := p_outcome ? 'args' and p_outcome->'args' <> c.args;
     update troupe.tool_calls x set status = 'requested', waits_for = null, deadline = null, settled_by = p_by,
       error = null,
-      args = coalesce(p_outcome->'args', x.args), edited = x.edited or is_edited, attempt = x.attempt + case
-        when x.status = 'in_doubt' then 1 else 0 end
+      args = coalesce(p_outcome->'args', x.args), edited = x.edited or is_edited,
+      attempt = x.attempt + case when x.status = 'in_doubt' then 1 else 0 end
       where x.run_id = p_run and x.call_id = p_call;
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'tool.approved',
       'step', c.step,
@@ -70,8 +70,8 @@ begin
     updated_at = now()
     where x.id = p_run;
   if queued then
-    perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data',
-      jsonb_build_object('settled', true))));
+    perform troupe.append(r.thread_id, p_run, null,
+      jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('settled', true))));
   elsif replies then
     perform troupe.append(r.thread_id, p_run, null, jsonb_build_array(jsonb_build_object('type', 'run.waiting_reply')));
   end if;

@@ -20,13 +20,13 @@ begin
     order by x.call_id for no key update;
   for item in select i from jsonb_array_elements(p_items) i loop
     select * into c from troupe.tool_calls x where x.run_id = p_run and x.call_id = item->>'call';
-    told := jsonb_build_object('call', item->'call', 'status', c.status, 'waitsFor', c.waits_for, 'settledBy',
-      c.settled_by, 'run', r.status);
+    told := jsonb_build_object('call', item->'call', 'status', c.status, 'waitsFor', c.waits_for,
+      'settledBy', c.settled_by, 'run', r.status);
     if c.call_id is null then
       refused := refused || jsonb_build_array(told || jsonb_build_object('code', 'call_not_found'));
     elsif c.waits_for is null and c.settled_by = p_by and c.status::text = item->'outcome'->>'status'
-      and c.output is not distinct from item->'outcome'->'output' and c.error is not distinct
-        from item->'outcome'->'error' then
+      and c.output is not distinct from item->'outcome'->'output'
+        and c.error is not distinct from item->'outcome'->'error' then
       repeated := repeated + 1;
     elsif c.waits_for is null or c.waits_for = 'reply' or r.status not in ('running', 'waiting_tool', 'waiting_reply',
       'queued') then

@@ -27,8 +27,9 @@ begin
   if moved then
     update troupe.memberships m set last_seen_seq = v_seq, last_seen_message_id = p_message where m.space_id = p_space
       and m.entity_id = p_entity;
-    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.read', 'data',
-      jsonb_build_object('entityId', p_entity, 'messageId', p_message, 'sequence', v_seq))));
+    perform troupe.append(p_space, null, null,
+      jsonb_build_array(jsonb_build_object('type', 'space.read',
+        'data', jsonb_build_object('entityId', p_entity, 'messageId', p_message, 'sequence', v_seq))));
   end if;
   return jsonb_build_object('ok', true, 'moved', moved,
     'lastSeenMessageId', case when moved then p_message else marker.last_seen_message_id end,

@@ -198,8 +198,7 @@ begin
     values (v_space, v_seq, v_message, (message->>'role')::troupe.message_role, message->'content', v_sender, by_run,
       (item->'by'->>'step')::int, message->'metadata');
   events := jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('type', 'message.created', 'message', 1,
-    'run', by_run, 'data',
-    jsonb_build_object('id', v_message, 'role', message->'role', 'senderId', v_sender,
+    'run', by_run, 'data', jsonb_build_object('id', v_message, 'role', message->'role', 'senderId', v_sender,
       'streamId', case when by_run is not null then v_message end,
       'folded', case when folded <> '[]' then folded end, 'replies', case when replied <> '[]' then replied end))));
   events := events || coalesce((select jsonb_agg(jsonb_build_object('type', 'run.queued', 'run', s->'id',

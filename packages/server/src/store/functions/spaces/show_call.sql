@@ -67,10 +67,10 @@ begin
     perform troupe.note_shown(new.run_id, v_space, v_seq, v_seq);
   end if;
   about := jsonb_build_object('id', new.call_id, 'tool', new.tool)
-    || case when state = 'requires_action' then jsonb_build_object('waitsFor', new.waits_for, 'deadlineMs',
-      round(extract(epoch from new.deadline - now()) * 1000)) else '{}' end
-    || case when state = 'error' then jsonb_build_object('status', new.status, 'code',
-      coalesce(new.error->>'code', new.status::text)) else '{}' end;
+    || case when state = 'requires_action' then jsonb_build_object('waitsFor', new.waits_for,
+      'deadlineMs', round(extract(epoch from new.deadline - now()) * 1000)) else '{}' end
+    || case when state = 'error' then jsonb_build_object('status', new.status,
+      'code', coalesce(new.error->>'code', new.status::text)) else '{}' end;
   insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
     values (v_space, event_base, v_seq - 1, new.run_id, json_build_array(json_build_array(
       case state when 'complete' then 'tool.completed' when 'error' then 'tool.failed'

@@ -20,10 +20,10 @@ begin
   if types is not null and (new.space_id is not null or new.active_space_id is not null) then
     about := jsonb_build_object('entityId', new.entity_id, 'agentName', (select e.display_name from troupe.entities e
       where e.id = new.entity_id))
-      || case new.status when 'failed' then jsonb_build_object('code', new.error->'code', 'message',
-        new.error->'message')
-        when 'canceled' then jsonb_strip_nulls(jsonb_build_object('reason', new.cancel_reason, 'absorbedBy',
-          new.absorbed_by))
+      || case new.status when 'failed'
+        then jsonb_build_object('code', new.error->'code', 'message', new.error->'message')
+        when 'canceled' then jsonb_strip_nulls(jsonb_build_object('reason', new.cancel_reason,
+          'absorbedBy', new.absorbed_by))
         when 'completed' then jsonb_build_object('silent', coalesce(new.outcome->'silent', 'false')) else '{}' end;
     for space in select s.id from troupe.spaces s where s.id in (new.space_id, new.active_space_id) order by s.id loop
       perform troupe.append(space, new.id, null, (select jsonb_agg(jsonb_build_object('type', t, 'data', about))

@@ -19,8 +19,9 @@ begin
     update troupe.spaces s set name = new.name, description = new.description, policy = new.policy,
       chain_depth = new.chain_depth, agent_runs = new.agent_runs,
       metadata = new.metadata, updated_at = now() where s.id = p_space;
-    perform troupe.append(p_space, null, null, jsonb_build_array(jsonb_build_object('type', 'space.updated', 'data',
-      jsonb_build_object('name', new.name, 'policy', new.policy, 'fields', fields))));
+    perform troupe.append(p_space, null, null,
+      jsonb_build_array(jsonb_build_object('type', 'space.updated',
+        'data', jsonb_build_object('name', new.name, 'policy', new.policy, 'fields', fields))));
   end if;
   return jsonb_build_object('ok', true, 'changed', fields <> '[]');
 end $$;
