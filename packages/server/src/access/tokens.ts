@@ -1,8 +1,10 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { isFree, type TokenRules } from '@troupe/protocol';
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { limitedFetch, messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
+import { lazy, limitedFetch, messageOf, Refusal, RetryableError, TroupeError } from '../base/index.ts';
+
+const jose = lazy<typeof import('jose')>('jose');
 
 /** Shorter ones can be guessed from a single token. */
 const SECRET_BYTES = 32;
@@ -35,15 +37,17 @@ export class Tokens {
   ): Promise<string> {
     const getKey: JWTVerifyGetKey = (header, input) =>
       header.alg.startsWith('HS') ? sharedSecret(secret()) : this.#keySet(rules, guardedFor)(header, input);
-    const { payload } = await jwtVerify(token, getKey, {
-      algorithms: rules.algorithms,
-      audience: rules.audience,
-      ...(rules.issuer === null ? {} : { issuer: rules.issuer }),
-      requiredClaims: ['exp'],
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    }).catch((error: unknown) => {
-      throw refusalOf(error);
-    });
+    const { payload } = await jose()
+      .jwtVerify(token, getKey, {
+        algorithms: rules.algorithms,
+        audience: rules.audience,
+        ...(rules.issuer === null ? {} : { issuer: rules.issuer }),
+        requiredClaims: ['exp'],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      })
+      .catch((error: unknown) => {
+        throw refusalOf(error);
+      });
     const person = payload[rules.claim];
     if (!isExternalId(person))
       throw refused(`It names nobody: "${rules.claim}" must be a text of 1 to 500 characters.`);
@@ -56,12 +60,15 @@ export class Tokens {
     const name = JSON.stringify([guardedFor, jwksUrl]);
     const known = this.#keySets.get(name);
     if (known) return known;
-    const keySet = createRemoteJWKSet(new URL(jwksUrl), {
+    const keySet = jose().createRemoteJWKSet(new URL(jwksUrl), {
       timeoutDuration: FETCH_MS,
-      [customFetch]: limitedFetch(guardedFor === null ? globalThis.fetch : this.#fetchFor(guardedFor), {
-        maxBytes: KEY_SET_BYTES,
-        overflow: 'refuse',
-      }),
+      [jose().customFetch]: limitedFetch(
+        guardedFor === null ? globalThis.fetch : this.#fetchFor(guardedFor),
+        {
+          maxBytes: KEY_SET_BYTES,
+          overflow: 'refuse',
+        },
+      ),
     });
     this.#keySets.set(name, keySet);
     return keySet;
@@ -105,6 +112,7 @@ function refused(why: string, cause?: unknown): Refusal {
 
 function refusalOf(error: unknown): Error {
   if (error instanceof Refusal) return error;
+  const { errors } = jose();
   if (error instanceof errors.JWTExpired) return refused('It is out of date.', error);
   if (error instanceof errors.JOSEAlgNotAllowed)
     return refused('Its algorithm is not one of the project.', error);

@@ -16,12 +16,13 @@ export {
 } from './errors.ts';
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
-export { firstIdAt, type Id, idFrom, isId, newId } from './ids.ts';
+export { firstIdAt, idFrom, isId, newId } from './ids.ts';
 export { inTime, OutOfTime } from './in-time.ts';
 export { inUse } from './in-use.ts';
 export { inWords } from './in-words.ts';
 export { diffJson } from './json-diff.ts';
 export { argumentProblem, schemaProblem, writtenProblem } from './json-schema.ts';
+export { lazy, once } from './lazy.ts';
 export { limited, limitedFetch } from './limited.ts';
 export { createLogger, type Logger, silentLogger } from './logger.ts';
 export {

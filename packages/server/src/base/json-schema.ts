@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { RE2JS } from '@bufbuild/re2';
 import type { JsonObject } from '@troupe/protocol';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from './errors.ts';
 import { inTime, OutOfTime } from './in-time.ts';
+import { lazy } from './lazy.ts';
+
+const ajvPackage = lazy<typeof import('ajv/dist/2020.js')>('ajv/dist/2020.js');
+const re2 = lazy<typeof import('@bufbuild/re2')>('@bufbuild/re2');
 
 // Schemas come from users, and a small one can take any time: patterns times strings, references that double at every level,
 // `uniqueItems` of many. So a schema has a size, and both compiling and checking have a time, for everything in it together.
@@ -25,7 +28,7 @@ function compilePattern(pattern: string) {
   if (pattern.length > LONGEST_PATTERN) {
     throw new Error(`a pattern may have ${LONGEST_PATTERN} characters, not ${pattern.length}`);
   }
-  const expression = RE2JS.compile(pattern);
+  const expression = re2().RE2JS.compile(pattern);
   return {
     test: (text: string) => expression.test(text),
     // Ajv tells patterns apart by it.
@@ -135,7 +138,7 @@ function validator(schema: JsonObject): Validator {
 
 function metaSchema(): Ajv2020 {
   if (!meta) {
-    const first = new Ajv2020(OPTIONS);
+    const first = new (ajvPackage().Ajv2020)(OPTIONS);
     first.validateSchema({});
     meta = first;
   }
@@ -145,12 +148,18 @@ function metaSchema(): Ajv2020 {
 /** Each with an Ajv of its own: one keeps all that it ever compiled, and lets one schema refer to the ids within another. */
 function compile(schema: JsonObject, text: string): ValidateFunction {
   const ajv = metaSchema();
+  // Loaded before the clock starts, which would otherwise interrupt the load.
+  if (text.includes('"pattern')) re2();
   // Schemas of older drafts differ in nothing that the arguments of tools need; an id would have to be unique.
   const { $id: _, $schema: __, ...rest } = schema;
   try {
     return inTime(COMPILE_MS, () => {
       if (!ajv.validateSchema(rest)) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
-      return new Ajv2020({ ...OPTIONS, validateSchema: false, meta: text.includes(META) }).compile(rest);
+      return new (ajvPackage().Ajv2020)({
+        ...OPTIONS,
+        validateSchema: false,
+        meta: text.includes(META),
+      }).compile(rest);
     });
   } catch (error) {
     if (!(error instanceof OutOfTime)) throw error;

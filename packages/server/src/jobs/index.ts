@@ -4,8 +4,7 @@
  * Imports: store, base, protocol, `graphile-worker`.
  * Start reading: task.ts (what a task is), jobs.ts (who sees to it that they are carried out), runner.ts.
  */
-
 export { housekeeping, houseTasks } from './housekeeping.ts';
-export { Jobs, type JobsOptions } from './jobs.ts';
+export { Jobs } from './jobs.ts';
 export { migrateJobs } from './migrate.ts';
-export type { CronEntry, Task, TaskContext } from './task.ts';
+export type { CronEntry, Task } from './task.ts';

@@ -1,10 +1,11 @@
-import { Logger as GraphileLogger } from 'graphile-worker';
+import type { Logger as GraphileLogger } from 'graphile-worker';
 import type { Logger } from '../base/index.ts';
 import { isConnectionError } from '../store/index.ts';
+import { graphile } from './graphile.ts';
 
 /** Graphile Worker's own words. What it calls an error is mended by it or by us, so nothing of it is more than a warning. */
 export function graphileLogger(logger: Logger): GraphileLogger {
-  return new GraphileLogger((scope) => (level, message, meta) => {
+  return new (graphile().Logger)((scope) => (level, message, meta) => {
     const matters = (level === 'error' || level === 'warning') && !isKnown(message, meta);
     const write = matters ? logger.warn : logger.debug;
     write.call(logger, { from: scope.label ?? 'jobs' }, message);

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Json } from '@troupe/protocol';
-import { parseCronItems, type RunnerOptions, run, type WorkerEvents } from 'graphile-worker';
+import type { RunnerOptions, WorkerEvents } from 'graphile-worker';
 import { Counter, type Logger, messageOf } from '../base/index.ts';
 import { type Database, holdJobLocks } from '../store/index.ts';
+import { graphile } from './graphile.ts';
 import { graphileLogger } from './logger.ts';
 import type { CronEntry, Task } from './task.ts';
 
@@ -58,7 +59,7 @@ export async function openRunner(setup: RunnerSetup): Promise<Runner> {
   });
   const failing = watchFailing(events);
   try {
-    const runner = await run(optionsOf(setup, jobs.pool, events));
+    const runner = await graphile().run(optionsOf(setup, jobs.pool, events));
     await holdJobLocks(keeper, [name, ...setup.others]);
     const ended = runner.promise.then(
       () => 'it stopped by itself',
@@ -96,7 +97,7 @@ function optionsOf(setup: RunnerSetup, pgPool: RunnerOptions['pgPool'], events: 
     taskList: Object.fromEntries(
       Object.entries(setup.tasks).map(([name, task]) => [name, adapt(name, task, setup)]),
     ),
-    parsedCronItems: parseCronItems(
+    parsedCronItems: graphile().parseCronItems(
       setup.crontab.map(({ task, pattern }) => ({ task, match: pattern, identifier: task })),
     ),
   };

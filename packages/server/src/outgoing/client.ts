@@ -1,13 +1,15 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
-import { limited, messageOf, TroupeError } from '../base/index.ts';
+import type { Agent, buildConnector } from 'undici';
+import { lazy, limited, messageOf, once, TroupeError } from '../base/index.ts';
 import { AllowList, hostOf, isAddress, isPublic, portOf, webAddress } from './addresses.ts';
 import { bodyOf } from './body.ts';
 import { headersOf, VIA } from './headers.ts';
 import type { Outgoing, OutgoingRequest, OutgoingResponse } from './port.ts';
 import { type Hop, locationOf, redirected } from './redirects.ts';
+
+const undici = lazy<typeof import('undici')>('undici');
 
 export type Lookup = (
   host: string,
@@ -38,13 +40,13 @@ export function createOutgoing({
   allowed,
   own = () => [],
   lookup = systemLookup as Lookup,
-  connect = buildConnector,
+  connect = (options) => undici().buildConnector(options),
 }: OutgoingOptions): Outgoing {
   const agents = new LRUCache<string, { agent: Agent; list: AllowList }>({
     max: MAX_AGENTS,
     dispose: ({ agent }) => void agent.close(),
   });
-  const direct = new Agent({ connect: { timeout: CONNECT_MS } });
+  const direct = once(() => new (undici().Agent)({ connect: { timeout: CONNECT_MS } }));
 
   /** One for each project and list: a connection that one may use must not serve another. */
   async function agentFor(project: string) {
@@ -53,13 +55,13 @@ export function createOutgoing({
     const known = agents.get(key);
     if (known) return known;
     const list = new AllowList(entries);
-    const fresh = { list, agent: new Agent({ connect: connector(list, { lookup, connect }) }) };
+    const fresh = { list, agent: new (undici().Agent)({ connect: connector(list, { lookup, connect }) }) };
     agents.set(key, fresh);
     return fresh;
   }
 
   async function dispatcherFor(project: string, url: URL): Promise<Agent> {
-    if (own().includes(url.origin)) return direct;
+    if (own().includes(url.origin)) return direct();
     const { agent, list } = await agentFor(project);
     const host = hostOf(url);
     const port = portOf(url);
@@ -85,7 +87,7 @@ export function createOutgoing({
       };
       for (let followed = 0; ; followed++) {
         const dispatcher = await dispatcherFor(asked.project, hop.url);
-        const response = await undiciFetch(hop.url, {
+        const response = await undici().fetch(hop.url, {
           method: hop.method,
           headers: hop.headers,
           redirect: 'manual',
@@ -132,8 +134,8 @@ export function createOutgoing({
           headers: [...headers],
           redirect: 'manual',
           dispatcher: await dispatcherFor(project, url),
-        } as unknown as Parameters<typeof undiciFetch>[1];
-        const response = (await undiciFetch(url, options)) as unknown as Response;
+        } as unknown as Parameters<typeof import('undici')['fetch']>[1];
+        const response = (await undici().fetch(url, options)) as unknown as Response;
         return limited(response, { maxBytes: MOST_STREAM_BYTES, overflow: 'refuse' });
       } catch (error) {
         throw forbiddenIn(error) ?? error;

@@ -1,7 +1,8 @@
 import { timestamp } from '@troupe/protocol';
-import { Cron } from 'croner';
-import { Refusal } from '../base/index.ts';
+import { lazy, Refusal } from '../base/index.ts';
 import type { PlanTime } from '../store/index.ts';
+
+const croner = lazy<typeof import('croner')>('croner');
 
 // When a plan runs. What people and models write is understood here; everybody else has dates.
 
@@ -41,7 +42,10 @@ export function planTime(name: string, given: GivenTime, now: Date): PlanTime {
 
 /** The times after a moment, as many as there are. */
 export function cronTimes(cron: string, timeZone: string, after: Date, count: number): Date[] {
-  return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true }).nextRuns(count, after);
+  return new (croner().Cron)(cron, { mode: '5-part', timezone: timeZone, paused: true }).nextRuns(
+    count,
+    after,
+  );
 }
 
 /** When a plan that was due is due again: after now, however many times were missed. Null: it runs once. */

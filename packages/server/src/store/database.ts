@@ -1,6 +1,6 @@
-import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { type Logger } from '../base/index.ts';
+import { type Logger, once } from '../base/index.ts';
+import { type Kysely, kysely } from './kysely.ts';
 import { PatientPool } from './patient-pool.ts';
 import type { DB } from './schema.gen.ts';
 
@@ -48,7 +48,6 @@ export class Database {
   readonly pool: pg.Pool;
   readonly kernel: pg.Pool;
   readonly liveness: pg.Pool;
-  readonly rows: Kysely<DB>;
   readonly #options: DatabaseOptions;
 
   constructor(options: DatabaseOptions) {
@@ -61,8 +60,16 @@ export class Database {
     const kernel = this.#config(`${options.applicationName}/kernel`, ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'plan_cache_mode=force_generic_plan']);
     this.kernel = this.#createPool({ ...kernel, max: options.kernelPoolSize ?? 6, idleTimeoutMillis: 0 });
     this.liveness = this.#createPool({ ...this.#config(`${options.applicationName}/liveness`), max: 2 });
-    this.rows = new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
   }
+
+  get rows(): Kysely<DB> {
+    return this.#rows();
+  }
+
+  readonly #rows = once(() => {
+    const { Kysely, PostgresDialect } = kysely();
+    return new Kysely<DB>({ dialect: new PostgresDialect({ pool: this.pool }) }).withSchema('troupe');
+  });
 
   /** Straight to PostgreSQL, with the settings of a session. */
   #config(applicationName: string, settings: string[] = []): pg.ClientConfig {

@@ -1,4 +1,6 @@
-import { celEnv, celList, celMap, isCelError, type parse } from '@bufbuild/cel';
+import type { parse } from '@bufbuild/cel';
+import { once } from '../base/index.ts';
+import { cel, environment } from './cel.ts';
 import type { Type as FieldType } from './collections.ts';
 
 // What is wrong with a condition before it is ever evaluated: names that there are not, values of kinds that do not go together, an
@@ -19,7 +21,6 @@ export interface Problem {
   message: string;
 }
 
-const env = celEnv();
 const LOGIC = new Set(['_&&_', '_||_']);
 const EQUAL = new Set(['_==_', '_!=_']);
 const NUMBERS = new Set<Kind>(['int', 'uint', 'double']);
@@ -59,14 +60,16 @@ const RESULTS: Record<string, Plain> = {
   duration: 'duration',
 };
 /** One value of each kind that functions can be tried with. */
-const SAMPLES: Partial<Record<Plain, unknown>> = {
-  bool: true,
-  int: 1n,
-  double: 1.5,
-  string: '1',
-  list: celList([]),
-  map: celMap(new Map()),
-};
+const samples = once(
+  (): Partial<Record<Plain, unknown>> => ({
+    bool: true,
+    int: 1n,
+    double: 1.5,
+    string: '1',
+    list: cel().celList([]),
+    map: cel().celMap(new Map()),
+  }),
+);
 /** Loops within loops cost what a document is long, to the power of how deep they are. */
 const MOST_LOOPS = 2;
 
@@ -189,14 +192,14 @@ class Checker {
     }
     // In proportion to the text, however long that is.
     if (name === 'matches') this.loops = true;
-    const group = env.funcs.find(name);
+    const group = environment().funcs.find(name);
     if (!group) return this.problem(expression, `there is no function "${name}"`);
     const given = [...(on === undefined ? [] : [on]), ...kinds];
-    const samples = given.map(sampleOf);
-    if (samples.includes(undefined)) return RESULTS[name] ?? 'dyn';
-    const [target, rest] = on === undefined ? [undefined, samples] : [samples[0], samples.slice(1)];
+    const tried = given.map(sampleOf);
+    if (tried.includes(undefined)) return RESULTS[name] ?? 'dyn';
+    const [target, rest] = on === undefined ? [undefined, tried] : [tried[0], tried.slice(1)];
     const came = group.call(1, target as never, rest as never);
-    if (came === undefined || (isCelError(came) && /no matching overload/.test(came.message)))
+    if (came === undefined || (cel().isCelError(came) && /no matching overload/.test(came.message)))
       return this.problem(expression, `${nameOf(name)} does not take ${given.map(told).join(' and ')}`);
     return RESULTS[name] ?? kindOfValue(came);
   }
@@ -213,7 +216,7 @@ const CONSTANTS: Record<string, Plain> = {
 };
 
 function sampleOf(kind: Kind): unknown {
-  return typeof kind === 'string' ? SAMPLES[kind] : SAMPLES.map;
+  return typeof kind === 'string' ? samples()[kind] : samples().map;
 }
 
 function kindOfValue(value: unknown): Plain {

@@ -1,6 +1,7 @@
-import { type CelInput, celEnv, isCelError, parse, plan } from '@bufbuild/cel';
+import type { CelInput } from '@bufbuild/cel';
 import type { ChangeEvent, Json, JsonObject } from '@troupe/protocol';
 import { inTime, messageOf, OutOfTime } from '../base/index.ts';
+import { cel, environment } from './cel.ts';
 import { checkExpression } from './cel-check.ts';
 import { fieldsOf } from './collections.ts';
 
@@ -18,7 +19,6 @@ export type Verdict = { holds: boolean; error?: undefined } | { holds: false; er
 
 export type Condition = (happened: Happened) => Verdict;
 
-const env = celEnv();
 /** Only what loops, or looks through texts, can take long. */
 const LONGEST_MS = 50;
 const LONGEST_COMPILING_MS = 200;
@@ -41,7 +41,7 @@ export function conditionOf(text: string | null, collections: readonly string[])
       // Within: a document may be nested deeper than anything that goes through it can follow.
       const given = { event: eventOf(happened) } as Record<string, CelInput>;
       const came = loops ? inTime(LONGEST_MS, () => evaluate(given)) : evaluate(given);
-      if (isCelError(came)) return { holds: false, error: came.message };
+      if (cel().isCelError(came)) return { holds: false, error: came.message };
       if (typeof came !== 'boolean') return { holds: false, error: 'it came to neither true nor false' };
       return { holds: came };
     } catch (error) {
@@ -52,13 +52,16 @@ export function conditionOf(text: string | null, collections: readonly string[])
 
 /** A text of a few thousand letters can be made to take half a second: everybody else in the process would wait. */
 function compiled(text: string, collections: readonly string[]) {
+  // Loaded before the clock starts, which would otherwise interrupt the load.
+  const { parse, plan } = cel();
+  const known = environment();
   try {
     return inTime(LONGEST_COMPILING_MS, () => {
       const parsed = parse(text);
       return {
         parsed,
         ...checkExpression(parsed.expr, fieldsOf(collections)),
-        evaluate: plan(env, parsed),
+        evaluate: plan(known, parsed),
       };
     });
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface AgentVersionRow {

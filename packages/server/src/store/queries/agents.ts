@@ -1,8 +1,8 @@
 import type { AgentDefinition, AgentSnapshot, JsonObject } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { newId } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { saveSnapshotWithin } from './snapshots.ts';
 

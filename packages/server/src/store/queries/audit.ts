@@ -1,7 +1,7 @@
 import type { JsonObject } from '@troupe/protocol';
-import { sql } from 'kysely';
 import type { Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 
 export interface NewAuditEntry {
   project: string;

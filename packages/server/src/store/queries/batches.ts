@@ -1,7 +1,8 @@
 import type { BatchItemStatus, BatchStatus, Json, JsonObject, RunError } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { once } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { addJob } from './jobs.ts';
 import type { NewRun, Started, StartItem } from './start.ts';
@@ -103,22 +104,26 @@ export interface BatchRecord {
 }
 
 // One look at all items of a batch: 100,000 of them take about 50 ms.
-const SHOWN = sql`b.id, jsonb_build_object('id', b.network_id, 'name', b.network_name, 'version', b.network_version) as network, b.agent, b.name,
+const SHOWN = once(
+  () => sql`b.id, jsonb_build_object('id', b.network_id, 'name', b.network_name, 'version', b.network_version) as network, b.agent, b.name,
     b.iterations, b.concurrency, b.metadata, b.created_at as "createdAt", b.canceled_at as "canceledAt",
     case when b.canceled_at is not null then 'canceled' when c.queued + c.running > 0 then 'running' else 'completed' end as status,
     c.bad + c.total / b.iterations as rows, c.bad, c.total, c.queued, c.running, c.completed, c.failed, c.canceled,
     c.input_tokens::float8 as "inputTokens", c.output_tokens::float8 as "outputTokens", c.cost::float8 as cost, c.started_at as "startedAt",
-    case when c.queued + c.running = 0 then c.ended_at end as "completedAt"`;
-const COUNTED = sql`cross join lateral (select count(*) filter (where i.status = 'bad')::int as bad, count(*) filter (where i.status <> 'bad')::int as total,
+    case when c.queued + c.running = 0 then c.ended_at end as "completedAt"`,
+);
+const COUNTED = once(
+  () => sql`cross join lateral (select count(*) filter (where i.status = 'bad')::int as bad, count(*) filter (where i.status <> 'bad')::int as total,
       count(*) filter (where i.status in ('pending', 'queued'))::int as queued, count(*) filter (where i.status = 'running')::int as running,
       count(*) filter (where i.status = 'completed')::int as completed, count(*) filter (where i.status = 'failed')::int as failed,
       count(*) filter (where i.status = 'canceled')::int as canceled,
       coalesce(sum(i.input_tokens), 0) as input_tokens, coalesce(sum(i.output_tokens), 0) as output_tokens, coalesce(sum(i.cost), 0) as cost,
       min(i.started_at) as started_at, max(i.ended_at) as ended_at
-    from troupe.network_batch_items i where i.batch_id = b.id) c`;
+    from troupe.network_batch_items i where i.batch_id = b.id) c`,
+);
 
 export async function readBatch(on: Rows, project: string, id: string): Promise<BatchRecord | null> {
-  const { rows } = await sql<BatchRecord>`select ${SHOWN} from troupe.network_batches b ${COUNTED}
+  const { rows } = await sql<BatchRecord>`select ${SHOWN()} from troupe.network_batches b ${COUNTED()}
     where b.project_id = ${project} and b.id = ${id}`.execute(on);
   return rows[0] ?? null;
 }
@@ -136,9 +141,9 @@ export async function listBatches(
   network: string,
   { before, limit }: { before?: string | undefined; limit: number },
 ): Promise<BatchRecord[]> {
-  const { rows } = await sql<BatchRecord>`select ${SHOWN} from (select * from troupe.network_batches
+  const { rows } = await sql<BatchRecord>`select ${SHOWN()} from (select * from troupe.network_batches
       where project_id = ${project} and network_id = ${network} and (${before ?? null}::uuid is null or id < ${before ?? null}::uuid)
-      order by id desc limit ${limit}) b ${COUNTED} order by b.id desc`.execute(on);
+      order by id desc limit ${limit}) b ${COUNTED()} order by b.id desc`.execute(on);
   return rows;
 }
 

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface Lease {
@@ -189,14 +189,16 @@ export interface BudgetTarget {
 
 const PAGE = 10_000;
 const NOBODY = '00000000-0000-0000-0000-000000000000';
-const STANDING = sql`troupe.budgets b left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id`;
+const STANDING = `troupe.budgets b left join troupe.sessions s on b.scope = 'session' and s.id = b.scope_id`;
 
 /** The ids of all for which some are set, of all projects, in pages. Not through the statements of the kernel: no run waits for it. */
 export async function* budgetTargets(db: Database): AsyncGenerator<string[]> {
   for (let after = NOBODY; ; ) {
-    const { rows } = await sql<{ id: string; target: string }>`
-      select b.id, coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
-        where b.scope <> 'run_tree' and b.id > ${after} order by b.id limit ${PAGE}`.execute(db.rows);
+    const { rows } = await db.pool.query<{ id: string; target: string }>(
+      `select b.id, coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
+        where b.scope <> 'run_tree' and b.id > $1 order by b.id limit $2`,
+      [after, PAGE],
+    );
     yield rows.map(({ target }) => target);
     if (rows.length < PAGE) return;
     after = rows.at(-1)!.id;
@@ -211,12 +213,12 @@ export async function budgetTargetsSince(
   db: Database,
   since: number | null,
 ): Promise<{ below: number; targets: string[] }> {
-  const { rows } = await sql<{ below: number; target: string | null }>`
-    with horizon as materialized (
+  const { rows } = await db.pool.query<{ below: number; target: string | null }>(
+    `with horizon as materialized (
       select pg_snapshot_xmin(x)::text::bigint as below, pg_snapshot_xmax(x)::text::bigint as next from pg_current_snapshot() x)
     select h.below, b.target from horizon h left join lateral (select coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
-      where b.scope <> 'run_tree' and b.xid >= ${since}::bigint and b.xid < h.next) b on true`.execute(
-    db.rows,
+      where b.scope <> 'run_tree' and b.xid >= $1::bigint and b.xid < h.next) b on true`,
+    [since],
   );
   return { below: rows[0]!.below, targets: rows.flatMap(({ target }) => target ?? []) };
 }

@@ -1,7 +1,8 @@
 import type { ChangeEvent, DeliveryStatus, JsonObject } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { once } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { TriggerDefinition } from './triggers.ts';
 
 // From a change to its deliveries and their outcome; see functions/triggers/.
@@ -238,8 +239,10 @@ export interface DeliveryRow {
   endedAt: Date | null;
 }
 
-const SHOWN = sql`d.id, d.trigger_id as "triggerId", t.name as trigger, d.version, d.event, d.path, d.document_id as "documentId", d.user_id as "userId", d.depth,
-  d.status, d.attempts, d.erased, d.next_attempt_at as "nextAttemptAt", d.error, d.result, d.created_at as "createdAt", d.ended_at as "endedAt"`;
+const SHOWN = once(
+  () => sql`d.id, d.trigger_id as "triggerId", t.name as trigger, d.version, d.event, d.path, d.document_id as "documentId", d.user_id as "userId", d.depth,
+  d.status, d.attempts, d.erased, d.next_attempt_at as "nextAttemptAt", d.error, d.result, d.created_at as "createdAt", d.ended_at as "endedAt"`,
+);
 
 export interface DeliveriesAsked {
   trigger?: string | undefined;
@@ -259,7 +262,7 @@ export async function listDeliveries(
   { before, limit }: { before: string | undefined; limit: number },
 ): Promise<DeliveryRow[]> {
   const { rows } =
-    await sql<DeliveryRow>`select ${SHOWN} from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id
+    await sql<DeliveryRow>`select ${SHOWN()} from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id
     where d.project_id = ${project} ${asked(filter)} and (${before}::uuid is null or d.id < ${before}::uuid) order by d.id desc limit ${limit}`.execute(
       on,
     );
@@ -281,7 +284,7 @@ export interface DeliveryWhole extends DeliveryRow {
 
 export async function readDelivery(on: Rows, project: string, id: string): Promise<DeliveryWhole | null> {
   const { rows } =
-    await sql<DeliveryWhole>`select ${SHOWN}, d.before, d.after as document, coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt,
+    await sql<DeliveryWhole>`select ${SHOWN()}, d.before, d.after as document, coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt,
       'startedAt', a.started_at, 'durationMs', a.duration_ms, 'request', a.request, 'response', a.response, 'error', a.error) order by a.attempt)
       from troupe.trigger_attempts a where a.delivery_id = d.id), '[]') as log
     from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id where d.project_id = ${project} and d.id = ${id}`.execute(

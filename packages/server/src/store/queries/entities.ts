@@ -1,8 +1,8 @@
 import type { EntityType, JsonObject } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { newId } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 
 /** The entity that an application knows under this id; a human, made where there is none yet. */
 export async function ensureEntity(

@@ -1,4 +1,4 @@
-import { FILE_LIMITS } from '@troupe/protocol';
+import { FILE_LIMITS } from '@troupe/protocol/files';
 import { notFound, Refusal, TroupeError } from '../../base/index.ts';
 import type { Database } from '../database.ts';
 

@@ -1,7 +1,8 @@
 import type { GoalStatus } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { once } from '../../base/index.ts';
 import type { Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import {
   fenceOf,
   type Kept,
@@ -31,7 +32,10 @@ export interface GoalWrite {
   priority?: number | undefined;
 }
 
-const SHOWN = sql`g.id, g.description, g.status, g.priority, g.created_at as "createdAt", g.updated_at as "updatedAt"`;
+const SHOWN = once(
+  () =>
+    sql`g.id, g.description, g.status, g.priority, g.created_at as "createdAt", g.updated_at as "updatedAt"`,
+);
 
 /** The most important first; `after` is where the page before ended. */
 export async function listGoals(
@@ -44,7 +48,7 @@ export async function listGoals(
   }: { status?: GoalStatus | undefined; after?: { priority: number; id: string } | undefined; limit: number },
 ): Promise<GoalRow[]> {
   const { priority, id } = after ?? { priority: null, id: null };
-  const { rows } = await sql<GoalRow>`select ${SHOWN} from troupe.goals g
+  const { rows } = await sql<GoalRow>`select ${SHOWN()} from troupe.goals g
     where g.project_id = ${project} and g.entity_id = ${entity} and g.owner_id = ${owner}
       and (${status ?? null}::text is null or g.status = ${status ?? null})
       and (${id}::uuid is null or (g.priority, g.id) > (${priority}::int, ${id}::uuid))
@@ -57,7 +61,7 @@ export async function readGoal(
   { project, entity, owner }: Kept,
   id: string,
 ): Promise<GoalRow | null> {
-  const { rows } = await sql<GoalRow>`select ${SHOWN} from troupe.goals g where g.id = ${id}
+  const { rows } = await sql<GoalRow>`select ${SHOWN()} from troupe.goals g where g.id = ${id}
     and g.project_id = ${project} and g.entity_id = ${entity} and g.owner_id = ${owner}`.execute(on);
   return rows[0] ?? null;
 }
@@ -86,7 +90,7 @@ export async function goalsOfRun(
   where: KeptByRun,
   { status }: { status: GoalStatus | null },
 ): Promise<GoalRow[]> {
-  const { rows } = await sql<GoalRow>`select ${SHOWN} from troupe.goals g
+  const { rows } = await sql<GoalRow>`select ${SHOWN()} from troupe.goals g
     where g.project_id = ${where.project} and g.entity_id = ${where.entity}
       and g.owner_id in (${where.entity}::uuid, (select ${ownerOf(where)})) and (${status}::text is null or g.status = ${status})
     order by g.priority, g.id`.execute(on);

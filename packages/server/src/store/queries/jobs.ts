@@ -1,8 +1,8 @@
 import type { Json } from '@troupe/protocol';
-import { CompiledQuery, type Kysely } from 'kysely';
 import type pg from 'pg';
 import { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { type Kysely, kysely } from '../kysely.ts';
 import type { DB } from '../schema.gen.ts';
 
 // Jobs are rows of Graphile Worker's schema, which its own migrations make. What is sent here is its public interface.
@@ -31,7 +31,7 @@ export async function addJob(
   const { runAt, key, maxAttempts } = options;
   const values = [task, toJsonText(payload), runAt ?? null, key ?? null, maxAttempts ?? null];
   if (on instanceof Database) await on.pool.query(text, values);
-  else if ('executeQuery' in on) await on.executeQuery(CompiledQuery.raw(text, values));
+  else if ('executeQuery' in on) await on.executeQuery(kysely().CompiledQuery.raw(text, values));
   else await on.query(text, values);
 }
 

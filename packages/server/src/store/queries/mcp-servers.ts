@@ -1,6 +1,6 @@
 import type { McpServerDefinition, McpTransport } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { selectTools, type ToolRow } from './tools.ts';
 

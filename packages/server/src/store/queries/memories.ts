@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Database, Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { type RawBuilder, sql } from '../kysely.ts';
 
 // What agents keep from run to run: who they belong to, and memories. Goals are beside it.
 

@@ -1,6 +1,6 @@
 import type { ProviderKind } from '@troupe/protocol';
-import { sql } from 'kysely';
 import type { Database, Rows } from '../database.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface ModelRow {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 // What a network's document names, by name and by id. Whether it may be used is for others to say: what is disabled has a name, too.

@@ -1,6 +1,6 @@
 import type { JsonObject, NetworkDefinition, NetworkSnapshot, NetworkStatus } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { type Compiled, saveCompiledWithin } from './snapshots.ts';
 

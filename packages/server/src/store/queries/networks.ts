@@ -6,9 +6,9 @@ import type {
   ToolKind,
   ToolParam,
 } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { isId, newId } from '../../base/index.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { changesOf, type NetworkChanges } from './network-changes.ts';
 import { canonicalJson } from './snapshots.ts';

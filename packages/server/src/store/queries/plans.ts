@@ -1,8 +1,9 @@
 import type { PlanStatus } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { once } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import type { RunFence } from './memories.ts';
 import type { NewRun, StartItem } from './start.ts';
@@ -33,9 +34,11 @@ export interface PlanRow extends Omit<PlanTime, 'nextRunAt'> {
   updatedAt: Date;
 }
 
-const SHOWN = sql`p.id, p.agent_id as "agentId", p.entity_id as "entityId", p.name, p.instruction, p.run_after as "runAfter",
+const SHOWN = once(
+  () => sql`p.id, p.agent_id as "agentId", p.entity_id as "entityId", p.name, p.instruction, p.run_after as "runAfter",
   p.scheduled_at as "scheduledAt", p.cron, p.time_zone as "timeZone", p.status, p.next_run_at as "nextRunAt", p.last_run_at as "lastRunAt",
-  p.last_run_id as "lastRunId", p.created_at as "createdAt", p.updated_at as "updatedAt"`;
+  p.last_run_id as "lastRunId", p.created_at as "createdAt", p.updated_at as "updatedAt"`,
+);
 
 export interface PlansOf {
   project: string;
@@ -48,14 +51,14 @@ export async function listPlans(
   { project, agent }: { project: string; agent: string | null },
   { status, before, limit }: { status?: PlanStatus | undefined; before: string | undefined; limit: number },
 ): Promise<PlanRow[]> {
-  const { rows } = await sql<PlanRow>`select ${SHOWN} from troupe.plans p
+  const { rows } = await sql<PlanRow>`select ${SHOWN()} from troupe.plans p
     where p.project_id = ${project} and (${agent}::uuid is null or p.agent_id = ${agent}) and (${status ?? null}::text is null or p.status = ${status ?? null})
       and (${before}::uuid is null or p.id < ${before}::uuid) order by p.id desc limit ${limit}`.execute(on);
   return rows;
 }
 
 export async function readPlan(on: Rows, { project, agent }: PlansOf, id: string): Promise<PlanRow | null> {
-  const { rows } = await sql<PlanRow>`select ${SHOWN} from troupe.plans p
+  const { rows } = await sql<PlanRow>`select ${SHOWN()} from troupe.plans p
     where p.id = ${id} and p.project_id = ${project} and p.agent_id = ${agent}`.execute(on);
   return rows[0] ?? null;
 }
@@ -200,7 +203,7 @@ export async function plansOfEntity(
   { project, entity }: { project: string; entity: string },
   { status, limit }: { status: PlanStatus | null; limit: number },
 ): Promise<PlanRow[]> {
-  const { rows } = await sql<PlanRow>`select ${SHOWN} from troupe.plans p
+  const { rows } = await sql<PlanRow>`select ${SHOWN()} from troupe.plans p
     where p.project_id = ${project} and p.entity_id = ${entity} and (${status}::text is null or p.status = ${status})
     order by p.next_run_at nulls last, p.updated_at desc, p.id limit ${limit}`.execute(on);
   return rows;
@@ -216,7 +219,7 @@ export interface DuePlan extends PlanRow {
 }
 
 export async function readPlanToFire(db: Database, id: string): Promise<DuePlan | null> {
-  const { rows } = await sql<DuePlan>`select ${SHOWN}, p.project_id as "projectId", p.version,
+  const { rows } = await sql<DuePlan>`select ${SHOWN()}, p.project_id as "projectId", p.version,
     coalesce(p.next_run_at <= now(), false) as due from troupe.plans p where p.id = ${id}`.execute(db.rows);
   return rows[0] ?? null;
 }

@@ -1,7 +1,7 @@
 import type { Json, ProviderKind } from '@troupe/protocol';
-import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { FIRST_PROJECT } from './projects.ts';
 

@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 // What tools name that begin runs: networks and agents of the project, by id or by name.

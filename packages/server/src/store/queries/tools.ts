@@ -1,6 +1,6 @@
 import type { JsonObject, SnapshotMcpServer, ToolEffect, ToolKind, ToolParam } from '@troupe/protocol';
-import { sql } from 'kysely';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 
 export interface ToolRow {

@@ -1,8 +1,9 @@
 import type { JsonObject, TriggerInput } from '@troupe/protocol';
-import { sql } from 'kysely';
+import { once } from '../../base/index.ts';
 import type { Database, Rows } from '../database.ts';
 import { isContention, isTaken } from '../errors.ts';
 import { toJsonText } from '../json.ts';
+import { sql } from '../kysely.ts';
 import { inTransaction, type Transaction } from '../transaction.ts';
 
 // Rules, and the capture triggers that they need; see functions/triggers/.
@@ -26,9 +27,11 @@ export interface TriggerRow {
   updatedAt: Date;
 }
 
-const SHOWN = sql`t.id, t.name, t.version, t.definition, t.enabled, t.disabled_reason as "disabledReason", t.condition_error as "conditionError",
+const SHOWN = once(
+  () => sql`t.id, t.name, t.version, t.definition, t.enabled, t.disabled_reason as "disabledReason", t.condition_error as "conditionError",
   t.dead_in_row as "deadInRow", t.created_at as "createdAt", t.updated_at as "updatedAt",
-  (select count(*) from troupe.trigger_deliveries d where d.trigger_id = t.id and d.status in ('pending', 'sending')) as open`;
+  (select count(*) from troupe.trigger_deliveries d where d.trigger_id = t.id and d.status in ('pending', 'sending')) as open`,
+);
 
 /** One rule at a time is changed: what is captured follows from all of them. */
 export async function lockTriggers(transaction: Transaction): Promise<void> {
@@ -67,7 +70,7 @@ export async function listTriggers(
   project: string,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<TriggerRow[]> {
-  const { rows } = await sql<TriggerRow>`select ${SHOWN} from troupe.triggers t
+  const { rows } = await sql<TriggerRow>`select ${SHOWN()} from troupe.triggers t
     where t.project_id = ${project} and (${after}::text is null or lower(t.name) > lower(${after}))
     order by lower(t.name) limit ${limit}`.execute(on);
   return rows;
@@ -75,7 +78,7 @@ export async function listTriggers(
 
 /** By id or name. */
 export async function readTrigger(on: Rows, project: string, ref: string): Promise<TriggerRow | null> {
-  const { rows } = await sql<TriggerRow>`select ${SHOWN} from troupe.triggers t
+  const { rows } = await sql<TriggerRow>`select ${SHOWN()} from troupe.triggers t
     where t.project_id = ${project} and (t.id::text = lower(${ref}) or lower(t.name) = lower(${ref})) limit 1`.execute(
     on,
   );

@@ -1,4 +1,6 @@
-import { Parser } from 'htmlparser2';
+import { lazy } from '../../base/index.ts';
+
+const htmlparser = lazy<typeof import('htmlparser2')>('htmlparser2');
 
 /** What no reader of the page sees, and what leads around it. */
 const UNSEEN = new Set(
@@ -34,7 +36,7 @@ export function readable(
   options: ReadableOptions,
 ): { title: string; text: string; cut: boolean } {
   const page = new Page(options);
-  const parser = new Parser({
+  const parser = new (htmlparser().Parser)({
     onopentag: (name, attributes) => page.open(name, attributes),
     onclosetag: (name) => page.close(name),
     ontext: (text) => page.text(text),

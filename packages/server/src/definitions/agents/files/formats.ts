@@ -1,3 +1,7 @@
+import { lazy } from '../../../base/index.ts';
+
+export const yaml = lazy<typeof import('yaml')>('yaml');
+
 export type Format = 'markdown' | 'yaml' | 'json';
 
 export const mediaTypes: Record<Format, string> = {

@@ -1,7 +1,6 @@
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
-import { parseDocument } from 'yaml';
 import { checkStorable, inWords, messageOf, Refusal } from '../../../base/index.ts';
-import { type Format, formatOf, splitFrontMatter } from './formats.ts';
+import { type Format, formatOf, splitFrontMatter, yaml } from './formats.ts';
 
 /** What a file says; refused with the names of all that is unknown or wrong in it. */
 export function readFile(text: string, mediaType: string): AgentDefinition {
@@ -53,7 +52,7 @@ function fromJson(text: string): unknown {
 function fromYaml(text: string): unknown {
   let problem: unknown;
   try {
-    const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true, schema: 'core' });
+    const document = yaml().parseDocument(text, { prettyErrors: true, uniqueKeys: true, schema: 'core' });
     problem = document.errors[0] ?? document.warnings[0];
     if (!problem) return document.toJS({ maxAliasCount: 0 });
   } catch (error) {

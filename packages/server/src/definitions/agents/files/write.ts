@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
-import { parse, stringify } from 'yaml';
-import { type Format, joinFrontMatter } from './formats.ts';
+import { type Format, joinFrontMatter, yaml } from './formats.ts';
 
 /** A file that reads as exactly this definition. Fields that are what they would be anyway are left out. */
 export function writeFile(definition: AgentDefinition, format: Format): string {
@@ -23,9 +22,9 @@ function withoutDefaults(definition: AgentDefinition): Partial<AgentDefinition> 
 
 /** Text as people write it where that reads as the same again; else quoted as in JSON, which always does. */
 function toYaml(fields: object): string {
-  const pretty = stringify(fields, { lineWidth: 0, aliasDuplicateObjects: false });
+  const pretty = yaml().stringify(fields, { lineWidth: 0, aliasDuplicateObjects: false });
   if (readsAs(pretty, fields)) return pretty;
-  return stringify(fields, {
+  return yaml().stringify(fields, {
     lineWidth: 0,
     aliasDuplicateObjects: false,
     defaultStringType: 'QUOTE_DOUBLE',
@@ -36,7 +35,7 @@ function toYaml(fields: object): string {
 
 function readsAs(text: string, fields: object): boolean {
   try {
-    return isDeepStrictEqual(parse(text), JSON.parse(JSON.stringify(fields))) && !/^---/m.test(text);
+    return isDeepStrictEqual(yaml().parse(text), JSON.parse(JSON.stringify(fields))) && !/^---/m.test(text);
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import { setImmediate as othersFirst } from 'node:timers/promises';
-import { parse } from 'csv-parse';
-import { Refusal } from '../../../base/index.ts';
+import { lazy, Refusal } from '../../../base/index.ts';
+
+const csv = lazy<typeof import('csv-parse')>('csv-parse');
 
 export interface CsvFile {
   header: string[];
@@ -17,7 +18,7 @@ export async function readCsv(text: string): Promise<CsvFile> {
   const rows: CsvFile['rows'] = [];
   let header: string[] | null = null;
   let broken: Refusal | null = null;
-  const parser = parse({
+  const parser = csv().parse({
     bom: true,
     delimiter: delimiterOf(text),
     record_delimiter: ['\r\n', '\n', '\r'],

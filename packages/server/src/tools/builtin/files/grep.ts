@@ -1,9 +1,11 @@
 import { setImmediate as breath } from 'node:timers/promises';
-import { RE2JS } from '@bufbuild/re2';
+import type { RE2JS } from '@bufbuild/re2';
 import type { Json, JsonObject } from '@troupe/protocol';
-import { messageOf, TroupeError, textIn } from '../../../base/index.ts';
+import { lazy, messageOf, TroupeError, textIn } from '../../../base/index.ts';
 import type { ToolContext } from '../../../kernel/ports.ts';
 import type { Files } from '../../ports.ts';
+
+const re2 = lazy<typeof import('@bufbuild/re2')>('@bufbuild/re2');
 
 // Patterns come from models: RE2 takes time in proportion to the line times the pattern, whatever it says, so both are bounded
 // (10,000 steps a millisecond were measured), and so is all of it. Others get their turn every few milliseconds.
@@ -88,7 +90,7 @@ function compile(pattern: string): { expression: RE2JS; instructions: number } {
   if (pattern.length > LONGEST_PATTERN) throw invalid(`it has more than ${LONGEST_PATTERN} characters`);
   let expression: RE2JS;
   try {
-    expression = RE2JS.compile(pattern);
+    expression = re2().RE2JS.compile(pattern);
   } catch (error) {
     throw invalid(messageOf(error).slice(0, 200));
   }
@@ -106,8 +108,8 @@ function glob(pattern: string): (path: string) => boolean {
   const parts = within.match(/\*\*\/?|\*|\?|[^*?]+/g) ?? [];
   const written = parts.map((part) => {
     if (part.startsWith('**')) return '.*';
-    return part === '*' ? '[^/]*' : part === '?' ? '[^/]' : RE2JS.quote(part);
+    return part === '*' ? '[^/]*' : part === '?' ? '[^/]' : re2().RE2JS.quote(part);
   });
-  const expression = RE2JS.compile(written.join(''));
+  const expression = re2().RE2JS.compile(written.join(''));
   return (path) => expression.testExact(pattern.includes('/') ? path : path.slice(path.lastIndexOf('/') + 1));
 }

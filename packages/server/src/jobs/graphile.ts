@@ -1,0 +1,3 @@
+import { lazy } from '../base/index.ts';
+
+export const graphile = lazy<typeof import('graphile-worker')>('graphile-worker');
