@@ -5,20 +5,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type ClaimedRun,
-  type CommitItem,
-  type Committed,
-  claim,
-  commit,
-  Database,
-  migrate,
-  newId,
-  silentLogger,
-  start,
-  startEmbedded,
-} from '@troupe/server';
+import { Database, migrate, newId, silentLogger, startEmbedded } from '@troupe/server';
 import { buildProject, buildSnapshot, buildStart } from '@troupe/testing';
+import { type ClaimedRun, claim } from '../packages/server/src/store/queries/claim.ts';
+import { type CommitItem, type Committed, commit } from '../packages/server/src/store/queries/commit.ts';
+import { start } from '../packages/server/src/store/queries/start.ts';
 
 const BATCHES = [1, 8, 32];
 const TEXT = 'x'.repeat(200);

@@ -12,17 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import {
-  createDemo,
-  createModels,
-  createTools,
-  Database,
-  Kernel,
-  migrate,
-  sessionsDoor,
-  silentLogger,
-  startEmbedded,
-} from '@troupe/server';
+import { createModels, Database, Kernel, migrate, silentLogger, startEmbedded } from '@troupe/server';
+import { createDemo, createTools, sessionsDoor } from '@troupe/server/parts';
 import { buildProject, buildSnapshot, buildStart, createDatabase } from '@troupe/testing';
 
 const LEVELS = [1, 16, 64];

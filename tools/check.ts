@@ -1,8 +1,8 @@
 /**
- * The one test command: format, lint, rooms, types, lockfile, schema, tests of kernel and store on the oldest Postgres that is
+ * The one test command: format, lint, rooms, exports, types, lockfile, schema, tests of kernel and store on the oldest Postgres that is
  * supported, and all tests. Stops at the first stage that fails.
  * `node tools/check.ts --only types,rooms` runs a part; `--long` before that has the tests play in full what they otherwise take a sample of.
- * The first five stages only read files, so they run two at a time, and the tests on the oldest Postgres, which wait a lot and
+ * The stages before the schema only read files, so they run two at a time, and the tests on the oldest Postgres, which wait a lot and
  * measure no time, beside them; all are reported in order.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -25,6 +25,8 @@ interface Stage {
   name: string;
   /** Only reads files, so that it may run beside others. */
   static: boolean;
+  /** Its output is printed when it passes too. */
+  shown?: true;
   run(): Promise<Result>;
 }
 
@@ -40,6 +42,7 @@ const stages: Stage[] = [
   { name: 'format', static: true, run: () => node([biome, 'format', '.']) },
   { name: 'lint', static: true, run: () => node([biome, 'lint', '--error-on-warnings', '.']) },
   { name: 'rooms', static: true, run: () => node(['tools/rooms.ts']) },
+  { name: 'exports', static: true, shown: true, run: () => node(['tools/exports.ts']) },
   {
     name: 'types',
     static: true,
@@ -190,6 +193,7 @@ async function main(): Promise<boolean> {
     const { ok, output, time, ...rest } = await (started.get(stage) ?? timed(stage));
     console.log(`${ok ? 'ok    ' : 'FAILED'} ${stage.name.padEnd(11)} ${time}`);
     closing = rest.closing ?? closing;
+    if (ok && stage.shown) console.log(output.trimEnd().replace(/^/gm, '       '));
     if (ok) continue;
     if (output) console.log(`\n${output.trimEnd()}\n`);
     console.log(`The check failed at "${stage.name}" after ${seconds(began)}.`);

@@ -178,7 +178,7 @@ describe('imports', () => {
         'packages/sdk/src/index.ts': "import { run } from '@troupe/protocol/runs';",
       }),
     ).toEqual([
-      'packages/sdk/src/index.ts:1  imports @troupe/protocol/runs: protocol is entered through index.ts only',
+      'packages/sdk/src/index.ts:1  imports @troupe/protocol/runs: protocol is entered through index.ts or files or snapshots only',
       `${src}/http/server.ts:1  imports ../store/queries/runs.ts: store is entered through index.ts only`,
       `${src}/http/server.ts:2  imports ../kernel/loop.ts: kernel is entered through index.ts or ports.ts only`,
       `${src}/http/server.ts:5  imports ../store: store is entered through index.ts only`,

@@ -69,6 +69,8 @@ export const rooms: Record<string, Room> = {
     package: '@troupe/protocol',
     may: [],
     npm: ['zod'],
+    // Some resources alone, for code that must not load all schemas.
+    entries: ['index.ts', 'files', 'snapshots'],
     browser: true,
   },
   base: { paths: server('base/'), may: ['protocol'] },
@@ -96,7 +98,13 @@ export const rooms: Record<string, Room> = {
   ),
   'doors/shared': { paths: server('doors/shared/'), may: ['kernel', ...foundation] },
   outgoing: { paths: server('outgoing/'), may: ['base', 'protocol'] },
-  models: { paths: server('models/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
+  models: {
+    paths: server('models/'),
+    may: ['outgoing', 'base', 'protocol'],
+    types: [port],
+    // The registry alone is small.
+    entries: ['index.ts', 'registry.ts'],
+  },
   tools: { paths: server('tools/'), may: ['outgoing', 'base', 'protocol'], types: [port] },
   telemetry: { paths: server('telemetry/'), may: ['kernel', ...foundation] },
   triggers: { paths: server('triggers/'), may: [...doors, 'outgoing', ...foundation] },
@@ -106,7 +114,13 @@ export const rooms: Record<string, Room> = {
   access: { paths: server('access/'), may: ['outgoing', ...foundation] },
   http: { paths: server('http/'), may: behindHttp },
   process: { paths: [...server('main.ts'), ...server('process/')], may: wholeServer, env: true },
-  server: { paths: server('index.ts'), package: '@troupe/server', may: ['process', ...wholeServer] },
+  server: {
+    paths: [...server('index.ts'), ...server('parts.ts')],
+    package: '@troupe/server',
+    may: ['process', ...wholeServer],
+    // The library and the parts of the program are apart, so that the library loads neither HTTP nor doors.
+    entries: ['index.ts', 'parts'],
+  },
   sdk: { paths: ['packages/sdk/src/'], package: '@troupe/sdk', may: ['protocol'], browser: true },
   react: { paths: ['packages/react/src/'], package: '@troupe/react', may: ['sdk'], browser: true },
   ui: {
@@ -217,7 +231,7 @@ function namesOf(right: 'env' | 'sql'): string {
 }
 
 /** The room a file is in, and its path within that room. */
-function findRoom(file: string): { name: string; inner: string } | undefined {
+export function findRoom(file: string): { name: string; inner: string } | undefined {
   let best: { name: string; inner: string; length: number } | undefined;
   for (const [name, room] of Object.entries(rooms)) {
     for (const path of room.paths) {

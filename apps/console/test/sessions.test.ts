@@ -1,4 +1,4 @@
-import { createDemo } from '@troupe/server';
+import { createDemo } from '@troupe/server/parts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ConsoleFixture } from './fixture.ts';

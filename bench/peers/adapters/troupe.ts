@@ -1,6 +1,7 @@
 /** Troupe as a library in the measured process: one worker, everything in Postgres. */
 import { createHash } from 'node:crypto';
-import { agentSnapshot, type Json } from '@troupe/protocol';
+import type { Json } from '@troupe/protocol';
+import { agentSnapshot } from '@troupe/protocol/snapshots';
 import {
   createModels,
   Database,

@@ -8,7 +8,8 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Invoked, PostedMessage, PostedSpaceMessage } from '@troupe/protocol';
-import { createModels, type Model, type ModelRequest, migrate, tool } from '@troupe/server';
+import { createModels, type Model, type ModelRequest, migrate } from '@troupe/server';
+import { tool } from '@troupe/server/parts';
 import { openServer, type TestServer } from '@troupe/testing';
 import { Counters } from '../counters.ts';
 import { type DoorCost, type Doors, WANTED_WINDOWS } from '../results.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { Script } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { createDatabase, openServer, until } from '@troupe/testing';
 import type { Page } from 'playwright-core';
 import { build } from 'rolldown';

@@ -1,5 +1,5 @@
 import type { Agent, Entity } from '@troupe/protocol';
-import type { Script } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Space, type StreamItem, TimeoutError, Troupe } from '../src/index.ts';

@@ -1,34 +1,31 @@
 /**
- * @troupe/server: the runtime as a library. `main.ts` is the program.
+ * @troupe/server: the durable kernel as a library: a database, a kernel, and the doors, models and tools that the caller brings.
+ * It loads neither HTTP nor the doors of Troupe. `parts.ts` publishes these, and `main.ts` is the program.
  * Start reading: ARCHITECTURE.md, then kernel/index.ts.
  */
-export { Access, Encryption } from './access/index.ts';
-export * from './base/index.ts';
-export { bringFirstAgents, bringMissingAgents, readDocument } from './definitions/agents/index.ts';
-export { createNetworksDoor } from './doors/networks/index.ts';
-export { createSessionsDoor, sessionsDoor } from './doors/sessions/index.ts';
-export { createSpacesDoor, plansPart, planTools } from './doors/spaces/index.ts';
-export { cancelChatTasks, cancelTask, createTasksDoor, currentOf } from './doors/tasks/index.ts';
-export { createApp, type HttpServer, listen } from './http/index.ts';
-export * from './jobs/index.ts';
-export * from './kernel/index.ts';
-export * from './models/index.ts';
-export * from './outgoing/index.ts';
+export { type Logger, newId, silentLogger } from './base/index.ts';
 export {
-  batchTasks,
-  compose,
-  engineParts,
-  isCommand,
-  loadCodeTools,
-  openOutgoing,
-  ProviderRows,
-  planTasks,
-  programsOf,
-  secretsOf,
-  toolParts,
-} from './process/index.ts';
-export * from './store/index.ts';
-export * from './stream/index.ts';
-export { Followers } from './sync/index.ts';
-export * from './tools/index.ts';
-export { Engine, type EngineOptions } from './triggers/index.ts';
+  type Door,
+  type Ended,
+  Kernel,
+  type KernelOptions,
+  type Model,
+  type ModelRequest,
+  type Models,
+  type Probe,
+  type Telemetry,
+  type ToolExecute,
+  type Tools,
+  toModelMessages,
+  type WorkOptions,
+} from './kernel/index.ts';
+export { createModels } from './models/registry.ts';
+export {
+  Database,
+  findBinaries,
+  migrate,
+  type NewRun,
+  type StartItem,
+  saveSnapshot,
+  startEmbedded,
+} from './store/index.ts';

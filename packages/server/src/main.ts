@@ -18,8 +18,9 @@ async function main([name = '', ...rest]: string[]): Promise<void> {
   if (name === '--help' || name === '-h') return console.log(USAGE);
   // What was compiled once is kept for the next start, whose imports then take 0.4 s of processor time instead of 0.9 s.
   enableCompileCache();
-  const { compose, isCommand, version } = await import('./process/index.ts');
+  const { version } = await import('./process/version.ts');
   if (name === '--version' || name === '-v') return console.log(version);
+  const { compose, isCommand } = await import('./process/compose.ts');
   const [option, tools, ...more] = rest;
   const given = option === '--tools' && tools && more.length === 0 ? tools.split(',') : undefined;
   if (isCommand(name) && (rest.length === 0 || given)) return compose(name, { tools: given });

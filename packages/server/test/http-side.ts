@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { createModels, type Logger } from '@troupe/server';
 import {
-  createModels,
   createSessionsDoor,
-  type Logger,
   McpConnections,
   mcpServers,
   openOutgoing,
   secretsOf,
-} from '@troupe/server';
+} from '@troupe/server/parts';
 import type { KernelParts } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { silentLogger } from '../src/base/index.ts';

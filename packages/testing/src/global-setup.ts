@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findBinaries, migrate, migrateJobs, silentLogger, startEmbedded } from '@troupe/server';
+import { findBinaries, migrate, silentLogger, startEmbedded } from '@troupe/server';
+import { migrateJobs } from '@troupe/server/parts';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 

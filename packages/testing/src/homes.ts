@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrate, migrateJobs, silentLogger, startEmbedded } from '@troupe/server';
+import { migrate, silentLogger, startEmbedded } from '@troupe/server';
+import { migrateJobs } from '@troupe/server/parts';
 
 /**
  * Fills a home as if `dev` had been started and stopped there before. The first one is made, the others are copies of

@@ -2,20 +2,18 @@ import assert from 'node:assert/strict';
 import type { AgentSnapshotInput, Json } from '@troupe/protocol';
 import {
   createModels,
-  createScripted,
   Database,
   type Ended,
   Kernel,
   type KernelOptions,
   newId,
   type Probe,
-  type Script,
-  type Scripted,
   silentLogger,
   type ToolExecute,
   type Tools,
   type WorkOptions,
 } from '@troupe/server';
+import { createScripted, type Script, type Scripted } from '@troupe/server/parts';
 import { createDatabase } from './databases.ts';
 import { plainDoor } from './door.ts';
 import { type AgentIds, buildProject, buildSnapshot, buildStart } from './factories.ts';

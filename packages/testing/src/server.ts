@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import {
+  Database,
+  type Door,
+  Kernel,
+  type Logger,
+  type Models,
+  type Probe,
+  silentLogger,
+  type Telemetry,
+} from '@troupe/server';
+import {
   Access,
   batchTasks,
   bringFirstAgents,
@@ -15,34 +25,27 @@ import {
   createTasksDoor,
   createTools,
   currentOf,
-  Database,
-  type Door,
   Encryption,
   Engine,
   type EngineOptions,
   engineParts,
   Followers,
   Jobs,
-  Kernel,
-  type Logger,
   listen,
   McpConnections,
-  type Models,
   mcpServers,
   oneCall,
   openOutgoing,
   Past,
-  type Probe,
   ProviderRows,
   planTasks,
   programsOf,
   type Script,
+  type Scripted,
   Stream,
   secretsOf,
-  silentLogger,
-  type Telemetry,
   toolParts,
-} from '@troupe/server';
+} from '@troupe/server/parts';
 import { createDatabase } from './databases.ts';
 
 export interface ServerOptions {
@@ -115,7 +118,7 @@ export async function openServer({
     : await createDatabase(postgresUrl);
   const db = new Database({ url: database.url, applicationName: 'troupe/test', logger });
   const kernel = new Kernel({ db, logger, current: currentOf(db), ...(probe ? { probe } : {}) });
-  const scripted = script ? createScripted(script) : createScripted();
+  const scripted: Scripted = script ? createScripted(script) : createScripted();
   const demo = createDemo();
   const encryption = new Encryption([{ id: 'v1', key: encryptionKey }]);
   const own: string[] = [];

@@ -1,4 +1,4 @@
-import type { Script } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterEach, expect, inject, it } from 'vitest';
 import { start, startProcess } from './command.ts';

@@ -1,5 +1,5 @@
 import type { SpaceState } from '@troupe/sdk';
-import type { Script } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { Watching } from '../src/commands/watching.ts';

@@ -3,10 +3,9 @@
  * Imports: store, base, protocol; `jose`.
  * Start reading: caller.ts (who asks), access.ts (how they are known), envelope.ts (how secrets are kept).
  */
-export { Access, type AccessOptions } from './access.ts';
-export { type AuditQuery, audit, listAudit, type System } from './audit.ts';
+export { Access } from './access.ts';
+export { listAudit } from './audit.ts';
 export { authorize, type Caller } from './caller.ts';
 export { deleteClient, listClients, registerClient, touchClient } from './clients.ts';
-export { Encryption, type EncryptionKey, type Envelope } from './envelope.ts';
-export { BOOTSTRAP } from './keys.ts';
-export { secretOf, secretToSend, webhookKeys } from './secrets.ts';
+export { Encryption, type EncryptionKey } from './envelope.ts';
+export { secretToSend, webhookKeys } from './secrets.ts';

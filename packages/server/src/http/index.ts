@@ -3,7 +3,7 @@
  * Imports: every room but jobs, models, tools and process; `hono`.
  * Start reading: app.ts (what is served), endpoint.ts (how a request is understood), problem.ts (how a failure is told), server.ts (listening and stopping).
  */
-export { type AppOptions, createApp, createWorkerApp } from './app.ts';
+export { createApp, createWorkerApp } from './app.ts';
 export type { Phase } from './routes/health.ts';
 export type { Observed } from './routes/metrics.ts';
 export { type HttpServer, listen } from './server.ts';

@@ -1,11 +1,5 @@
-import {
-  agentSnapshot,
-  type Json,
-  type SnapshotTool,
-  type ToolTest,
-  type ToolTrial,
-  type ToolTrialRequest,
-} from '@troupe/protocol';
+import type { Json, SnapshotTool, ToolTest, ToolTrial, ToolTrialRequest } from '@troupe/protocol';
+import { agentSnapshot } from '@troupe/protocol/snapshots';
 import { messageOf, newId, TroupeError } from '../base/index.ts';
 import { act } from './act.ts';
 import type { Tools } from './ports.ts';

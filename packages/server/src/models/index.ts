@@ -5,22 +5,7 @@
  * Start reading: registry.ts (a snapshot's model becomes a Model), providers/providers.ts, demo/reply.ts (the
  * rules), scripted/turn.ts.
  */
-export { createDemo, type DemoOptions } from './demo/index.ts';
+export { createDemo } from './demo/index.ts';
 export { oneCall } from './one-call.ts';
-export {
-  createProviders,
-  type ProviderKeys,
-  type ProviderRecord,
-  type ProviderSource,
-  type ProvidersOptions,
-} from './providers/index.ts';
-export { createModels, type ModelProvider } from './registry.ts';
-export {
-  createScripted,
-  type Script,
-  type Scripted,
-  type ScriptedCall,
-  type ScriptedError,
-  type ScriptedOptions,
-  type Turn,
-} from './scripted/index.ts';
+export { createProviders } from './providers/index.ts';
+export { createScripted, type Script, type Scripted } from './scripted/index.ts';

@@ -5,6 +5,6 @@
  * hidden.ts (how secrets are kept out of what people are shown of it).
  */
 export { isAllowEntry } from './addresses.ts';
-export { createOutgoing, type Lookup, type OutgoingOptions } from './client.ts';
+export { createOutgoing } from './client.ts';
 export { type Hidden, hiddenOf } from './hidden.ts';
-export type { Outgoing, OutgoingRequest, OutgoingResponse } from './port.ts';
+export type { Outgoing, OutgoingResponse } from './port.ts';

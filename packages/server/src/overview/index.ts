@@ -4,6 +4,6 @@
  * Imports: kernel, store, base, protocol.
  * Start reading: usage.ts (sums that are kept), timeline.ts (a run as spans), budgets.ts.
  */
-export { type BudgetName, putBudget, readBudgets, removeBudget } from './budgets.ts';
-export { readTimeline, spansOf } from './timeline.ts';
-export { readUsage, type UsageQuery } from './usage.ts';
+export { putBudget, readBudgets, removeBudget } from './budgets.ts';
+export { readTimeline } from './timeline.ts';
+export { readUsage } from './usage.ts';

@@ -4,7 +4,7 @@
  * Imports: kernel, definitions/agents, store, base, protocol.
  * Start reading: runs.ts, inbox.ts.
  */
-export { type Edit, forkRun } from './fork.ts';
+export { forkRun } from './fork.ts';
 export { argumentsHash, decideCall, listWaiting, takeResults } from './inbox.ts';
 export { messagesOf } from './messages.ts';
 export type { Parts, Who } from './parts.ts';

@@ -7,6 +7,5 @@
 export { presentEvent } from './envelope.ts';
 export { likePatterns } from './filter.ts';
 export { disconnectingFrame, frame, HEARTBEAT } from './frame.ts';
-export type { Line } from './line.ts';
 export { pulled } from './pulled.ts';
-export { Stream, type StreamOptions } from './stream.ts';
+export { Stream } from './stream.ts';

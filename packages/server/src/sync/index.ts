@@ -3,6 +3,6 @@
  * Imports: stream, store, base, protocol. What a push does is done by the doors; whoever serves it brings their actions.
  * Start reading: pull.ts (the order), followers.ts (who is told what changes), push.ts (what may be written).
  */
-export { Followers, type FollowersOptions } from './followers.ts';
-export { type Pulled, pullChanges } from './pull.ts';
-export { type Actions, type Pushed, pushRows, WRITABLE } from './push.ts';
+export { Followers } from './followers.ts';
+export { pullChanges } from './pull.ts';
+export { type Actions, pushRows, WRITABLE } from './push.ts';

@@ -3,4 +3,4 @@
  * Imports: kernel (what is told), store (types of what is read), base.
  * Start reading: spans.ts, then told.ts (what becomes which span) and ids.ts (why a run is one trace wherever it runs).
  */
-export { Spans, type SpansOptions } from './spans.ts';
+export { Spans } from './spans.ts';

@@ -3,9 +3,7 @@
  * Imports: types of kernel/ports.ts, outgoing, base, protocol; what it needs of the rest is given to it (ports.ts).
  * Start reading: tools.ts.
  */
-
 export {
-  type CodeFunction,
   type CodeFunctions,
   type CodeTool,
   type CodeToolContext,
@@ -13,9 +11,8 @@ export {
   defineTools,
   tool,
 } from './code/index.ts';
-export { McpConnections, type McpSettings, mcpServers } from './mcp/index.ts';
+export { McpConnections, mcpServers } from './mcp/index.ts';
 export type {
-  FileInfo,
   Files,
   Findings,
   MemoryPart,
@@ -24,6 +21,5 @@ export type {
   SystemParams,
   Todos,
   ToolParts,
-  Writer,
 } from './ports.ts';
 export { createTools } from './tools.ts';

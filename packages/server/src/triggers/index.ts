@@ -5,7 +5,15 @@
  * Start reading: rules.ts (what people edit), condition.ts (when a rule holds), engine.ts (from a change to a delivery).
  */
 export { Engine, type EngineOptions } from './engine.ts';
-export * from './logs.ts';
-export { answerOwn, HANDLERS, type OwnAnswer } from './own.ts';
-export * from './rules.ts';
+export { getDelivery, listDeliveries, redeliverMany, redeliverOne } from './logs.ts';
+export { answerOwn, HANDLERS } from './own.ts';
+export {
+  applyTriggers,
+  createTrigger,
+  deleteTrigger,
+  enableTrigger,
+  getTrigger,
+  listTriggers,
+  updateTrigger,
+} from './rules.ts';
 export { testTrigger, testUnsaved } from './try.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { allEndpoints, type Endpoint } from '@troupe/protocol';
-import { createSpace, type Database, newId } from '@troupe/server';
+import { type Database, newId } from '@troupe/server';
 import { buildStart, type KernelFixture, openKernel } from '@troupe/testing';
 import { Hono } from 'hono';
 import { SignJWT } from 'jose';
@@ -11,6 +11,7 @@ import { Endpoints } from '../../src/http/endpoint.ts';
 import type { Services } from '../../src/http/index.ts';
 import { routes } from '../../src/http/routes/index.ts';
 import { WEBHOOKS } from '../../src/http/routes/webhooks.ts';
+import { createSpace } from '../../src/store/queries/spaces.ts';
 import { openHttpSide } from '../http-side.ts';
 import { bodyOf } from './body-of.ts';
 import { AUDIENCE, inside } from './fixture.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '@troupe/protocol';
-import { createOutgoing, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { noMcp, openKernel } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
@@ -9,6 +9,7 @@ import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
 import { Past } from '../../src/kernel/index.ts';
+import { createOutgoing } from '../../src/outgoing/client.ts';
 import { Stream } from '../../src/stream/index.ts';
 import { Followers } from '../../src/sync/index.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { touchKey } from '@troupe/server';
 import { stopwatch, until } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { Access, Encryption } from '../../src/access/index.ts';
+import { touchKey } from '../../src/store/queries/keys.ts';
 import { inside, openAccess } from './fixture.ts';
 
 test('a key is shown once, stored as its hash, and listed without itself', async () => {

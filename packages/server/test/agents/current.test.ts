@@ -5,13 +5,15 @@ import {
   snapshotLimits,
   snapshotTool,
 } from '@troupe/protocol';
-import { createTools, loadSnapshots, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
+import { createTools } from '@troupe/server/parts';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { allOf, checkCarried, checkTools } from '../../src/definitions/agents/agent-capabilities.ts';
 import { compileAgent } from '../../src/definitions/agents/compile.ts';
 import { snapshotFor } from '../../src/definitions/agents/index.ts';
 import { type CapabilityEntry, findCapability } from '../../src/definitions/capabilities/index.ts';
+import { loadSnapshots } from '../../src/store/queries/snapshots.ts';
 import { AgentsFixture } from './fixture.ts';
 
 let fixture: AgentsFixture;

@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Agent } from '@troupe/protocol';
-import {
-  Access,
-  bringFirstAgents,
-  bringMissingAgents,
-  Database,
-  Encryption,
-  ensureProject,
-  newId,
-  silentLogger,
-} from '@troupe/server';
+import { Database, newId, silentLogger } from '@troupe/server';
+import { Access, bringFirstAgents, Encryption } from '@troupe/server/parts';
 import { createDatabase, openServer } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { bringMissingAgents } from '../../src/definitions/agents/first-agents.ts';
+import { ensureProject } from '../../src/store/queries/projects.ts';
 
 const postgresUrl = inject('postgresUrl');
 

@@ -1,5 +1,6 @@
 import { agentDefinition } from '@troupe/protocol';
-import { createDemo, createModels, createTools } from '@troupe/server';
+import { createModels } from '@troupe/server';
+import { createDemo, createTools } from '@troupe/server/parts';
 import { openKernel, plainDoor } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { createAgent, snapshotFor } from '../../src/definitions/agents/index.ts';

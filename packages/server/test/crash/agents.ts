@@ -1,5 +1,5 @@
 import type { AgentSnapshotInput } from '@troupe/protocol';
-import type { Turn } from '@troupe/server';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 
 // The agent of all crash tests: a tool of every effect, and one that somebody outside settles.
 

@@ -1,6 +1,6 @@
-import { BOUNDARIES, type Boundary } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { BOUNDARIES, type Boundary } from '../../src/kernel/probe.ts';
 import { agent, everyKind } from './agents.ts';
 import { CrashFixture, settleAll } from './fixture.ts';
 import type { Strike } from './orders.ts';

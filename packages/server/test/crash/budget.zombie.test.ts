@@ -1,6 +1,7 @@
-import { createBudget, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, expect, inject, it } from 'vitest';
+import { createBudget } from '../../src/store/queries/budgets.ts';
 import { agent, script } from './agents.ts';
 import { CrashFixture } from './fixture.ts';
 import { endAll } from './worker-processes.ts';

@@ -1,5 +1,7 @@
 import type { Json } from '@troupe/protocol';
-import type { Boundary, SettleOutcome, StartItem } from '@troupe/server';
+import type { StartItem } from '@troupe/server';
+import type { Boundary } from '../../src/kernel/probe.ts';
+import type { SettleOutcome } from '../../src/store/queries/outside.ts';
 
 // What a test and a worker process say to each other.
 

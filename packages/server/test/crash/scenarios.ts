@@ -1,6 +1,9 @@
-import { type Boundary, createBudget, newId, type SettleOutcome } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect } from 'vitest';
+import type { Boundary } from '../../src/kernel/probe.ts';
+import { createBudget } from '../../src/store/queries/budgets.ts';
+import type { SettleOutcome } from '../../src/store/queries/outside.ts';
 import { agent, call, careful, everyKind, script } from './agents.ts';
 import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
 import type { Job, Strike } from './orders.ts';

@@ -1,6 +1,6 @@
-import type { Turn } from '@troupe/server';
 import { contention, until } from '@troupe/testing';
 import { afterAll, describe, expect, inject, it } from 'vitest';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { agent, call, script } from './agents.ts';
 import { CrashFixture } from './fixture.ts';
 import type { Job } from './orders.ts';

@@ -14,7 +14,8 @@ import {
 } from '../../src/kernel/index.ts';
 import { createModels } from '../../src/models/registry.ts';
 import { createScripted } from '../../src/models/scripted/index.ts';
-import { Database, handOver } from '../../src/store/index.ts';
+import { Database } from '../../src/store/index.ts';
+import { handOver } from '../../src/store/queries/outside.ts';
 import { recordEffect } from './effects.ts';
 import type { Job, Numbered, Order, Report, Strike } from './orders.ts';
 

@@ -1,10 +1,12 @@
 import type { JsonObject } from '@troupe/protocol';
-import { type ModelDelta, newId, type RunView } from '@troupe/server';
+import { newId } from '@troupe/server';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { messageIdOf } from '../../src/doors/spaces/acts.ts';
 import { liveIn } from '../../src/doors/spaces/live.ts';
 import { StringField } from '../../src/doors/spaces/string-field.ts';
+import type { RunView } from '../../src/kernel/door.ts';
+import type { ModelDelta } from '../../src/kernel/ports.ts';
 
 /** Cut at any places, also within escapes and characters. */
 function cut(text: string, places: number[]): string[] {

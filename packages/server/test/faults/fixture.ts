@@ -1,7 +1,6 @@
 import { agentSnapshot, type Json } from '@troupe/protocol';
 import {
   createModels,
-  createScripted,
   Database,
   type Door,
   Kernel,
@@ -10,6 +9,7 @@ import {
   silentLogger,
   type ToolExecute,
 } from '@troupe/server';
+import { createScripted } from '@troupe/server/parts';
 import {
   type AgentIds,
   buildProject,

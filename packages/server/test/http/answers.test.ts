@@ -1,6 +1,6 @@
 import type { Json, Run } from '@troupe/protocol';
 import { Troupe, TurnFailedError } from '@troupe/sdk';
-import { createDemo, type Script } from '@troupe/server';
+import { createDemo, type Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 

@@ -10,12 +10,14 @@ import {
   worker,
 } from '@troupe/protocol';
 import { Troupe } from '@troupe/sdk';
-import { newId, silentLogger, type Turn, wakeForDeletedBudgets } from '@troupe/server';
+import { newId, silentLogger } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { usageOfRuns, usageOfSteps } from '../../src/store/index.ts';
+import { wakeForDeletedBudgets } from '../../src/store/queries/budgets.ts';
 import { Watchers } from '../../src/sync/watchers.ts';
 
 // What a console asks of a server, by the SDK. One server has worked through one run of every door, with all that a timeline can show;

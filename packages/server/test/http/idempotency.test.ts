@@ -1,5 +1,4 @@
 import { endpoint } from '@troupe/protocol';
-import { purgeIdempotencyKeys } from '@troupe/server';
 import { noMcp, until } from '@troupe/testing';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { Endpoints } from '../../src/http/endpoint.ts';
 import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
 import { Past } from '../../src/kernel/index.ts';
+import { purgeIdempotencyKeys } from '../../src/store/queries/idempotency.ts';
 import { encryptionKey, openAccess, takeTokens } from '../access/fixture.ts';
 
 const order = endpoint({

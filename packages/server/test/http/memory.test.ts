@@ -1,6 +1,7 @@
 import type { JsonObject, Message } from '@troupe/protocol';
 import { type Session, Troupe } from '@troupe/sdk';
-import { createDemo, newId, type Script } from '@troupe/server';
+import { newId } from '@troupe/server';
+import { createDemo, type Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';

@@ -1,8 +1,10 @@
 import type { Plan, Problem } from '@troupe/protocol';
 import { MOST_PLANS } from '@troupe/protocol';
-import { newId, planTasks, rearmPlans, silentLogger } from '@troupe/server';
+import { newId, silentLogger } from '@troupe/server';
+import { planTasks } from '@troupe/server/parts';
 import { contention, openServer, plainDoor, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { rearmPlans } from '../../src/store/queries/plans.ts';
 
 // Plans and service triggers over HTTP, with jobs that are carried out.
 

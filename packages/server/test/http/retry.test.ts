@@ -1,5 +1,5 @@
 import type { Agent, Model, Run, RunStep, Session } from '@troupe/protocol';
-import { createProviders } from '@troupe/server';
+import { createProviders } from '@troupe/server/parts';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { loadProvider } from '../../src/definitions/models/index.ts';

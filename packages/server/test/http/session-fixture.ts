@@ -7,18 +7,15 @@ import type {
   SnapshotTool,
 } from '@troupe/protocol';
 import {
-  createDemo,
   createModels,
-  createScripted,
-  createSessionsDoor,
   Database,
   Kernel,
   newId,
   type Probe,
-  type Script,
   silentLogger,
   type ToolExecute,
 } from '@troupe/server';
+import { createDemo, createScripted, createSessionsDoor, type Script } from '@troupe/server/parts';
 import { type AgentIds, buildProject, codeTools, createDatabase, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 import type { Caller } from '../../src/access/index.ts';

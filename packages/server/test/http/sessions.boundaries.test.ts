@@ -1,7 +1,8 @@
 import type { BusyPolicy, Session } from '@troupe/protocol';
-import type { ModelMessage, ModelRequest, Turn } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ModelMessage, ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { SessionFixture } from './session-fixture.ts';
 
 /** A moment of a turn: `answer after #2` is right after the second answer was written. */

@@ -1,18 +1,10 @@
 import type { BusyPolicy, Run, Session } from '@troupe/protocol';
-import {
-  createModels,
-  createScripted,
-  Database,
-  Kernel,
-  type ModelRequest,
-  newId,
-  sessionsDoor,
-  silentLogger,
-  type ToolExecute,
-  type Turn,
-} from '@troupe/server';
+import { createModels, Database, Kernel, newId, silentLogger, type ToolExecute } from '@troupe/server';
+import { createScripted, sessionsDoor } from '@troupe/server/parts';
 import { codeTools, until, violations } from '@troupe/testing';
 import { afterEach, expect, it } from 'vitest';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { SessionFixture } from './session-fixture.ts';
 
 // The boundaries at which a run changes hands or goes on by itself; those of a turn that one worker carries through are in

@@ -1,8 +1,8 @@
-import type { ModelRequest } from '@troupe/server';
 import { violations } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SUMMARY_KEY } from '../../src/doors/sessions/summary.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
 import { SessionFixture } from './session-fixture.ts';
 
 /** What a process does all the time, turn or no turn. */

@@ -1,8 +1,9 @@
 import type { Run, SubAgent, SubAgentMessage, SubAgentToolCall, Task } from '@troupe/protocol';
-import { newId, TroupeError } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { buildStart, type KernelFixture, openKernel, until } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { TroupeError } from '../../src/base/errors.ts';
 import type { Services } from '../../src/http/index.ts';
 import { inside } from '../access/fixture.ts';
 import { openHttpSide } from '../http-side.ts';

@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Agent, Problem, Run, Session, Tool, ToolCall, ToolTrial, WaitingCall } from '@troupe/protocol';
-import {
-  createDemo,
-  createModels,
-  createTools,
-  Kernel,
-  sessionsDoor,
-  silentLogger,
-  toolParts,
-} from '@troupe/server';
+import { createModels, Kernel, silentLogger } from '@troupe/server';
+import { createDemo, createTools, sessionsDoor, toolParts } from '@troupe/server/parts';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openUnruly } from '../tools/unruly.ts';

@@ -1,6 +1,8 @@
 import type { Agent, Json, PostedMessage, Project, Run, Session, ToolCall } from '@troupe/protocol';
+import { newId } from '@troupe/server';
 import { openServer, stopwatch, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { addFinding } from '../../src/store/queries/findings.ts';
 import { Web } from '../outgoing/web.ts';
 
 // What agents read of the web, over HTTP. One server with the demo model, one whose model calls what the message names.
@@ -468,7 +470,6 @@ describe('research', () => {
     const { say, session } = await sessionOf(scripted, [{ id: 'research' }]);
     const args = { claim: 'once', source: 'https://a.example/' };
     const run = await say(JSON.stringify([{ id: 'n1', name: 'note_finding', arguments: args }]));
-    const { addFinding, newId } = await import('@troupe/server');
     const { db } = scripted;
     const worker = newId();
     await db.pool.query(

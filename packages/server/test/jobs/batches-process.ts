@@ -1,18 +1,15 @@
 /** What `work` is, as far as batches need it, until it is killed: a worker and jobs on the database given as the first argument. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { createModels, Database, Kernel, silentLogger } from '@troupe/server';
 import {
   batchTasks,
-  createModels,
   createNetworksDoor,
   createScripted,
   createTools,
-  Database,
   Encryption,
   Jobs,
-  Kernel,
-  silentLogger,
   toolParts,
-} from '@troupe/server';
+} from '@troupe/server/parts';
 
 const [url, key] = process.argv.slice(2);
 const db = new Database({ url: url!, applicationName: 'troupe/test', logger: silentLogger });

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Batch } from '@troupe/protocol';
-import { releaseJobsOfTheGone } from '@troupe/server';
 import { openServer, until, violations } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
+import { releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
 import { compiled, publish } from '../networks/published-network.ts';
 import { after, end } from './fixture.ts';
 

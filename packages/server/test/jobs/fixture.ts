@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Database, Jobs, type Logger, silentLogger, type Task } from '@troupe/server';
+import { Database, type Logger, silentLogger } from '@troupe/server';
+import { Jobs } from '@troupe/server/parts';
 import { createDatabase, until } from '@troupe/testing';
 import { afterEach, inject } from 'vitest';
+import type { Task } from '../../src/jobs/task.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 

@@ -1,6 +1,9 @@
-import { addJob, createLogger, housekeeping, houseTasks, Jobs, removeJob } from '@troupe/server';
+import { Jobs } from '@troupe/server/parts';
 import { stopwatch, until } from '@troupe/testing';
 import { expect, test } from 'vitest';
+import { createLogger } from '../../src/base/logger.ts';
+import { housekeeping, houseTasks } from '../../src/jobs/housekeeping.ts';
+import { addJob, removeJob } from '../../src/store/queries/jobs.ts';
 import { after, allGone, done, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
 
 test('a job is carried out at once, with its payload, and is gone', async () => {

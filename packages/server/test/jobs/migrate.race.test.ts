@@ -1,4 +1,5 @@
-import { migrateJobs, silentLogger } from '@troupe/server';
+import { silentLogger } from '@troupe/server';
+import { migrateJobs } from '@troupe/server/parts';
 import { createDatabase } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';

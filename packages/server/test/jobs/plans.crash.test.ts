@@ -1,6 +1,8 @@
-import { type Database, newId, rearmPlans, releaseJobsOfTheGone } from '@troupe/server';
+import { type Database, newId } from '@troupe/server';
 import { type AgentIds, buildProject, until, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
+import { releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
+import { rearmPlans } from '../../src/store/queries/plans.ts';
 import { after, end, freshDatabase, jobsProcess } from './fixture.ts';
 
 // Processes that are killed around the moment at which they fire a plan. Nobody works on the runs: that they are there is the point.

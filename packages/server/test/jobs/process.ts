@@ -1,5 +1,6 @@
 /** A process that carries out jobs of the database given as its first argument, until it is killed. */
-import { Database, Jobs, silentLogger } from '@troupe/server';
+import { Database, silentLogger } from '@troupe/server';
+import { Jobs } from '@troupe/server/parts';
 
 const url = process.argv[2]!;
 const db = new Database({ url, applicationName: 'troupe/test', logger: silentLogger });

@@ -1,15 +1,9 @@
-import {
-  createBudget,
-  type Database,
-  leaseBudget,
-  newId,
-  purgeBudgetLeases,
-  purgeEndedRuns,
-  purgeWorkers,
-  reportBudgets,
-} from '@troupe/server';
+import { type Database, newId } from '@troupe/server';
 import { buildProject, buildSnapshot, buildStart, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
+import { createBudget, leaseBudget, reportBudgets } from '../../src/store/queries/budgets.ts';
+import { purgeBudgetLeases, purgeWorkers } from '../../src/store/queries/purge.ts';
+import { purgeEndedRuns } from '../../src/store/queries/spans.ts';
 import { after, freshDatabase } from './fixture.ts';
 
 async function insertWorker(db: Database, age: string): Promise<string> {

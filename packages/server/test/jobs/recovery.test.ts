@@ -1,17 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  addJob,
-  createLogger,
-  migrate,
-  migrateJobs,
-  releaseJobsOfTheGone,
-  silentLogger,
-  startEmbedded,
-} from '@troupe/server';
+import { migrate, silentLogger, startEmbedded } from '@troupe/server';
+import { migrateJobs } from '@troupe/server/parts';
 import { stopwatch, until } from '@troupe/testing';
 import { expect, test } from 'vitest';
+import { createLogger } from '../../src/base/logger.ts';
+import { addJob, releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
 import {
   after,
   allGone,

@@ -1,6 +1,7 @@
-import type { Absorbed, Kernel } from '@troupe/server';
+import type { Kernel } from '@troupe/server';
 import { buildAgent, buildProject, buildSnapshot, buildStart, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import type { Absorbed } from '../../src/store/queries/outside.ts';
 import { call, clientTool, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

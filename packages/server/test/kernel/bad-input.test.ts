@@ -1,7 +1,8 @@
 import type { Json } from '@troupe/protocol';
-import { type ModelAnswer, TroupeError } from '@troupe/server';
 import { stopwatch } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { TroupeError } from '../../src/base/errors.ts';
+import type { ModelAnswer } from '../../src/kernel/ports.ts';
 import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
 // Whatever a tool or a model does has a name that everybody can see, and is the end of nothing but itself.

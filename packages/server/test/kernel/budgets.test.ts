@@ -1,19 +1,11 @@
-import {
-  createBudget,
-  createModels,
-  Database,
-  Kernel,
-  leaseBudget,
-  newId,
-  reap,
-  reportBudgets,
-  type Script,
-  silentLogger,
-} from '@troupe/server';
+import { createModels, Database, Kernel, newId, silentLogger } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { codeTools, plainDoor, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { IdSet } from '../../src/kernel/id-set.ts';
 import { StandingBudgets } from '../../src/kernel/standing-budgets.ts';
+import { createBudget, leaseBudget, reportBudgets } from '../../src/store/queries/budgets.ts';
+import { reap } from '../../src/store/queries/workers.ts';
 import { call, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

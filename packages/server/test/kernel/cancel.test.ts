@@ -1,6 +1,6 @@
-import { cancel } from '@troupe/server';
 import { stopwatch, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { cancel } from '../../src/store/queries/outside.ts';
 import { call, clientTool, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

@@ -1,14 +1,8 @@
-import {
-  createModels,
-  createScripted,
-  expireUnclaimed,
-  Kernel,
-  newId,
-  silentLogger,
-  type Tools,
-} from '@troupe/server';
+import { createModels, Kernel, newId, silentLogger, type Tools } from '@troupe/server';
+import { createScripted } from '@troupe/server/parts';
 import { buildStart, type KernelFixture, openKernel, plainDoor, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expireUnclaimed } from '../../src/store/queries/code-tools.ts';
 
 // Which worker takes which runs. One database with no worker of its own; each test brings those that it needs.
 

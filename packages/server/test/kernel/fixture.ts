@@ -1,12 +1,6 @@
 import type { AgentSnapshotInput, Json } from '@troupe/protocol';
-import {
-  createModels,
-  createScripted,
-  type Model,
-  type Script,
-  type ToolExecute,
-  type WorkOptions,
-} from '@troupe/server';
+import { createModels, type Model, type ToolExecute, type WorkOptions } from '@troupe/server';
+import { createScripted, type Script } from '@troupe/server/parts';
 import {
   codeTools,
   KernelFixture,

@@ -1,6 +1,6 @@
-import type { Forked } from '@troupe/server';
 import { newId } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Forked } from '../../src/store/queries/outside.ts';
 import { call, clientTool, codeTool, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

@@ -1,5 +1,6 @@
-import { HANDED_OVER, handOver, type ToolContext } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { HANDED_OVER, type ToolContext } from '../../src/kernel/ports.ts';
+import { handOver } from '../../src/store/queries/outside.ts';
 import { call, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

@@ -1,4 +1,5 @@
-import { createModels, createScripted, Database, Kernel, silentLogger } from '@troupe/server';
+import { createModels, Database, Kernel, silentLogger } from '@troupe/server';
+import { createScripted } from '@troupe/server/parts';
 import { codeTools, plainDoor, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { gate, ScriptedFixture } from './fixture.ts';

@@ -1,6 +1,7 @@
-import { newId, type PostPolicy } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { buildStart } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { PostPolicy } from '../../src/store/queries/start.ts';
 import { call, clientTool, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

@@ -1,4 +1,5 @@
-import { createModels, createScripted, newId } from '@troupe/server';
+import { createModels, newId } from '@troupe/server';
+import { createScripted } from '@troupe/server/parts';
 import { buildStart, type KernelFixture, openKernel, plainDoor } from '@troupe/testing';
 import { afterEach, expect, inject, it } from 'vitest';
 

@@ -1,6 +1,7 @@
-import { RetryableError, type Turn } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { RetryableError } from '../../src/base/errors.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;

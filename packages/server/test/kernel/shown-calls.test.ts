@@ -1,6 +1,8 @@
-import { type Door, idFrom, type MeantCall } from '@troupe/server';
+import type { Door } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { idFrom } from '../../src/base/ids.ts';
+import type { MeantCall } from '../../src/kernel/door.ts';
 import { call, clientTool, codeTool, gate, type ScriptedFixture } from './fixture.ts';
 import { spaceDoor as door, SpaceRunFixture, type TestSpace } from './space-fixture.ts';
 

@@ -1,6 +1,7 @@
 import type { Json } from '@troupe/protocol';
-import { type Door, HANDED_OVER, newId, type ToolContext, type WorkOptions } from '@troupe/server';
+import { type Door, newId, type WorkOptions } from '@troupe/server';
 import { plainDoor } from '@troupe/testing';
+import { HANDED_OVER, type ToolContext } from '../../src/kernel/ports.ts';
 import { ScriptedFixture } from './fixture.ts';
 
 /** The plain door under the name by which the database recognizes runs of spaces. */

@@ -1,6 +1,6 @@
-import { listWaiting } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { listWaiting } from '../../src/store/queries/inbox.ts';
 import { call, clientTool, codeTool, type ScriptedFixture } from './fixture.ts';
 import { SpaceRunFixture, type TestSpace } from './space-fixture.ts';
 

@@ -15,9 +15,11 @@ import {
   type ToolTest,
   type ToolTrial,
 } from '@troupe/protocol';
-import { createOutgoing, McpConnections, mcpServers, newId, programsOf } from '@troupe/server';
+import { newId } from '@troupe/server';
+import { McpConnections, mcpServers, programsOf } from '@troupe/server/parts';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createOutgoing } from '../../src/outgoing/client.ts';
 import { openMcpServer } from './http-server.ts';
 
 // One server, one MCP server over HTTP and one program; every test has servers and tools of its own. A message names the calls to be made.

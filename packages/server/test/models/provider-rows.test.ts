@@ -1,12 +1,8 @@
 import { newId } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RetryableError, TroupeError } from '../../src/base/index.ts';
-import {
-  createDemo,
-  createProviders,
-  type ProviderRecord,
-  type ProvidersOptions,
-} from '../../src/models/index.ts';
+import { createDemo, createProviders } from '../../src/models/index.ts';
+import type { ProviderRecord, ProvidersOptions } from '../../src/models/providers/providers.ts';
 import { retryAfterMs } from '../../src/models/providers/retry-after.ts';
 import { ask, buildRequest, user } from './ask.ts';
 import { chat, responses } from './wire/formats.ts';

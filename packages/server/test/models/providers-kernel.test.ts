@@ -1,7 +1,9 @@
 import type { JsonObject } from '@troupe/protocol';
-import { createProviders, newId, type ProviderRecord } from '@troupe/server';
+import { newId } from '@troupe/server';
+import { createProviders } from '@troupe/server/parts';
 import { buildStart, codeTools, type KernelFixture, openKernel, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ProviderRecord } from '../../src/models/providers/providers.ts';
 import { formats, responses } from './wire/formats.ts';
 import { hangUp, refuse, stream, WireServer } from './wire/server.ts';
 

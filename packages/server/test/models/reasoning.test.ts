@@ -10,7 +10,8 @@ import {
 } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import type { ModelDelta } from '../../src/kernel/ports.ts';
-import { createProviders, type ProviderRecord } from '../../src/models/index.ts';
+import { createProviders } from '../../src/models/index.ts';
+import type { ProviderRecord } from '../../src/models/providers/providers.ts';
 import { listMessages } from '../../src/store/index.ts';
 import { anthropic, responses, type Said, sealed, signed } from './wire/formats.ts';
 import { refuse, stream, WireServer } from './wire/server.ts';

@@ -1,7 +1,8 @@
 import type { SnapshotModel } from '@troupe/protocol';
 import { describe, expect, it } from 'vitest';
 import { TroupeError } from '../../src/base/index.ts';
-import { createDemo, createModels, createScripted } from '../../src/models/index.ts';
+import { createDemo, createScripted } from '../../src/models/index.ts';
+import { createModels } from '../../src/models/registry.ts';
 import { ask, buildRequest } from './ask.ts';
 
 function snapshot(provider: string, model = 'any'): SnapshotModel {

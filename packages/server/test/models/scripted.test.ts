@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { RetryableError, TroupeError } from '../../src/base/index.ts';
 import type { ModelRequest } from '../../src/kernel/ports.ts';
-import { createScripted, type Turn } from '../../src/models/index.ts';
+import { createScripted } from '../../src/models/index.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { afterTools, ask, buildRequest, RUN_ID, streamedInput, user } from './ask.ts';
 
 function play(turn: Turn, request = buildRequest()) {

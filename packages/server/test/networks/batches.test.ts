@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Batch, BatchItem, Invoked, Problem } from '@troupe/protocol';
-import {
-  cancelBatch,
-  changeEnvelopes,
-  inTransaction,
-  lockBatch,
-  newId,
-  rearmBatches,
-  type Turn,
-} from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
+import { cancelBatch, lockBatch, rearmBatches } from '../../src/store/queries/batches.ts';
+import { changeEnvelopes } from '../../src/store/queries/envelopes.ts';
+import { inTransaction } from '../../src/store/transaction.ts';
 import { compiled, publish } from './published-network.ts';
 
 // One server with jobs, and one network that answers with its input: "fail" fails, "hold" waits until the test lets it go, "look" calls a tool.

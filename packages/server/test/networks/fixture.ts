@@ -1,8 +1,9 @@
 import type { Event, Invoked, Json, JsonObject, Message, Run, RunStep, ToolCall } from '@troupe/protocol';
-import { newId, type Turn } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type ServerOptions, type TestServer } from '@troupe/testing';
 import { expect, inject } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 
 // A server whose networks are made, published and run over HTTP. Every run brings its script, known by its input.
 

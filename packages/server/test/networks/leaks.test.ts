@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json, JsonObject, Verdict } from '@troupe/protocol';
-import { type Turn, tool } from '@troupe/server';
+import { tool } from '@troupe/server/parts';
 import { violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { call, NetworkFixture, respond, route, type Say, turns } from './fixture.ts';
 import { placesOf } from './planted.ts';
 

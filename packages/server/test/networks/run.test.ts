@@ -12,10 +12,11 @@ import type {
   RunStep,
   ToolCall,
 } from '@troupe/protocol';
-import { newId, type Turn } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type TestServer, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { compiled, type Definition, type FixtureTool, MODEL, publish } from './published-network.ts';
 
 // One server and one network of three; every test brings the script of its run, which breaks a rule. All runs are given system

@@ -1,7 +1,8 @@
 import type { Delta, Event, Invoked, Problem } from '@troupe/protocol';
-import { newId, type Turn } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { compiled, publish } from './published-network.ts';
 
 // The stream that an invocation is answered with.

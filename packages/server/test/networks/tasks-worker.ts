@@ -1,16 +1,7 @@
 import type { Json } from '@troupe/protocol';
-import {
-  createModels,
-  createNetworksDoor,
-  createScripted,
-  createTools,
-  Database,
-  Encryption,
-  Kernel,
-  silentLogger,
-  type Turn,
-  toolParts,
-} from '@troupe/server';
+import { createModels, Database, Kernel, silentLogger } from '@troupe/server';
+import { createNetworksDoor, createScripted, createTools, Encryption, toolParts } from '@troupe/server/parts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 
 // A worker in a process of its own, to be killed. A boss gives as many tasks as its input says, and answers with what it got. Started
 // with `holds`, tasks that say so never end; with `dies`, it kills itself right after the end of such a task is on disk, before

@@ -10,10 +10,11 @@ import type {
   RunStep,
   ToolCall,
 } from '@troupe/protocol';
-import { newId, type Turn } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 import { invalidDocuments } from '../sync/valid.ts';
 import { compiled, publish } from './published-network.ts';
 

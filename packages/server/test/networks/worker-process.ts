@@ -1,16 +1,7 @@
 import type { Json } from '@troupe/protocol';
-import {
-  createModels,
-  createNetworksDoor,
-  createScripted,
-  createTools,
-  Database,
-  Encryption,
-  Kernel,
-  silentLogger,
-  type Turn,
-  toolParts,
-} from '@troupe/server';
+import { createModels, Database, Kernel, silentLogger } from '@troupe/server';
+import { createNetworksDoor, createScripted, createTools, Encryption, toolParts } from '@troupe/server/parts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 
 // A worker in a process of its own, to be killed. What its agents decide follows from what they are told and nothing else. Started
 // to hold, it stops at the step that the input of a run names, and says so.

@@ -1,5 +1,5 @@
-import { createOutgoing } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createOutgoing } from '../../src/outgoing/client.ts';
 import { codeOf, fakeLookup, nearby, Web } from './web.ts';
 
 // `inside` stands for everything private, and must never hear of anybody. `outside` stands for the internet: its address is

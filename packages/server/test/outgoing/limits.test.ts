@@ -1,7 +1,8 @@
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { createOutgoing, isAllowEntry } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isAllowEntry } from '../../src/outgoing/addresses.ts';
+import { createOutgoing } from '../../src/outgoing/client.ts';
 import { redirected } from '../../src/outgoing/redirects.ts';
 import { codeOf, fakeLookup, nearby, Web } from './web.ts';
 

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, type LookupFunction } from 'node:net';
-import type { Lookup, OutgoingOptions } from '@troupe/server';
 import { buildConnector } from 'undici';
+import type { Lookup, OutgoingOptions } from '../../src/outgoing/client.ts';
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 

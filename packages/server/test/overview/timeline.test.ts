@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { spansOf } from '../../src/overview/index.ts';
+import { spansOf } from '../../src/overview/timeline.ts';
 import type { RunTimes, TimedEvent } from '../../src/store/index.ts';
 
 // What a log can tell that is hard to bring about over HTTP; the rest is in http/console.test.ts.

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Agent, Run, Session, Tool, ToolCall } from '@troupe/protocol';
-import { loadCodeTools } from '@troupe/server';
+import { loadCodeTools } from '@troupe/server/parts';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { openCollector, wrongWith } from '../telemetry/collector.ts';

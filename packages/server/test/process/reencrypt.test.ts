@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Access, Database, Encryption, silentLogger } from '@troupe/server';
+import { Database, silentLogger } from '@troupe/server';
+import { Access, Encryption } from '@troupe/server/parts';
 import { createDatabase, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { inside } from '../access/fixture.ts';

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSchemaSource, silentLogger, startEmbedded } from '@troupe/server';
+import { silentLogger, startEmbedded } from '@troupe/server';
 import { createDatabase, stopwatch, until } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
+import { readSchemaSource } from '../../src/store/migrate.ts';
 import { readExposition } from '../metrics/exposition.ts';
 import { after, connect, freePort, Troupe } from './fixture.ts';
 

@@ -1,7 +1,8 @@
-import type { Absorbed, Started } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Absorbed } from '../../src/store/queries/outside.ts';
+import type { Started } from '../../src/store/queries/start.ts';
 import { atOnce, callId, type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

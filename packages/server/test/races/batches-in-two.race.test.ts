@@ -1,5 +1,7 @@
-import { commit, createCommits, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { createCommits } from '../../src/kernel/commits.ts';
+import { commit } from '../../src/store/queries/commit.ts';
 import { RaceFixture } from './fixture.ts';
 
 let fixture: RaceFixture;

@@ -1,6 +1,8 @@
-import { type CommitItem, createCommits, newId, type StartItem } from '@troupe/server';
+import { newId, type StartItem } from '@troupe/server';
 import { buildAgent } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createCommits } from '../../src/kernel/commits.ts';
+import type { CommitItem } from '../../src/store/queries/commit.ts';
 import { type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

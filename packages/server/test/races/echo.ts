@@ -1,4 +1,5 @@
-import { createModels, createScripted, type Kernel } from '@troupe/server';
+import { createModels, type Kernel } from '@troupe/server';
+import { createScripted } from '@troupe/server/parts';
 import { codeTools, plainDoor } from '@troupe/testing';
 
 const echo = createScripted((request) => {

@@ -1,7 +1,9 @@
-import { fork, newId, reap, retry, settle } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { fork, retry, settle } from '../../src/store/queries/outside.ts';
+import { reap } from '../../src/store/queries/workers.ts';
 import { atOnce, type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

@@ -1,5 +1,8 @@
-import { type CommitItem, cancel, newId, reap } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { CommitItem } from '../../src/store/queries/commit.ts';
+import { cancel } from '../../src/store/queries/outside.ts';
+import { reap } from '../../src/store/queries/workers.ts';
 import { type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

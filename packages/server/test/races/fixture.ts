@@ -1,20 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '@troupe/protocol';
-import {
-  type ClaimedRun,
-  type CommitItem,
-  claim,
-  commit,
-  Database,
-  Kernel,
-  type NewCall,
-  newId,
-  silentLogger,
-} from '@troupe/server';
+import { Database, Kernel, newId, silentLogger } from '@troupe/server';
 import { buildStart, KernelFixture, type KernelParts, openKernelParts, PATIENCE_MS } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject } from 'vitest';
+import { type ClaimedRun, claim } from '../../src/store/queries/claim.ts';
+import { type CommitItem, commit, type NewCall } from '../../src/store/queries/commit.ts';
 
 /** Commits as a worker does. */
 export const send = commit;

@@ -1,7 +1,11 @@
-import { type CommitItem, type Commits, createCommits, expire, newId, reap } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { type Commits, createCommits } from '../../src/kernel/commits.ts';
+import type { CommitItem } from '../../src/store/queries/commit.ts';
+import { expire } from '../../src/store/queries/outside.ts';
+import { reap } from '../../src/store/queries/workers.ts';
 import { type Held, RaceFixture } from './fixture.ts';
 
 // Everything that can happen to runs, at random, from eight connections of two processes at once. Afterwards nothing

@@ -1,7 +1,8 @@
-import { newId, type Posted } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Posted } from '../../src/store/queries/start.ts';
 import { atOnce, type Held, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

@@ -1,7 +1,8 @@
-import { cancel, expire, newId, settle } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { cancel, expire, settle } from '../../src/store/queries/outside.ts';
 import { atOnce, callId, RaceFixture, send } from './fixture.ts';
 
 let fixture: RaceFixture;

@@ -1,6 +1,9 @@
-import { type CommitItem, claim, commit, expire, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { oftenOf } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { claim } from '../../src/store/queries/claim.ts';
+import { type CommitItem, commit } from '../../src/store/queries/commit.ts';
+import { expire } from '../../src/store/queries/outside.ts';
 import { Held, RaceFixture } from './fixture.ts';
 
 let fixture: RaceFixture;

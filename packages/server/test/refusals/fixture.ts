@@ -1,8 +1,9 @@
 import type { Endpoint } from '@troupe/protocol';
-import { createLogger, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { KernelFixture, type KernelParts, openKernelParts } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { inject } from 'vitest';
+import { createLogger } from '../../src/base/logger.ts';
 import { inside } from '../access/fixture.ts';
 import { openHttpSide } from '../http-side.ts';
 

@@ -1,5 +1,5 @@
 import type { AgentSnapshot, SnapshotTool } from '@troupe/protocol';
-import type { ModelCall } from '../../src/index.ts';
+import type { ModelCall } from '../../src/kernel/ports.ts';
 import type { Random } from './random.ts';
 
 // An agent with tools of every effect, and a model with random answers.

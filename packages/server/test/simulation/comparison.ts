@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ClaimedRun } from '../../src/index.ts';
+import type { ClaimedRun } from '../../src/store/queries/claim.ts';
 import type { ModelStore } from './model-store.ts';
 import type { Method } from './recorder.ts';
 

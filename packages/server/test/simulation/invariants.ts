@@ -1,6 +1,6 @@
-import type { StepRow, StoredMessage } from '../../src/index.ts';
 import type { Held } from '../../src/kernel/fence.ts';
 import type { RunState } from '../../src/kernel/state.ts';
+import type { StepRow, StoredMessage } from '../../src/store/queries/commit.ts';
 import type { EffectLog } from './effects.ts';
 import type { ModelStore } from './model-store.ts';
 import { type CallRecord, isOver, type RunRecord, type ThreadRecord } from './records.ts';

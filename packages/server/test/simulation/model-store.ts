@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CancelReason, JsonObject, WaitsFor } from '@troupe/protocol';
+import type { StartItem } from '../../src/index.ts';
+import type { ClaimedRun, Resync } from '../../src/store/queries/claim.ts';
 import type {
-  Absorbed,
   CallError,
-  Canceled,
-  ClaimedRun,
   CommitItem,
   Committed,
-  Expired,
   NewEvent,
   NewMessage,
-  Posted,
-  Resync,
+} from '../../src/store/queries/commit.ts';
+import type {
+  Absorbed,
+  Canceled,
+  Expired,
   Retried,
   Settled,
   SettleOutcome,
-  Started,
-  StartItem,
-} from '../../src/index.ts';
+} from '../../src/store/queries/outside.ts';
+import type { Posted, Started } from '../../src/store/queries/start.ts';
 import {
   type CallRecord,
   emptyThread,

@@ -1,7 +1,7 @@
-import type { CommitItem, Committed } from '../../src/index.ts';
 import { decide } from '../../src/kernel/decide.ts';
 import { lostVerdict } from '../../src/kernel/fence.ts';
 import type { Commit, Decision, RunEffect, RunInput, RunState } from '../../src/kernel/state.ts';
+import type { CommitItem, Committed } from '../../src/store/queries/commit.ts';
 import { ModelStore } from './model-store.ts';
 import type { RunRecord, ThreadRecord } from './records.ts';
 import { RULES, type Rules } from './simulation.ts';

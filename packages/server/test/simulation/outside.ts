@@ -1,4 +1,6 @@
-import type { PostPolicy, SettleOutcome, Started, StartItem } from '../../src/index.ts';
+import type { StartItem } from '../../src/index.ts';
+import type { SettleOutcome } from '../../src/store/queries/outside.ts';
+import type { PostPolicy, Started } from '../../src/store/queries/start.ts';
 import { PURSE } from './agents.ts';
 import { ConnectionLost } from './network.ts';
 import { isOver, type PostItem, PROJECT } from './records.ts';

@@ -1,13 +1,8 @@
 import type { CancelReason, Json, JsonObject, RunError, RunStatus } from '@troupe/protocol';
-import type {
-  ClaimedRun,
-  NewMessage,
-  PostPolicy,
-  StartItem,
-  StepRow,
-  StoredCall,
-  StoredMessage,
-} from '../../src/index.ts';
+import type { StartItem } from '../../src/index.ts';
+import type { ClaimedRun } from '../../src/store/queries/claim.ts';
+import type { NewMessage, StepRow, StoredCall, StoredMessage } from '../../src/store/queries/commit.ts';
+import type { PostPolicy } from '../../src/store/queries/start.ts';
 
 // The rows of the model store: the columns of store/migrations that the functions decide by.
 

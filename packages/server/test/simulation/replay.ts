@@ -1,30 +1,27 @@
 import pg from 'pg';
+import { Database, type StartItem, silentLogger } from '../../src/index.ts';
+import { raiseBudget } from '../../src/store/queries/budgets.ts';
+import { claim, resync } from '../../src/store/queries/claim.ts';
+import { type CommitItem, commit } from '../../src/store/queries/commit.ts';
 import {
   absorb,
-  beat,
-  type CommitItem,
   cancel,
-  claim,
-  commit,
-  Database,
-  disown,
   expire,
-  forgetWorker,
   handOver,
+  retry,
+  type SettleOutcome,
+  settle,
+} from '../../src/store/queries/outside.ts';
+import { post, start } from '../../src/store/queries/start.ts';
+import {
+  beat,
+  disown,
+  forgetWorker,
   heldBy,
   lockHolders,
-  post,
-  raiseBudget,
   reap,
-  resync,
-  retry,
   rowlessHolders,
-  type SettleOutcome,
-  type StartItem,
-  settle,
-  silentLogger,
-  start,
-} from '../../src/index.ts';
+} from '../../src/store/queries/workers.ts';
 import { PURSE } from './agents.ts';
 import type { Method, Recorded } from './recorder.ts';
 import { type PostItem, PROJECT } from './records.ts';

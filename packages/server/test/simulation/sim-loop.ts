@@ -1,5 +1,4 @@
 import type { AgentSnapshot, Json } from '@troupe/protocol';
-import type { ClaimedRun, CommitItem, Committed } from '../../src/index.ts';
 import { initialState } from '../../src/kernel/decide.ts';
 import { type Held, remember, toItem } from '../../src/kernel/fence.ts';
 import { resolveCalls } from '../../src/kernel/resolve.ts';
@@ -11,6 +10,8 @@ import type {
   RunInput,
   RunState,
 } from '../../src/kernel/state.ts';
+import type { ClaimedRun } from '../../src/store/queries/claim.ts';
+import type { CommitItem, Committed } from '../../src/store/queries/commit.ts';
 import { answer } from './agents.ts';
 import { ConnectionLost, Poisoned } from './network.ts';
 import type { SimWorker } from './sim-worker.ts';

@@ -1,4 +1,6 @@
-import { type ClaimedRun, claimedRun, type Started, type StartItem } from '../../src/index.ts';
+import type { StartItem } from '../../src/index.ts';
+import type { ClaimedRun } from '../../src/store/queries/claim.ts';
+import { claimedRun, type Started } from '../../src/store/queries/start.ts';
 import { ConnectionLost } from './network.ts';
 import { SimLiveness } from './sim-liveness.ts';
 import { SimLoop } from './sim-loop.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { isLong, sampleSeed } from '@troupe/testing';
 import { describe, expect, it } from 'vitest';
-import type { CommitName, RunEffect, RunInput } from '../../src/index.ts';
+import type { CommitName, RunEffect, RunInput } from '../../src/kernel/state.ts';
 import { MUTANTS } from './mutants.ts';
 import { report, simulate } from './simulate.ts';
 

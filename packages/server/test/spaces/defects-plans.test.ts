@@ -1,5 +1,6 @@
 import type { Agent, Goal, Plan } from '@troupe/protocol';
-import { newId, planTasks, silentLogger } from '@troupe/server';
+import { newId, silentLogger } from '@troupe/server';
+import { planTasks } from '@troupe/server/parts';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call, calls, openScriptedSpaces, type Request, type say, triggerIn } from './scripted-agents.ts';

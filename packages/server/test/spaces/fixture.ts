@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Agent, PostedSpaceMessage, Problem, Run, SpaceMessage } from '@troupe/protocol';
-import { createLogger, newId, type Script } from '@troupe/server';
+import { newId } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { openServer, type TestServer, until } from '@troupe/testing';
 import { SignJWT } from 'jose';
 import { expect, inject } from 'vitest';
+import { createLogger } from '../../src/base/logger.ts';
 
 export interface Person {
   id: string;

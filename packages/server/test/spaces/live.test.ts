@@ -1,7 +1,9 @@
 import { delta } from '@troupe/protocol';
-import { Database, findSpaceLog, Kernel, Stream, silentLogger } from '@troupe/server';
+import { Database, Kernel, silentLogger } from '@troupe/server';
+import { Stream } from '@troupe/server/parts';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findSpaceLog } from '../../src/store/queries/events.ts';
 import { Client, written } from '../stream/client.ts';
 import { end, openScriptedSpaces } from './scripted-agents.ts';
 

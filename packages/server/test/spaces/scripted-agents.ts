@@ -1,4 +1,4 @@
-import type { Script } from '@troupe/server';
+import type { Script } from '@troupe/server/parts';
 import { SpaceFixture, type SpaceFixtureOptions } from './fixture.ts';
 
 export type Turns = Exclude<Script, (...args: never[]) => unknown>;

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { migrate, readSchemaSource, type SchemaSource, StartupError } from '@troupe/server';
+import { migrate } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
+import { StartupError } from '../../src/base/errors.ts';
+import { readSchemaSource, type SchemaSource } from '../../src/store/migrate.ts';
 import { oldPostgres } from './old-postgres.ts';
 
 const cleanups: (() => unknown)[] = [];

@@ -1,17 +1,15 @@
 import { type NetworkDefinition, networkDefinition } from '@troupe/protocol';
-import {
-  Database,
-  insertNetwork,
-  inTransaction,
-  lockNetwork,
-  newId,
-  readNetwork,
-  silentLogger,
-  writeDefinition,
-} from '@troupe/server';
+import { Database, newId, silentLogger } from '@troupe/server';
 import { createDatabase, stopwatch } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { definitionOf } from '../../src/definitions/networks/definition.ts';
+import {
+  insertNetwork,
+  lockNetwork,
+  readNetwork,
+  writeDefinition,
+} from '../../src/store/queries/networks.ts';
+import { inTransaction } from '../../src/store/transaction.ts';
 
 // The rows of a network and the document that they are edited as, one made from the other and back.
 

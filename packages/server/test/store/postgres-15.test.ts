@@ -1,17 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  addJob,
-  type EmbeddedPostgres,
-  findBinaries,
-  Jobs,
-  silentLogger,
-  startEmbedded,
-} from '@troupe/server';
+import { findBinaries, silentLogger, startEmbedded } from '@troupe/server';
+import { Jobs } from '@troupe/server/parts';
 import { openKernel, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTemplate } from '../../../testing/src/global-setup.ts';
+import type { EmbeddedPostgres } from '../../src/store/embedded/start.ts';
+import { addJob } from '../../src/store/queries/jobs.ts';
 
 const binaries = findBinaries(15);
 

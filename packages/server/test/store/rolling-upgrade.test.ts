@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { migrate, readSchemaSource, type SchemaSource } from '@troupe/server';
+import { migrate } from '@troupe/server';
 import { createDatabase, openKernel, violations } from '@troupe/testing';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { RELEASED, readSignatures } from '../../../../tools/schema/signatures.ts';
+import { readSchemaSource, type SchemaSource } from '../../src/store/migrate.ts';
 import { parseSourceFile } from '../../src/store/sources.ts';
 
 const CALLERS = 3;

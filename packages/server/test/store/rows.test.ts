@@ -1,6 +1,7 @@
-import { Database, newId, silentLogger, toJsonText } from '@troupe/server';
+import { Database, newId, silentLogger } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
+import { toJsonText } from '../../src/store/json.ts';
 
 test('the generated types are those of what is read and written', async () => {
   const { url, drop } = await createDatabase(inject('postgresUrl'));

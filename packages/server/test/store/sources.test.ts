@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { migrate, readSchemaSource, type SchemaSource } from '@troupe/server';
+import { migrate } from '@troupe/server';
 import { createDatabase } from '@troupe/testing';
 import pg from 'pg';
 import { afterEach, expect, inject, test } from 'vitest';
 import { readStatements } from '../../../../tools/schema/catalog.ts';
+import { readSchemaSource, type SchemaSource } from '../../src/store/migrate.ts';
 import { isLowerRelease } from '../../src/store/releases.ts';
 import { parseSourceFile, type SourceObject } from '../../src/store/sources.ts';
 

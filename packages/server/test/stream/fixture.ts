@@ -1,4 +1,5 @@
-import { type Database, Database as DatabaseClass, Kernel, Stream, silentLogger } from '@troupe/server';
+import { type Database, Database as DatabaseClass, Kernel, silentLogger } from '@troupe/server';
+import { Stream } from '@troupe/server/parts';
 import {
   buildSession,
   buildStart,

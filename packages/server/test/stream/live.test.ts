@@ -1,7 +1,8 @@
 import { delta } from '@troupe/protocol';
-import type { Model, ModelDelta } from '@troupe/server';
+import type { Model } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { ModelDelta } from '../../src/kernel/ports.ts';
 import { Live } from '../../src/stream/live.ts';
 import { written } from './client.ts';
 import { StreamFixture } from './fixture.ts';

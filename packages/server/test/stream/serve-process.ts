@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { Database, Kernel, Stream, silentLogger } from '@troupe/server';
+import { Database, Kernel, silentLogger } from '@troupe/server';
+import { Stream } from '@troupe/server/parts';
 import { createApp, listen, type Services } from '../../src/http/index.ts';
 
 // A process that only serves, and says how much memory it takes and how much the first reader was sent.

@@ -1,5 +1,6 @@
 import type { Connected, Problem, Typing } from '@troupe/protocol';
-import { Kernel, newId, Stream, silentLogger } from '@troupe/server';
+import { Kernel, newId, silentLogger } from '@troupe/server';
+import { Stream } from '@troupe/server/parts';
 import { stopwatch, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect, StreamFixture } from './fixture.ts';

@@ -1,4 +1,5 @@
-import { createModels, createScripted, Database, Kernel, Stream, silentLogger } from '@troupe/server';
+import { createModels, Database, Kernel, silentLogger } from '@troupe/server';
+import { createScripted, Stream } from '@troupe/server/parts';
 import { codeTools, plainDoor } from '@troupe/testing';
 
 // A process that only works. What its model says stands in the messages.

@@ -1,6 +1,8 @@
-import { createLogger, newId, purgeTombstones } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { createDatabase, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { createLogger } from '../../src/base/logger.ts';
+import { purgeTombstones } from '../../src/store/queries/purge.ts';
 import { Following, type Person, SyncFixture } from './fixture.ts';
 
 // The order in which things became what they are: nothing is skipped, whatever commits when.

@@ -1,6 +1,6 @@
-import { cancelChatTasks, cancelTask } from '@troupe/server';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { cancelChatTasks, cancelTask } from '../../src/doors/tasks/cancel.ts';
 import {
   type Chat,
   call,

@@ -1,7 +1,9 @@
 import type { Event, Invoked, JsonObject, Membership, Space } from '@troupe/protocol';
-import { findRun, listWaiting, newId } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { listWaiting } from '../../src/store/queries/inbox.ts';
+import { findRun } from '../../src/store/queries/runs.ts';
 import { invalidDocuments } from '../sync/valid.ts';
 import {
   type Chat,

@@ -1,8 +1,9 @@
 import type { Event, Json, JsonObject, Message, PostedMessage, Session } from '@troupe/protocol';
-import { newId, type Turn } from '@troupe/server';
+import { newId } from '@troupe/server';
 import { openServer, type ServerOptions, type TestServer, until } from '@troupe/testing';
 import { expect } from 'vitest';
-import type { ModelRequest } from '../../src/kernel/index.ts';
+import type { ModelRequest } from '../../src/kernel/ports.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
 
 /** What the model of any agent answers; the agent is known by its prompt. */
 export type Say = (request: ModelRequest, agent: string) => Turn | Promise<Turn>;

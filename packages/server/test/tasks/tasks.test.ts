@@ -1,7 +1,8 @@
 import type { Json, JsonObject, Run } from '@troupe/protocol';
-import { cancelChatTasks, cancelTask, idFrom } from '@troupe/server';
 import { contention, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { idFrom } from '../../src/base/ids.ts';
+import { cancelChatTasks, cancelTask } from '../../src/doors/tasks/cancel.ts';
 import { invalidDocuments } from '../sync/valid.ts';
 import {
   allResults,

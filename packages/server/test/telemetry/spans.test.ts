@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Agent, Invoked, Run, Session } from '@troupe/protocol';
-import { endedRuns, RetryableError, silentLogger, type Turn, tool } from '@troupe/server';
+import { silentLogger } from '@troupe/server';
+import { tool } from '@troupe/server/parts';
 import { openServer, stopwatch, type TestServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { RetryableError } from '../../src/base/errors.ts';
+import type { Turn } from '../../src/models/scripted/turn.ts';
+import { endedRuns } from '../../src/store/queries/spans.ts';
 import { traceId } from '../../src/telemetry/ids.ts';
 import { Spans } from '../../src/telemetry/index.ts';
 import { samplerOf } from '../../src/telemetry/sampler.ts';

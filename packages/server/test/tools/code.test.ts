@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Agent, Problem, Run, Session, Tool, ToolCall, ToolTest, ToolTrial } from '@troupe/protocol';
-import {
-  type CodeToolContext,
-  codeFunctions,
-  codeToolsOfWorkers,
-  expireUnclaimed,
-  tool,
-} from '@troupe/server';
+import { type CodeToolContext, codeFunctions, tool } from '@troupe/server/parts';
 import { openServer, type TestServer, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import { codeToolsOfWorkers, expireUnclaimed } from '../../src/store/queries/code-tools.ts';
 
 // One server whose worker has these functions. A message names the calls to be made.
 

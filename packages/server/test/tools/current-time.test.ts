@@ -1,6 +1,7 @@
 import { type Json, snapshotTool } from '@troupe/protocol';
-import { createTools, type ToolContext } from '@troupe/server';
+import { createTools } from '@troupe/server/parts';
 import { expect, test } from 'vitest';
+import type { ToolContext } from '../../src/kernel/ports.ts';
 
 const context = {} as ToolContext;
 const tool = snapshotTool.parse({ name: 'current_time', provider: 'builtin' });

@@ -1,7 +1,10 @@
 import { type Json, type SnapshotTool, snapshotTool } from '@troupe/protocol';
-import { createOutgoing, createTools, newId, TroupeError } from '@troupe/server';
+import { newId } from '@troupe/server';
+import { createTools } from '@troupe/server/parts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TroupeError } from '../../src/base/errors.ts';
 import type { ToolContext } from '../../src/kernel/index.ts';
+import { createOutgoing } from '../../src/outgoing/client.ts';
 import { hiddenOf } from '../../src/outgoing/hidden.ts';
 import { openUnruly } from './unruly.ts';
 

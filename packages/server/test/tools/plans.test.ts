@@ -1,18 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Json, JsonObject } from '@troupe/protocol';
 import { MOST_PLANS } from '@troupe/protocol';
-import {
-  createTools,
-  type Database,
-  Encryption,
-  newId,
-  plansPart,
-  planTools,
-  type Script,
-  toolParts,
-} from '@troupe/server';
+import { type Database, newId } from '@troupe/server';
+import { createTools, Encryption, type Script, toolParts } from '@troupe/server/parts';
 import { type KernelFixture, openKernel, plainDoor, until, violations } from '@troupe/testing';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { planTools } from '../../src/doors/spaces/plan-tools.ts';
+import { plansPart } from '../../src/doors/spaces/plans.ts';
 
 // The tools with which an agent plans its own runs. A message that is a list says which calls the model makes.
 

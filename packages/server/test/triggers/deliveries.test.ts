@@ -1,5 +1,6 @@
 import type { DeliveryDetails, Trigger } from '@troupe/protocol';
-import { Engine, newId, openOutgoing, silentLogger } from '@troupe/server';
+import { newId, silentLogger } from '@troupe/server';
+import { Engine, openOutgoing } from '@troupe/server/parts';
 import { until } from '@troupe/testing';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
-import { Engine, openOutgoing, silentLogger } from '@troupe/server';
+import { silentLogger } from '@troupe/server';
+import { Engine, openOutgoing } from '@troupe/server/parts';
 import { until } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { idFrom } from '../../src/base/index.ts';

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Delivery, Problem, Trigger, TriggerTest } from '@troupe/protocol';
-import { Engine, newId, silentLogger } from '@troupe/server';
+import { newId, silentLogger } from '@troupe/server';
+import { Engine } from '@troupe/server/parts';
 import { openServer, until } from '@troupe/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { restCaptures } from '../../src/store/index.ts';

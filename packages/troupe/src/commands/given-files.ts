@@ -18,7 +18,7 @@ export async function documentAt(path: string): Promise<unknown> {
     return JSON.parse(text);
   } catch {
     // The server, which knows YAML, takes a while to load: it is not, for JSON.
-    const { readDocument } = await import('@troupe/server');
+    const { readDocument } = await import('@troupe/server/parts');
     try {
       return readDocument(text);
     } catch (error) {

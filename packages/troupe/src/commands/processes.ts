@@ -18,7 +18,7 @@ export async function startProcess(
 ): Promise<number> {
   // What was compiled once is kept for the next start. Other commands do without the server, which takes a while to load.
   enableCompileCache();
-  const { compose } = await import('@troupe/server');
+  const { compose } = await import('@troupe/server/parts');
   await compose(name, { json, ...(tools === undefined ? {} : { tools: listOf('tools', tools) }) });
   return Number(process.exitCode ?? 0);
 }

@@ -37,7 +37,7 @@ export const tools: Record<string, Command> = {
   },
   async register(given) {
     // The server, which takes a while to load, knows what a module may be.
-    const { loadCodeTools } = await import('@troupe/server');
+    const { loadCodeTools } = await import('@troupe/server/parts');
     const registered: (Tool & { done: string })[] = [];
     const functions = await loadCodeTools([given.words[0]!]).catch((error) => {
       throw new TroupeClientError(error.message);

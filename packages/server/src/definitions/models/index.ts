@@ -3,7 +3,7 @@
  * Imports: store, base, protocol.
  * Start reading: resolve.ts (which model a run gets), providers.ts, models.ts (rows).
  */
-export { type BroughtModel, bringEnvironmentModels } from './environment.ts';
+export { bringEnvironmentModels } from './environment.ts';
 export { createModel, deleteModel, getModel, listModels, updateModel } from './models.ts';
 export {
   createProvider,

@@ -6,6 +6,6 @@
 export { addressProblem, checkTool, TAKEN_HEADERS } from './check.ts';
 export { brokenOf, paramIssues, schemasOf } from './params.ts';
 export { definitionOf, toWrite } from './present.ts';
-export { type DeclaredTool, type RegisteredTool, registerCodeTools } from './register.ts';
+export { registerCodeTools } from './register.ts';
 export { toolsOf, toSnapshotTool } from './snapshot-tools.ts';
 export { createTool, deleteTool, getTool, listTools, toolToTest, toolToTry, updateTool } from './tools.ts';

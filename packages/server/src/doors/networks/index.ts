@@ -4,9 +4,19 @@
  * Imports: kernel, agents, store, base, protocol.
  * Start reading: judge.ts (what is allowed), door.ts (a run), place.ts (where it stands), context.ts (what an agent is told), invoke.ts.
  */
-
 export { checkInstruction, promptOf } from './ask.ts';
-export * from './batches/index.ts';
+export {
+  advanceBatch,
+  type BatchSealer,
+  batchResults,
+  cancelBatch,
+  createBatch,
+  deleteBatch,
+  getBatch,
+  listBatches,
+  listBatchItems,
+  resumeBatch,
+} from './batches/index.ts';
 export { createNetworksDoor } from './door.ts';
 export { getNetworkRun, invokeNetwork, listNetworkRuns, waitForNetworkRun } from './invoke.ts';
 export { sealedName } from './start-item.ts';

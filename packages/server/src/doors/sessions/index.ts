@@ -5,12 +5,23 @@
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
 export { DEPTH_KEY } from '../shared/index.ts';
-export * from './actions.ts';
+export {
+  cancelSession,
+  createSession,
+  deleteSession,
+  forkSession,
+  getSession,
+  listAllSessions,
+  listMessages,
+  listSessions,
+  retrySession,
+  updateSession,
+  updateUnchangedSession,
+} from './actions.ts';
 export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { createSessionsDoor, sessionsDoor } from './door.ts';
 export { deleteFiles, getFindings, getTodos, listFiles, readFile, writeFile } from './files.ts';
-export { type Posting, postMessage } from './post.ts';
+export { postMessage } from './post.ts';
 export { agentCheck, agentTask } from './task.ts';
-export { titleFrom } from './title.ts';
 export { answeredBy, RUN_KEY } from './turns.ts';

@@ -4,7 +4,7 @@
  * Imports: kernel, store, base, protocol.
  * Start reading: room.ts.
  */
-export { asAsked, formatPart, isRefused, outputOf, REFUSED_KEY, refusal } from './answer.ts';
+export { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
 export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
