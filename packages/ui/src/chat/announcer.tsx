@@ -2,7 +2,7 @@ import { useState } from 'react';
 
 const HEARD = 600;
 
-export interface HeardMessage {
+interface HeardMessage {
   id: string;
   name: string;
   text: string;

@@ -13,6 +13,7 @@ import { AnsweredCall, DecidedCall } from './connected-call.tsx';
 import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
 import { DayDivider, EmptyChat, Failure, LineNotice, LoadingChat } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
+import { SentMessage } from './sent-message.tsx';
 import { Stopped } from './stopped.tsx';
 import { SystemNote } from './system-note.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
@@ -206,7 +207,6 @@ const EntryView = memo(
       );
     }
     const { message, isContinued } = entry;
-    const { sending } = message;
     if (message.role === 'system') {
       return (
         <div className="troupe-aside">
@@ -220,21 +220,15 @@ const EntryView = memo(
     }
     const isUser = message.role === 'user';
     return (
-      <Message
+      <SentMessage
+        message={message}
         sender={{
           id: isUser ? message.senderId : agentName,
           name: isUser ? userName : agentName,
           type: isUser ? 'human' : 'agent',
         }}
-        text={message.content.text}
-        parts={message.content.parts}
-        createdAt={message.createdAt}
         own={isUser}
         continued={isContinued}
-        state={sending?.state ?? 'sent'}
-        error={sending?.error?.message}
-        onResend={sending?.resend}
-        onDiscard={sending?.discard}
         actions={actions?.(message)}
       />
     );

@@ -73,7 +73,7 @@ const errorStatus: Readonly<Record<string, ShownCall['status']>> = {
   canceled: 'canceled',
 };
 
-export function callOfSession(call: SessionCall, createdAt: string, settledAt: string | null): ShownCall {
+function callOfSession(call: SessionCall, createdAt: string, settledAt: string | null): ShownCall {
   const { id, runId, tool, state, waitsFor, deadline, result, error } = call;
   return {
     ...{

@@ -1,7 +1,8 @@
 import type { Connection } from '@troupe/react';
 import type { ReactNode } from 'react';
-import { OfflineIcon, RetryIcon, WarnIcon } from '../basic/icons.tsx';
+import { OfflineIcon, WarnIcon } from '../basic/icons.tsx';
 import { Time } from '../basic/time.tsx';
+import { RetryButton } from './retry-button.tsx';
 
 export function DayDivider({ at }: { at: string }) {
   return (
@@ -81,15 +82,7 @@ export function Failure({ message, code, onRetry, isRetrying, children }: Failur
         {children}
       </div>
       {onRetry && (
-        <button
-          type="button"
-          className="troupe-button"
-          aria-disabled={isRetrying || undefined}
-          onClick={() => !isRetrying && onRetry()}
-        >
-          <RetryIcon />
-          <span>{isRetrying ? 'Trying…' : 'Try again'}</span>
-        </button>
+        <RetryButton label="Try again" busyLabel="Trying…" isBusy={isRetrying ?? false} onRetry={onRetry} />
       )}
     </div>
   );

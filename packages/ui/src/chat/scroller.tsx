@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { ArrowDownIcon } from '../basic/icons.tsx';
 
-export interface ScrollerProps {
+interface ScrollerProps {
   label: string;
   /** Of the first and the last thing in it, to know what came before and after. */
   firstKey: string | undefined;

@@ -29,6 +29,7 @@ import {
   NewDivider,
 } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
+import { SentMessage } from './sent-message.tsx';
 import { approvalName, useDecide } from './use-decide.ts';
 
 export interface SpaceProps {
@@ -288,7 +289,6 @@ const SpaceItem = memo(function SpaceItem({
   actions,
 }: SpaceItemProps) {
   const call = callOfSpace(message);
-  const { sending } = message;
   if (call) {
     return (
       <div className="troupe-aside">
@@ -297,21 +297,15 @@ const SpaceItem = memo(function SpaceItem({
     );
   }
   return (
-    <Message
+    <SentMessage
+      message={message}
       sender={{
         id: message.senderId,
         name: message.senderName ?? (isOwn ? 'You' : null),
         type: message.senderType,
       }}
-      text={message.content.text}
-      parts={message.content.parts}
-      createdAt={message.createdAt}
       own={isOwn}
       continued={isContinued}
-      state={sending?.state ?? 'sent'}
-      error={sending?.error?.message}
-      onResend={sending?.resend}
-      onDiscard={sending?.discard}
       actions={actions?.(message)}
     />
   );

@@ -1,6 +1,7 @@
 import { type Api, useRuns, useTroupe } from '@troupe/react';
 import { useState } from 'react';
-import { RetryIcon, StopIcon } from '../basic/icons.tsx';
+import { StopIcon } from '../basic/icons.tsx';
+import { RetryButton } from './retry-button.tsx';
 
 const words: Partial<Record<NonNullable<Api.Run['cancelReason']>, string>> = {
   user: 'Stopped before it was done.',
@@ -28,15 +29,7 @@ export function Stopped({ sessionId }: { sessionId: string }) {
     <div className="troupe-notice troupe-notice-quiet" role="status">
       <StopIcon />
       <p className="troupe-notice-text">{why}</p>
-      <button
-        type="button"
-        className="troupe-button"
-        aria-disabled={isRetrying || undefined}
-        onClick={() => !isRetrying && again()}
-      >
-        <RetryIcon />
-        <span>{isRetrying ? 'Going on…' : 'Go on'}</span>
-      </button>
+      <RetryButton label="Go on" busyLabel="Going on…" isBusy={isRetrying} onRetry={again} />
     </div>
   );
 }

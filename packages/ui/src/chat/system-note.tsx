@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
-import { ChevronIcon } from '../basic/icons.tsx';
+import { Fold } from '../basic/fold.tsx';
 import { Time } from '../basic/time.tsx';
 import { Markdown } from '../message/markdown.tsx';
 
@@ -18,17 +18,10 @@ export function SystemNote({
   return (
     <article className="troupe-note" aria-label="System">
       <div className="troupe-note-head">
-        <button
-          type="button"
-          className="troupe-fold"
-          aria-expanded={isOpen}
-          aria-controls={bodyId}
-          onClick={() => setOpen(!isOpen)}
-        >
-          <ChevronIcon />
+        <Fold isOpen={isOpen} bodyId={bodyId} onToggle={setOpen}>
           <span className="troupe-note-name">System</span>
           <span className="troupe-note-brief">{text.trim().split('\n', 1)[0]}</span>
-        </button>
+        </Fold>
         <Time className="troupe-message-time" value={createdAt} format="clock" />
         {actions && <span className="troupe-message-actions">{actions}</span>}
       </div>

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react';
-import { ChevronIcon } from '../basic/icons.tsx';
+import { Fold } from '../basic/fold.tsx';
 import { Markdown } from './markdown.tsx';
 
 export interface ReasoningProps {
@@ -21,16 +21,9 @@ export function Reasoning({ text, open = false }: ReasoningProps) {
   }, [open, text]);
   return (
     <div className="troupe-reasoning">
-      <button
-        type="button"
-        className="troupe-fold"
-        aria-expanded={isOpen}
-        aria-controls={bodyId}
-        onClick={() => setChosen(!isOpen)}
-      >
-        <ChevronIcon />
+      <Fold isOpen={isOpen} bodyId={bodyId} onToggle={setChosen}>
         <span>{open ? 'Thinking…' : 'Thoughts'}</span>
-      </button>
+      </Fold>
       {isOpen && (
         <div id={bodyId} ref={body} className="troupe-reasoning-body">
           <Markdown text={text} streaming={open} />

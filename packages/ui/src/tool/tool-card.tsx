@@ -1,6 +1,7 @@
 import { memo, type ReactNode, useCallback, useId, useState } from 'react';
 import { classes } from '../basic/classes.ts';
-import { ChevronIcon, ToolIcon } from '../basic/icons.tsx';
+import { Fold } from '../basic/fold.tsx';
+import { ToolIcon } from '../basic/icons.tsx';
 import { Json } from '../basic/json.tsx';
 import { StatusBadge } from '../basic/status-badge.tsx';
 import { Duration, Time } from '../basic/time.tsx';
@@ -100,14 +101,7 @@ function PlainCard({ call, tool, open, writing, onSubmit, onCancel, children }: 
   return (
     <section className={classes('troupe-tool', isOpenNow && 'troupe-tool-open')} data-status={status}>
       <header className="troupe-tool-head">
-        <button
-          type="button"
-          className="troupe-tool-toggle"
-          aria-expanded={isOpenNow}
-          aria-controls={bodyId}
-          onClick={() => setChosen(!isOpenNow)}
-        >
-          <ChevronIcon />
+        <Fold className="troupe-tool-toggle" isOpen={isOpenNow} bodyId={bodyId} onToggle={setChosen}>
           <ToolIcon />
           <span className="troupe-tool-name">{nameOf(call, tool)}</span>
           {call.agentName && (
@@ -116,7 +110,7 @@ function PlainCard({ call, tool, open, writing, onSubmit, onCancel, children }: 
             </span>
           )}
           {!isOpenNow && <span className="troupe-tool-brief">{briefOf(writing ?? call.arguments)}</span>}
-        </button>
+        </Fold>
         <span className="troupe-tool-facts">
           {call.createdAt && (isOpen(call) || call.settledAt) && (
             <Duration from={call.createdAt} to={call.settledAt} />
