@@ -24,7 +24,7 @@ export interface ListState<Item> {
   error: Error | null;
 }
 
-export interface Listed<Item> {
+interface Listed<Item> {
   noun: Noun;
   /** Null: there is nothing to ask for yet. */
   ask: ((page: { limit: number; cursor?: string }) => Promise<Page<Item>>) | null;

@@ -1,7 +1,7 @@
 // Browsers open six connections to a server over HTTP/1.1, for all tabs together, and every stream keeps one. A page that nobody has looked at for a
 // while gives its streams back; whoever comes back to it sees what was there, and a moment later what has happened since.
 
-export interface Parked {
+interface Parked {
   /** Give the connection back. False: it is needed, ask again later. */
   park(): boolean;
   unpark(): void;

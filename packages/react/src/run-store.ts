@@ -15,7 +15,7 @@ export function runStore(troupe: Troupe, runId: string | null): RunStore {
   return sharedOf(troupe, `run ${runId}`, () => new RunStore(troupe, runId));
 }
 
-export class RunStore extends FollowedStore<RunState, FollowedRun, State> {
+class RunStore extends FollowedStore<RunState, FollowedRun, State> {
   readonly #runId: string | null;
 
   constructor(troupe: Troupe, runId: string | null) {

@@ -47,7 +47,7 @@ export function sessionStore(
   );
 }
 
-export class SessionStore extends FollowedStore<SessionState, FollowedSession, State> {
+class SessionStore extends FollowedStore<SessionState, FollowedSession, State> {
   readonly #agentId: string | null;
   readonly #sessionId: string | null;
   readonly #outbox = new Outbox<Api.Message>(this.troupe, () => this.#merge());

@@ -38,7 +38,7 @@ export function spaceStore(
   );
 }
 
-export class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> {
+class SpaceStore extends FollowedStore<SpaceState, FollowedSpace, State> {
   readonly #spaceId: string | null;
   readonly #as: string | null;
   readonly #isKept: boolean;

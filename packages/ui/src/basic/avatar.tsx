@@ -33,7 +33,7 @@ export function Avatar({ name, type, id, size = 'medium', active }: AvatarProps)
   );
 }
 
-export function initialsOf(name: string | null | undefined): string {
+function initialsOf(name: string | null | undefined): string {
   const words = (name ?? '').split(/[\s_.\-@:/]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
   const letters = (words.length > 1 ? [words[0]!, words.at(-1)!] : words).map((word) => firstOf(word));
   return letters.join('').toUpperCase() || '?';
@@ -44,7 +44,7 @@ function firstOf(word: string): string {
 }
 
 /** FNV-1a: names that differ in one letter lie far apart. */
-export function hueOf(text: string): number {
+function hueOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

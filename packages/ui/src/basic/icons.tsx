@@ -57,11 +57,6 @@ export const RetryIcon = () => (
     <path d="M13 8a5 5 0 1 1-1.5-3.6M13 2.5v2.7h-2.7" />
   </Icon>
 );
-export const PlusIcon = () => (
-  <Icon>
-    <path d="M8 3v10M3 8h10" />
-  </Icon>
-);
 export const WarnIcon = () => (
   <Icon>
     <path d="M8 2.5 14 13H2L8 2.5ZM8 6.5v3M8 11.4v.1" />

@@ -25,7 +25,7 @@ export interface StatusBadgeProps {
   className?: string | undefined;
 }
 
-export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'active' | 'quiet';
+type Tone = 'good' | 'bad' | 'warn' | 'info' | 'active' | 'quiet';
 export type Shape = 'check' | 'cross' | 'pause' | 'spin' | 'ring' | 'bar' | 'doubt' | 'dot';
 
 interface Look {

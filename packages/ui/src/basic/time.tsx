@@ -66,7 +66,7 @@ function zoneOf({ timeZone }: TimeSettings): { timeZone?: string } {
   }
 }
 
-export function exactTime(date: Date, settings: TimeSettings): string {
+function exactTime(date: Date, settings: TimeSettings): string {
   const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
   return formatOf(options, settings).format(date);
 }
@@ -80,7 +80,7 @@ const UNITS = [
   ['minute', 60_000],
 ] as const;
 
-export function relativeTime(distance: number, { locale }: TimeSettings): string {
+function relativeTime(distance: number, { locale }: TimeSettings): string {
   const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
   for (const [unit, size] of UNITS) {
     if (Math.abs(distance) >= size) return words.format(Math.trunc(distance / size), unit);

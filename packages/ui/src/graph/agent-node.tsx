@@ -6,7 +6,7 @@ import { WarnIcon } from '../basic/icons.tsx';
 import { CHIPS } from './boxes.ts';
 import type { GraphAgent } from './types.ts';
 
-export interface AgentNodeData extends Record<string, unknown> {
+interface AgentNodeData extends Record<string, unknown> {
   agent: GraphAgent;
   problems: readonly string[];
   /** Names of its tools that something is wrong with. */

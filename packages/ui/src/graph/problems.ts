@@ -1,7 +1,7 @@
 import type { Api } from '@troupe/react';
 import type { GraphAgent } from './types.ts';
 
-export interface PlacedProblems {
+interface PlacedProblems {
   /** By the key of the agent. */
   agents: Map<string, string[]>;
   /** By `routeName`. */

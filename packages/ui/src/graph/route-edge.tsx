@@ -10,7 +10,7 @@ import { memo } from 'react';
 import { classes } from '../basic/classes.ts';
 import { WarnIcon } from '../basic/icons.tsx';
 
-export interface RouteEdgeData extends Record<string, unknown> {
+interface RouteEdgeData extends Record<string, unknown> {
   problems: readonly string[];
   light: 'active' | 'visited' | null;
   /** There is one back: both bend, so that they can be told apart. */

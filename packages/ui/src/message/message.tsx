@@ -127,7 +127,7 @@ function MessageFate({ state, error, onResend, onDiscard }: MessageProps) {
 }
 
 /** Something is coming, and nothing is there yet. */
-export function Dots({ label = 'Thinking' }: { label?: string }) {
+function Dots({ label = 'Thinking' }: { label?: string }) {
   return (
     <span className="troupe-dots" role="img" aria-label={label}>
       <i />

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { FileIcon } from '../basic/icons.tsx';
 import { localImage, safeLink } from './addresses.ts';
 
-export interface PictureProps {
+interface PictureProps {
   src: string | null | undefined;
   alt?: string | null | undefined;
 }

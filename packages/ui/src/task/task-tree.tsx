@@ -189,7 +189,7 @@ function TaskHead({ task, isOpen, isCurrent, doing, onToggle, onOpen, onCancel }
   );
 }
 
-export function nameOfTask({ name }: Pick<ShownTask, 'name'>): string {
+function nameOfTask({ name }: Pick<ShownTask, 'name'>): string {
   return name.replace(/^(agent|tool):/, '');
 }
 

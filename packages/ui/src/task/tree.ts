@@ -1,6 +1,6 @@
 import type { ShownTask } from './task-tree.tsx';
 
-export interface TaskRow {
+interface TaskRow {
   task: ShownTask;
   level: number;
   /** Of how many beside it, which. */

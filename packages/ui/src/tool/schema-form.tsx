@@ -83,7 +83,7 @@ interface InputProps {
   problems: ReadonlyMap<string, string>;
 }
 
-export function FieldInput(props: InputProps) {
+function FieldInput(props: InputProps) {
   const { field, name, path, value, onChange, problems } = props;
   const id = useId();
   const label = field.title ?? name;
