@@ -27,13 +27,13 @@ afterAll(async () => {
 it('plans a run again and again, shows when in the zone of the reader, pauses, resumes and deletes it', async () => {
   const page = await open('/plans', { timezoneId: 'Europe/Zurich' });
   await page.getByText('No plans yet').waitFor();
-  await page.getByRole('button', { name: 'New plan' }).first().click();
+  await page.getByRole('button', { name: 'Create plan' }).first().click();
   await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
   await page.getByLabel('Name', { exact: true }).fill('Morning report');
-  await page.getByLabel('When').selectOption({ label: 'Again and again' });
+  await page.getByLabel('When').selectOption({ label: 'Repeatedly' });
   await page.getByLabel('Cron').fill('0 0 30 2 *');
   await page.getByLabel('Time zone').fill('America/New_York');
-  await page.getByRole('button', { name: 'Plan it' }).click();
+  await page.getByRole('button', { name: 'Create plan' }).click();
   await page
     .getByRole('dialog')
     .getByRole('alert')
@@ -41,7 +41,7 @@ it('plans a run again and again, shows when in the zone of the reader, pauses, r
     .first()
     .waitFor();
   await page.getByLabel('Cron').fill('0 9 1 7 *');
-  await page.getByRole('button', { name: 'Plan it' }).click();
+  await page.getByRole('button', { name: 'Create plan' }).click();
   const row = page.getByRole('row', { name: /Morning report/ });
   // Nine in New York is three in the afternoon in Zurich.
   await row
@@ -55,12 +55,12 @@ it('plans a run again and again, shows when in the zone of the reader, pauses, r
   await page.getByRole('menuitem', { name: 'Resume' }).click();
   await row.getByText('pending').waitFor();
   await page.getByLabel('Status').selectOption('completed');
-  await page.getByText('No plan is completed').waitFor();
+  await page.getByText('No completed plans').waitFor();
   await page.getByLabel('Status').selectOption('pending');
   await row.getByRole('button', { name: 'Actions of Morning report' }).click();
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('No plan is pending').waitFor();
+  await page.getByText('No pending plans').waitFor();
 });
 
 it.each([
@@ -88,10 +88,10 @@ it('plans a run once, at a time of the zone that was chosen, and filters by time
   const page = await open('/settings', { timezoneId: 'Asia/Tokyo' });
   await page.getByLabel('Time zone').selectOption('America/New_York');
   await page.goto(`${fixture.server.url}/plans`);
-  await page.getByRole('button', { name: 'New plan' }).first().click();
+  await page.getByRole('button', { name: 'Create plan' }).first().click();
   await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'general' });
   await page.getByLabel('Name', { exact: true }).fill('On a Sunday');
-  await page.getByLabel('When').selectOption({ label: 'At a time, once' });
+  await page.getByLabel('When').selectOption({ label: 'Once, at a time' });
   await page.getByText('In America/New_York, chosen in Settings.').waitFor();
   const time = page.getByLabel('Time', { exact: true });
   // In the night before, clocks are put forward from 2 to 3.
@@ -99,7 +99,7 @@ it('plans a run once, at a time of the zone that was chosen, and filters by time
   await page.getByText('Clocks skip it that night; it runs at 03:00.').waitFor();
   await time.fill('2030-03-10T09:00');
   await page.getByText('That is 10 Mar 2030, 13:00 UTC.').waitFor();
-  await page.getByRole('button', { name: 'Plan it' }).click();
+  await page.getByRole('button', { name: 'Create plan' }).click();
   const row = page.getByRole('row', { name: /On a Sunday/ });
   await row.getByText('10 Mar 2030, 09:00').first().waitFor();
   const { data } = await fixture.troupe.plans.listAll();
@@ -118,15 +118,15 @@ it('plans a run once, at a time of the zone that was chosen, and filters by time
 it('explains the demo model, adds a provider with its key and a model with prices, and makes it the default', async () => {
   const page = await open('/models');
   await page.getByRole('heading', { name: 'The demo model answers' }).waitFor();
-  await page.getByRole('button', { name: 'Add a provider' }).first().click();
+  await page.getByRole('button', { name: 'Add provider' }).first().click();
   await page.getByLabel('Kind').selectOption({ label: 'Anthropic' });
   await page.getByLabel('API key').fill('sk-of-nobody');
-  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('button', { name: 'Add provider' }).click();
   // At once the model, since a provider without one does nothing.
-  await page.getByRole('dialog', { name: 'Add a model of Anthropic' }).waitFor();
+  await page.getByRole('dialog', { name: 'Add model of Anthropic' }).waitFor();
   await page.getByLabel('Model', { exact: true }).fill('claude-sonnet-4-5');
-  await page.getByLabel('Price of a million input tokens').fill('3');
-  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByLabel('Price per million input tokens').fill('3');
+  await page.getByRole('button', { name: 'Add model' }).click();
   await page
     .getByRole('row', { name: /claude-sonnet-4-5/ })
     .getByText('default')
@@ -143,7 +143,7 @@ it('explains the demo model, adds a provider with its key and a model with price
   await confirm.getByRole('button', { name: 'Keep' }).click();
   await page.getByRole('button', { name: 'Edit claude-sonnet-4-5' }).click();
   await page.getByLabel('Name for people').fill('Sonnet');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Save model' }).click();
   await page.getByRole('row', { name: /Sonnet/ }).waitFor();
   const { data } = await fixture.troupe.models.listModels();
   expect(data).toMatchObject([{ displayName: 'Sonnet', inputPrice: 3, isDefault: true }]);
@@ -151,12 +151,12 @@ it('explains the demo model, adds a provider with its key and a model with price
 
 it('makes a key that is shown once and may only what it was allowed, and revokes it', async () => {
   const page = await open('/keys');
-  await page.getByRole('button', { name: 'New key' }).first().click();
+  await page.getByRole('button', { name: 'Create key' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('Reader');
-  await page.getByLabel('Everything that its kind allows').uncheck();
+  await page.getByLabel('All scopes of its kind').uncheck();
   await page.getByLabel('agents:read').check();
-  await page.getByRole('button', { name: 'Make it' }).click();
-  const key = await page.getByLabel('The key', { exact: true }).inputValue();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const key = await page.getByRole('textbox', { name: 'Key Reader' }).inputValue();
   await page.getByRole('button', { name: 'Done' }).click();
   await page
     .getByRole('row', { name: /Reader/ })
@@ -177,20 +177,20 @@ it('makes a key that is shown once and may only what it was allowed, and revokes
 
 it('keeps secrets without showing them, and says how tokens of people are checked', async () => {
   const page = await open('/keys?tab=secrets');
-  await page.getByRole('button', { name: 'New secret' }).first().click();
+  await page.getByRole('button', { name: 'Add secret' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('SIGNING');
   await page.getByLabel('Value', { exact: true }).fill('0123456789abcdef0123456789abcdef');
-  await page.getByRole('button', { name: 'Set it' }).click();
+  await page.getByRole('button', { name: 'Save secret' }).click();
   await page.getByRole('cell', { name: 'SIGNING', exact: true }).waitFor();
   expect(await page.content()).not.toContain('0123456789abcdef');
 
   await page.getByRole('tab', { name: 'Tokens of people' }).click();
   await page.getByLabel('Audience (aud)').fill('troupe');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Save token rules' }).click();
   await page.getByText('Is needed for HS algorithms.').waitFor();
   await page.getByLabel('Secret for HS algorithms').fill('SIGNING');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('button', { name: 'Accept none' }).waitFor();
+  await page.getByRole('button', { name: 'Save token rules' }).click();
+  await page.getByRole('button', { name: 'Reject all tokens' }).waitFor();
   expect((await fixture.troupe.access.getProject()).tokens).toMatchObject({
     audience: 'troupe',
     secretName: 'SIGNING',
@@ -211,7 +211,7 @@ it('tells who changed what, by action, with details', async () => {
   await row.getByRole('button', { name: 'agent.created', exact: true }).click();
   await page.waitForURL(/action=agent\.created/);
   await expect
-    .poll(async () => new Set(await page.getByTitle('Only these').allTextContents()))
+    .poll(async () => new Set(await page.getByTitle('Filter by this action').allTextContents()))
     .toEqual(new Set(['agent.created']));
   // How it begins is enough.
   await page.getByLabel('Action, such as').fill('agent.cr');

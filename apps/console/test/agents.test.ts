@@ -25,14 +25,18 @@ afterAll(async () => {
 
 it('makes an agent, gives it capabilities in an order by keyboard, and saves that as a version with a note', async () => {
   const page = await open('/agents');
-  await page.getByRole('button', { name: 'New agent' }).click();
+  await page.getByRole('button', { name: 'Create agent' }).click();
   await page.getByLabel('Name', { exact: true }).fill('general');
   await page.getByLabel('Prompt', { exact: true }).fill('You help with bicycles.');
-  await page.getByRole('button', { name: 'Create' }).click();
-  // The name is taken: said at the field, with nothing lost.
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  // The server rejects the name: its issue is shown at the field, which has the focus.
   await page.getByText('Is taken.').waitFor();
-  await page.getByLabel('Name', { exact: true }).fill('Ada');
-  await page.getByRole('button', { name: 'Create' }).click();
+  const name = page.getByLabel('Name', { exact: true });
+  expect(await page.locator(':focus').getAttribute('id')).toBe(await name.getAttribute('id'));
+  expect(await name.getAttribute('aria-invalid')).toBe('true');
+  expect(await page.getByRole('dialog').getByRole('alert').count()).toBe(0);
+  await name.fill('Ada');
+  await page.getByRole('button', { name: 'Create agent' }).click();
   await page.getByRole('heading', { name: /^Ada/, level: 1 }).waitFor();
 
   const add = page.getByLabel('Add a capability', { exact: true });
@@ -47,11 +51,9 @@ it('makes an agent, gives it capabilities in an order by keyboard, and saves tha
   await page.getByLabel('Model calls of a run').fill('0');
   await page.getByLabel('Note on this version').fill('Remembers');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  // What the server refuses stands at its field, and mending it is enough.
-  await page
-    .getByText(/Too small|at least|must be/)
-    .first()
-    .waitFor();
+  // The server's issue is shown at its field, and correcting the value is enough.
+  await page.getByText(/^Must be /).waitFor();
+  expect(await page.getByLabel('Model calls of a run').getAttribute('aria-invalid')).toBe('true');
   await page.getByLabel('Model calls of a run').fill('7');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('version 2', { exact: true }).waitFor();
@@ -128,21 +130,25 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
   const agent = await fixture.troupe.agents.create({ body: { name: 'Joan', tags: ['shop'] } });
   const params = { agentId: agent.id };
   const page = await open(`/agents/${agent.id}?tab=memories`);
-  await page.getByRole('button', { name: 'Add a memory' }).click();
+  await page.getByRole('button', { name: 'Add memory' }).click();
   await page.getByLabel('Key', { exact: true }).fill('opening');
   await page.getByLabel('Value', { exact: true }).fill('Nine');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Save memory' }).click();
+  await page.getByRole('button', { name: 'Edit opening' }).click();
+  await page.getByLabel('Value', { exact: true }).fill('Twelve');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Edit opening' }).click();
   await page.getByLabel('Value', { exact: true }).fill('Ten');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.keyboard.press('Control+Enter');
   await page.getByRole('cell', { name: 'Ten' }).waitFor();
   // Kept for all, not of those who were not named.
   await page.getByLabel('Whose').selectOption({ label: 'Of those who were not named' });
-  await page.getByText('Nothing is remembered').waitFor();
+  await page.getByText('No memories yet').waitFor();
   await page.getByLabel('Whose').selectOption({ label: 'Kept for all' });
-  await page.getByRole('button', { name: 'Forget opening' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();
-  await page.getByText('Nothing is remembered').waitFor();
+  await page.getByRole('button', { name: 'Delete opening' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete memory' }).click();
+  await page.getByText('No memories yet').waitFor();
 
   await page.getByRole('tab', { name: 'Goals' }).click();
   await page.getByLabel('New goal').fill('Sell ten lights');
@@ -164,7 +170,7 @@ it('keeps memories and goals, takes an agent out and in as a file, finds it, arc
 
   await page.getByRole('link', { name: 'Agents', exact: true }).first().click();
   await page.getByLabel('Search agents').fill('joan');
-  await page.getByText('No agent fits').waitFor();
+  await page.getByText('No agents match').waitFor();
   await page.getByLabel('Status').selectOption('archived');
   await page.getByRole('link', { name: 'Joan' }).waitFor();
   await page.getByRole('button', { name: 'Import' }).click();

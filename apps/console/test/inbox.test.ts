@@ -120,8 +120,8 @@ it('approves and rejects by keyboard, and approves with other arguments', async 
   expect((await settled(rome.runId)).status).toBe('completed');
   await detail().getByText('"Europe/Paris"').waitFor();
   await page.keyboard.press('r');
-  await page.getByRole('textbox', { name: 'Why' }).fill('Not that city.');
-  await page.getByRole('button', { name: 'Reject', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Reason' }).fill('Not that city.');
+  await page.getByRole('button', { name: 'Reject call' }).click();
   expect(await settled(paris.runId)).toMatchObject({
     status: 'failed',
     error: { message: expect.stringContaining('Not that city.') },

@@ -46,7 +46,7 @@ async function publish(note: string, what: string): Promise<void> {
 
 test('a network is made from the example, and routes are drawn by keyboard and by mouse', async () => {
   await page.getByText('No networks yet').waitFor();
-  await button('New network').first().click();
+  await button('Create network').first().click();
   await dialog().getByText('From an example').click();
   await dialog().getByLabel('Name').fill('Help desk');
   await page.keyboard.press('Enter');
@@ -155,7 +155,7 @@ test('it is published, run with the path lit, changed, published again and rolle
 
   await tab('Playground');
   await page.getByLabel('Input', { exact: true }).fill('How much is 12 * 12?');
-  await button('Run').click();
+  await button('Run network').click();
   await page.getByText('Answer of').waitFor();
   await page.getByText('144').first().waitFor();
   const decisions = page.getByRole('list', { name: 'Decisions' });
@@ -204,7 +204,7 @@ test('it is published, run with the path lit, changed, published again and rolle
   await borrowed.getByText('4321').waitFor();
   expect(await borrowed.getByText('Model: model').count()).toBe(0);
   await dialog().getByText('The network itself is the same.').waitFor();
-  await dialog().getByRole('button', { name: 'Publish', exact: true }).click();
+  await dialog().getByRole('button', { name: 'Publish network', exact: true }).click();
   await page.getByText('version 3', { exact: true }).first().waitFor();
   const between = page.getByRole('region', { name: 'Changed in the project, by what the network refers to' });
   await between.getByText('4321').waitFor();
@@ -222,10 +222,10 @@ test('it is published, run with the path lit, changed, published again and rolle
 
 test('three rows become a batch, whose results are downloaded', async () => {
   await tab('Batches');
-  await button('New batch').click();
+  await button('Create batch').click();
   await page.getByLabel('Or paste it here').fill('input,metadata.topic\n1 + 1,a\n2 + 2,b\n3 + 3,c\n');
   await page.getByRole('region', { name: 'The first rows' }).getByText('metadata.topic').waitFor();
-  await button('Begin 3 runs').click();
+  await button('Start 3 runs').click();
   await page.getByText('3 / 3').waitFor();
   const items = page.getByRole('table', { name: 'Items of the batch' });
   await until(

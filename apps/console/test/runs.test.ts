@@ -113,7 +113,7 @@ it('shows why a run failed, where its time went, and what the model was given', 
   await page.getByText('Raise it there, or retry with another model.').waitFor();
   await page.getByRole('button', { name: 'Retry' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
-  await page.getByText('Queued again.').waitFor();
+  await page.getByText('The run is queued.').waitFor();
 
   await page.goto(`${fixture.server.url}/runs/${runs['Look at the clock']}`);
   await page.getByText('You said: Look at the clock').waitFor();
@@ -135,8 +135,8 @@ it('shows why a run failed, where its time went, and what the model was given', 
 it('forks from a step with another message, and puts the two side by side', async () => {
   const page = await fixture.page(`/runs/${runs['Hello there']}?tab=steps&step=1`);
   await page.getByRole('button', { name: 'Fork after this step' }).click();
-  expect(await page.getByLabel('After which step').inputValue()).toBe('1');
-  await page.getByLabel('After which step').selectOption('Before the first one');
+  expect(await page.getByLabel('After step').inputValue()).toBe('1');
+  await page.getByLabel('After step').selectOption('Before step 1');
   await page.getByRole('button', { name: /^Change User/ }).click();
   await page.getByRole('textbox', { name: /^User/ }).fill('Good evening');
   await page.getByRole('button', { name: 'Fork and run' }).click();

@@ -48,10 +48,10 @@ const ready = () => page.getByRole('heading', { level: 1 }).getByText('Ready').w
 
 it('opens a session with an agent, which answers', async () => {
   await page.getByText('No sessions yet').waitFor();
-  await page.getByRole('button', { name: 'New session' }).first().click();
+  await page.getByRole('button', { name: 'Create session' }).first().click();
   await page.getByRole('radio', { name: 'Helper' }).check({ force: true });
   await page.getByRole('textbox', { name: 'First message' }).fill('What are you?');
-  await page.getByRole('button', { name: 'Open and send' }).click();
+  await page.getByRole('button', { name: 'Create and send' }).click();
   const said = page.getByRole('article', { name: 'Helper' });
   await said.getByText('choose one of its models for this agent.').waitFor();
   await page.getByRole('heading', { level: 1, name: 'What are you?' }).waitFor();
@@ -114,7 +114,7 @@ it('lists every event as it comes, by type, and each as JSON; and the runs', asy
   await events.getByText('run.completed').first().waitFor();
   await say('How much is 17 times 3?');
   await page.getByRole('article', { name: 'Helper' }).getByText('17 times 3 = 51').waitFor();
-  await page.getByRole('combobox', { name: 'Type of event' }).selectOption('run.canceled');
+  await page.getByRole('combobox', { name: 'Types of events' }).selectOption('run.canceled');
   const canceled = events.getByRole('button', { name: /run\.canceled/ });
   // Stopped, taken up, stopped again.
   await expect.poll(() => events.getByRole('listitem').count(), patience).toBe(2);
@@ -163,12 +163,12 @@ it('renames it, forks it and deletes it', async () => {
   const address = page.url();
   await more.click();
   await page.getByRole('menuitem', { name: 'Fork' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Fork', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Fork session', exact: true }).click();
   await page.waitForURL((url) => url.pathname !== new URL(address).pathname);
   await page.getByRole('article', { name: 'Helper' }).getByText('17 times 3 = 51').waitFor();
   await more.click();
   await page.getByRole('menuitem', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete the session' }).click();
+  await page.getByRole('button', { name: 'Delete session' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
   // Whoever looks at one that somebody else deletes is told so, and not that the line is down.
   const gone = await fixture.troupe.open(address.split('/').at(-2)!);
@@ -183,7 +183,7 @@ it('renames it, forks it and deletes it', async () => {
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('link', { name: /sums|What are/i });
   await expect.poll(() => rows.allTextContents(), patience).toEqual(['Sums and files']);
   await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('nothing like it');
-  await page.getByText('No session is like that').waitFor();
+  await page.getByText('No sessions match').waitFor();
   expect(page.url()).toContain('search=nothing');
   await page.getByRole('searchbox', { name: 'Search titles and ids' }).fill('SUMS');
   await rows.waitFor();

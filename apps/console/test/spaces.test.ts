@@ -34,9 +34,9 @@ const write = async (page: Page, text: string) => {
   await page.keyboard.press('Enter');
 };
 const become = async (page: Page, name: string) => {
-  await page.getByRole('menuitem', { name: 'New person…' }).click();
+  await page.getByRole('menuitem', { name: 'Create person…' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
-  await page.getByRole('button', { name: 'Make the person' }).click();
+  await page.getByRole('button', { name: 'Create person' }).click();
   await page.getByRole('button', { name: `You are ${name}` }).waitFor();
 };
 const said = (page: Page, by: string) => page.getByRole('article', { name: by, exact: true });
@@ -47,13 +47,13 @@ it('makes a space with agents and a person, who one is from then on', async () =
   await ada.getByText('No spaces yet').waitFor();
   await ada.getByRole('button', { name: 'Who are you?' }).click();
   await become(ada, 'Ada');
-  await ada.getByRole('button', { name: 'New space' }).first().click();
+  await ada.getByRole('button', { name: 'Create space' }).first().click();
   await ada.getByRole('textbox', { name: 'Name', exact: true }).fill('Party');
   await ada.getByRole('checkbox', { name: 'Sums' }).check();
   await ada.getByRole('checkbox', { name: 'Words' }).check();
   expect(await ada.getByRole('checkbox', { name: 'Ada (you)' }).isChecked()).toBe(true);
   await ada.getByRole('combobox', { name: 'A message starts' }).selectOption('humans');
-  await ada.getByRole('button', { name: 'Make the space' }).click();
+  await ada.getByRole('button', { name: 'Create space' }).click();
   await ada.getByRole('heading', { level: 1, name: 'Party' }).waitFor();
   await ada.getByText('1 person, 2 agents').waitFor();
 });

@@ -45,20 +45,20 @@ afterAll(async () => {
 it('defines an http tool with a secret, says what is wrong with its schema, tests and tries it', async () => {
   await fixture.troupe.access.putSecret({ params: { name: 'WEATHER_KEY' }, body: { value: 'wk-3f9a2c71' } });
   const page = await open('/tools');
-  await page.getByRole('link', { name: 'New tool' }).first().click();
+  await page.getByRole('link', { name: 'Create tool' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('fetchWeather');
   await page.getByLabel('Description').fill('The weather of a city');
   await page.getByLabel('Address').fill(`${address}/current?city={{input.city}}`);
-  await page.getByRole('button', { name: 'Add a header' }).click();
+  await page.getByRole('button', { name: 'Add header' }).click();
   await page.getByLabel('Header 1').fill('Authorization');
   await page.getByLabel('Value 1').fill('Bearer {{secrets.WEATHER_KEY}}');
   const schema = page.getByLabel('What a call must be given');
   const whole = await schema.inputValue();
   await schema.fill('{\n  "type": \n}');
   await page.getByText('This is no JSON').waitFor();
-  expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Create tool' }).isDisabled()).toBe(true);
   await schema.fill(whole);
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create tool' }).click();
   await page.getByRole('heading', { name: /fetchWeather/, level: 1 }).waitFor();
 
   await page.getByRole('button', { name: 'Test', exact: true }).click();
@@ -146,10 +146,10 @@ it('keeps what is written in a rule that others change, and shows both', async (
 
 it('adds an MCP server that does not answer, and says so', async () => {
   const page = await open('/tools?tab=servers');
-  await page.getByRole('button', { name: 'Add a server' }).click();
+  await page.getByRole('button', { name: 'Add MCP server' }).click();
   await page.getByLabel('Name', { exact: true }).fill('issues');
   await page.getByLabel('Address').fill('http://127.0.0.1:9/mcp');
-  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('button', { name: 'Add MCP server' }).click();
   await page.getByRole('button', { name: 'Test issues' }).click();
   await page.getByText('address_forbidden').waitFor();
 });
@@ -170,12 +170,12 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
   await condition.fill('event.document.title.contains("lights")');
   await page.getByText('1 of 2 match').waitFor();
   await page.getByLabel('Address').fill(`${address}/hook`);
-  await page.getByRole('button', { name: 'Make a secret' }).click();
-  await page.getByRole('button', { name: 'Make it' }).click();
-  expect(await page.getByLabel('The secret WEBHOOK').inputValue()).toMatch(/^whsec_.{32}$/);
+  await page.getByRole('button', { name: 'Create secret' }).click();
+  await page.getByRole('button', { name: 'Create secret' }).click();
+  expect(await page.getByRole('textbox', { name: 'Secret WEBHOOK' }).inputValue()).toMatch(/^whsec_.{32}$/);
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByLabel('Attempts').fill('1');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create trigger' }).click();
   await page.getByRole('heading', { name: /on-lights/, level: 1 }).waitFor();
   expect(await fixture.troupe.triggers.get({ params: { trigger: 'on-lights' } })).toMatchObject({
     collection: 'sessions',
@@ -210,11 +210,11 @@ it('judges a condition while it is written, delivers, gives up, and delivers aga
 
 it('applies a file of triggers', async () => {
   const page = await open('/triggers');
-  await page.getByRole('button', { name: 'Apply a file' }).click();
+  await page.getByRole('button', { name: 'Apply triggers' }).click();
   const rule = { name: 'from-a-file', collection: 'spaces', events: ['create'] };
   const action = { type: 'webhook', url: `${address}/other` };
   await page.getByLabel('JSON', { exact: true }).fill(JSON.stringify([{ ...rule, action }]));
-  await page.getByRole('button', { name: 'Apply', exact: true }).click();
+  await page.getByRole('button', { name: 'Apply triggers' }).click();
   await page.getByText('from-a-file: created').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
   await page.getByRole('link', { name: 'from-a-file' }).waitFor();

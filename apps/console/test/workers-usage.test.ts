@@ -63,7 +63,7 @@ it('shows what was used: over time, by agent and by model, as the address says',
 
 it('sets a budget that a run waits for, raises it there, and deletes it', async () => {
   const page = await fixture.page('/usage');
-  await page.getByRole('button', { name: 'Set a budget' }).click();
+  await page.getByRole('button', { name: 'Set budget' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('For', { exact: true }).selectOption('An agent');
   // By keyboard: what is typed finds it among any number.
@@ -73,11 +73,11 @@ it('sets a budget that a run waits for, raises it there, and deletes it', async 
   await page.keyboard.press('Enter');
   await dialog.getByLabel('Amount').fill('1.5');
   await dialog.getByLabel('When it is used up').selectOption('Runs wait until it is raised');
-  await dialog.getByRole('button', { name: 'Set it' }).click();
+  await dialog.getByRole('button', { name: 'Set budget' }).click();
   // Tokens are whole, says the browser; the dialog stays.
   await dialog.locator('input:invalid').waitFor();
   await dialog.getByLabel('Amount').fill('1');
-  await dialog.getByRole('button', { name: 'Set it' }).click();
+  await dialog.getByRole('button', { name: 'Set budget' }).click();
   const table = page.getByRole('table', { name: 'Budgets' });
   await table.getByRole('row', { name: /^Agent Counter 0 % 0 tokens 0 tokens 1 tokens runs wait/ }).waitFor();
   const { run } = await (await fixture.troupe.open(agentId)).send('How much is 3+3?');
@@ -86,7 +86,7 @@ it('sets a budget that a run waits for, raises it there, and deletes it', async 
   await page.getByRole('button', { name: 'Change the budget of Counter in tokens' }).click();
   await dialog.getByText('1 run waits for it').waitFor();
   await dialog.getByLabel('Amount').fill('50000');
-  await dialog.getByRole('button', { name: 'Set it' }).click();
+  await dialog.getByRole('button', { name: 'Set budget' }).click();
   await table.getByText('50K tokens').waitFor();
   await until('it went on', async () => (await fixture.troupe.run(run!.id).get()).status === 'completed');
   await page.getByRole('button', { name: 'Delete the budget of Counter in tokens' }).click();

@@ -1,3 +1,4 @@
+import { type LucideIcon, Plus } from 'lucide-react';
 import type { ComponentProps, ReactNode } from 'react';
 import { cx } from './cx.ts';
 
@@ -14,7 +15,7 @@ const sizes = {
   'small-icon': 'h-7 w-7 justify-center',
 };
 
-export interface ButtonProps extends ComponentProps<'button'> {
+interface ButtonProps extends ComponentProps<'button'> {
   kind?: keyof typeof kinds;
   size?: keyof typeof sizes;
   busy?: boolean;
@@ -40,6 +41,28 @@ export function Button({ kind, size, busy, icon, className, children, disabled, 
       {busy ? <Spinner /> : icon}
       {children}
     </button>
+  );
+}
+
+/** The button that opens the form for a new item. */
+export function AddButton(props: ButtonProps) {
+  return <Button kind="primary" icon={<Plus size={14} aria-hidden="true" />} {...props} />;
+}
+
+/** A button that is an icon only; `label` says what it does. */
+export function IconButton({
+  label,
+  icon: Icon,
+  ...rest
+}: Omit<ButtonProps, 'icon' | 'aria-label'> & { label: string; icon: LucideIcon }) {
+  return (
+    <Button
+      kind="quiet"
+      size="small-icon"
+      {...rest}
+      aria-label={label}
+      icon={<Icon size={14} aria-hidden="true" />}
+    />
   );
 }
 

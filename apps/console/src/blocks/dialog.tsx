@@ -1,9 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { cx } from './cx.ts';
-import { Notice } from './states.tsx';
 
 export function Dialog({
   open,
@@ -16,7 +15,7 @@ export function Dialog({
   onClose: () => void;
   title: ReactNode;
   children: ReactNode;
-  wide?: boolean;
+  wide?: boolean | undefined;
 }) {
   const body = useRef<HTMLDivElement>(null);
   return (
@@ -24,7 +23,7 @@ export function Dialog({
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_10_20/45%)] transition-opacity data-[ending-style]:opacity-0 data-[starting-style]:opacity-0" />
         <Base.Popup
-          // Whoever asked for a form wants to fill it in, and not the button that closes it.
+          // The first field of a form has the focus, not the button that closes the dialog.
           initialFocus={() => body.current?.querySelector<HTMLElement>('input, textarea, select') ?? true}
           className={cx(
             'fixed top-[8vh] left-1/2 z-50 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-high transition data-[ending-style]:opacity-0 data-[starting-style]:translate-y-2 data-[starting-style]:opacity-0',
@@ -43,52 +42,5 @@ export function Dialog({
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
-  );
-}
-
-/** Asks before something that cannot be undone; `act` may fail, and then says why. */
-export function Confirm({
-  open,
-  onClose,
-  title,
-  children,
-  label,
-  act,
-}: {
-  open: boolean;
-  onClose: () => void;
-  title: string;
-  children: ReactNode;
-  /** What the button says: the deed itself. */
-  label: string;
-  act: () => Promise<unknown>;
-}) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const go = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await act();
-      onClose();
-    } catch (reason) {
-      setError(reason instanceof Error ? reason.message : String(reason));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <Dialog open={open} onClose={onClose} title={title}>
-      <div className="flex flex-col gap-4">
-        <div className="text-sm text-muted">{children}</div>
-        {error && <Notice tone="bad">{error}</Notice>}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep</Button>
-          <Button kind="danger" busy={busy} onClick={() => void go()}>
-            {label}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
   );
 }

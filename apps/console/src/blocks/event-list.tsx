@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { type EventLogSource, useEventLog } from '../data/event-log.ts';
 import { Button } from './button.tsx';
 import { cx } from './cx.ts';
-import { Select } from './field.tsx';
+import { EventTypes } from './event-types.tsx';
 import { Empty, Failure, Loading } from './states.tsx';
 import { sayError } from './toast.tsx';
 
@@ -30,7 +30,6 @@ function OneEventList({ source, name, filter, onFilter }: EventListProps) {
   const [open, setOpen] = useState<number | null>(null);
   const [busy, setBusy] = useState(false);
   const types = useMemo(() => [...new Set(log.events?.map(({ type }) => type))].sort(), [log.events]);
-  const nouns = useMemo(() => [...new Set(types.map((type) => `${type.split('.')[0]}.`))], [types]);
   const shown = useMemo(
     () =>
       (log.events ?? []).filter(({ type }) =>
@@ -64,29 +63,7 @@ function OneEventList({ source, name, filter, onFilter }: EventListProps) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-        <Select
-          aria-label="Type of event"
-          className="max-w-52"
-          value={filter}
-          onChange={({ target }) => onFilter(target.value)}
-        >
-          <option value="">All types</option>
-          {filter && !types.includes(filter) && !nouns.includes(filter) && (
-            <option value={filter}>{filter}</option>
-          )}
-          {nouns.map((noun) => (
-            <optgroup key={noun} label={noun.slice(0, -1)}>
-              <option value={noun}>{noun}*</option>
-              {types
-                .filter((type) => type.startsWith(noun))
-                .map((type) => (
-                  <option key={type} value={type}>
-                    {type}
-                  </option>
-                ))}
-            </optgroup>
-          ))}
-        </Select>
+        <EventTypes types={types} className="max-w-52" value={filter} onChange={onFilter} />
         <span className="text-xs text-faint tabular-nums">
           {shown.length === log.events.length ? shown.length : `${shown.length} of ${log.events.length}`}
         </span>

@@ -1,23 +1,18 @@
-import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { CodeArea, jsonProblem } from './code-area.tsx';
-import { Field } from './field.tsx';
+import { Field, type FieldProps } from './field.tsx';
 
 /** JSON as text, kept as one writes it. `onChange` gets the value, or undefined while the text is none. */
 export function JsonField({
-  label,
   value,
   onChange,
-  hint,
   error,
   rows = 4,
   empty,
-}: {
-  label: ReactNode;
+  ...field
+}: FieldProps & {
   value: unknown;
   onChange: (value: unknown, isValid: boolean) => void;
-  hint?: ReactNode;
-  error?: ReactNode;
   rows?: number;
   /** What an empty text means; without it, that is no JSON. */
   empty?: unknown;
@@ -28,7 +23,7 @@ export function JsonField({
   const isEmpty = text.trim() === '' && empty !== undefined;
   const problem = isEmpty ? null : jsonProblem(text);
   return (
-    <Field label={label} hint={hint} error={problem?.message ?? error}>
+    <Field {...field} error={problem?.message ?? error}>
       {(ids) => (
         <CodeArea
           {...ids}

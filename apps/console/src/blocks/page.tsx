@@ -3,7 +3,7 @@ import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { cx } from './cx.ts';
 
-export interface Crumb {
+interface Crumb {
   label: ReactNode;
   to?: string;
 }

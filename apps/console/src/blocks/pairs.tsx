@@ -2,11 +2,12 @@ import { Plus, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from './button.tsx';
 import { Input } from './field.tsx';
+import { Issue } from './form-errors.tsx';
 
 type Pair = { key: number; name: string; value: string };
 let nextKey = 1;
 
-/** Names with values, such as headers: a row each. Rows without a name do not count. */
+/** Names with values, such as headers: a row each. Rows without a name are ignored. */
 export function Pairs({
   value,
   onChange,
@@ -14,14 +15,17 @@ export function Pairs({
   names = 'Name',
   values = 'Value',
   add,
+  path,
 }: {
   value: Record<string, string>;
   onChange: (value: Record<string, string>) => void;
   label: string;
   names?: string;
   values?: string;
-  /** What the button says. */
+  /** The label of the button. */
   add: string;
+  /** The path at which the server reports issues of these values. */
+  path: string;
 }) {
   const [pairs, setPairs] = useState<Pair[]>(() =>
     Object.entries(value).map(([name, value]) => ({ key: nextKey++, name, value })),
@@ -74,6 +78,7 @@ export function Pairs({
           {add}
         </Button>
       </div>
+      <Issue path={path} />
     </fieldset>
   );
 }

@@ -1,4 +1,5 @@
-import { Checkbox, Field, Input, Select, TextArea } from './field.tsx';
+import { Checkbox, SelectField, TextAreaField, TextField } from './field.tsx';
+import { Issue } from './form-errors.tsx';
 import { JsonField } from './json-field.tsx';
 
 type Schema = { [key: string]: unknown };
@@ -9,15 +10,15 @@ export function SchemaFields({
   schema,
   value,
   onChange,
-  issue,
+  path,
   isSpelled = false,
 }: {
   schema: Schema;
   value: Values;
   /** Properties that are left empty are absent. */
   onChange: (value: Values, invalid: string[]) => void;
-  /** What the server said about a property. */
-  issue?: (name: string) => string | undefined;
+  /** The path at which the server reports issues of the properties. */
+  path?: string;
   /** Names as words for people (`mostInPrompt`: Most in prompt) rather than as programs have them. */
   isSpelled?: boolean;
 }) {
@@ -36,7 +37,7 @@ export function SchemaFields({
           schema={property}
           isRequired={required.has(name)}
           value={value[name]}
-          error={issue?.(name)}
+          path={path === undefined ? undefined : `${path}.${name}`}
           onChange={(next, isValid) => set(name, next, isValid)}
         />
       ))}
@@ -49,14 +50,14 @@ function OneField({
   schema,
   isRequired,
   value,
-  error,
+  path,
   onChange,
 }: {
   name: string;
   schema: Schema;
   isRequired: boolean;
   value: unknown;
-  error: string | undefined;
+  path: string | undefined;
   onChange: (value: unknown, isValid?: boolean) => void;
 }) {
   const kind = kindOf(schema);
@@ -71,9 +72,8 @@ function OneField({
           checked={(value ?? schema.default ?? false) === true}
           onChange={({ target }) => onChange(target.checked)}
         />
-        {(error || hint) && (
-          <p className={error ? 'text-xs text-bad' : 'text-xs text-faint'}>{error ?? hint}</p>
-        )}
+        {hint && <p className="text-xs text-faint">{hint}</p>}
+        {path && <Issue path={path} />}
       </div>
     );
   if (kind === 'json')
@@ -81,7 +81,7 @@ function OneField({
       <JsonField
         label={label}
         hint={hint ?? 'As JSON.'}
-        error={error}
+        path={path}
         value={value}
         empty={null}
         rows={2}
@@ -90,49 +90,32 @@ function OneField({
         }
       />
     );
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(ids) =>
-        kind === 'choice' ? (
-          <Select
-            {...ids}
-            value={value === undefined ? '' : JSON.stringify(value)}
-            onChange={({ target }) => onChange(target.value === '' ? undefined : JSON.parse(target.value))}
-          >
-            <option value="">{standard === undefined ? 'Not set' : `Not set (${standard})`}</option>
-            {(schema.enum as unknown[]).map((option) => (
-              <option key={JSON.stringify(option)} value={JSON.stringify(option)}>
-                {String(option)}
-              </option>
-            ))}
-          </Select>
-        ) : kind === 'number' ? (
-          <Input
-            {...ids}
-            type="number"
-            step={schema.type === 'integer' ? 1 : 'any'}
-            placeholder={standard}
-            value={value === undefined ? '' : String(value)}
-            onChange={({ target }) => onChange(target.value === '' ? undefined : Number(target.value))}
-          />
-        ) : kind === 'long' ? (
-          <TextArea
-            {...ids}
-            rows={3}
-            value={typeof value === 'string' ? value : ''}
-            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
-          />
-        ) : (
-          <Input
-            {...ids}
-            placeholder={standard}
-            value={typeof value === 'string' ? value : ''}
-            onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
-          />
-        )
-      }
-    </Field>
-  );
+  const field = { label, hint, path };
+  const set = (text: string) => onChange(text === '' ? undefined : text);
+  if (kind === 'choice')
+    return (
+      <SelectField
+        {...field}
+        first={standard === undefined ? 'Not set' : `Not set (${standard})`}
+        value={value === undefined ? '' : JSON.stringify(value)}
+        onChange={(next) => onChange(next === '' ? undefined : JSON.parse(next))}
+        options={(schema.enum as unknown[]).map((option) => [JSON.stringify(option), String(option)])}
+      />
+    );
+  if (kind === 'number')
+    return (
+      <TextField
+        {...field}
+        type="number"
+        step={schema.type === 'integer' ? 1 : 'any'}
+        placeholder={standard}
+        value={value === undefined ? '' : String(value)}
+        onChange={(next) => onChange(next === '' ? undefined : Number(next))}
+      />
+    );
+  const text = typeof value === 'string' ? value : '';
+  if (kind === 'long') return <TextAreaField {...field} rows={3} value={text} onChange={set} />;
+  return <TextField {...field} placeholder={standard} value={text} onChange={set} />;
 }
 
 function spelled(name: string): string {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { secretsQuery } from '../data/secrets.ts';
+import { secretsQuery } from '../data/queries.ts';
 import { Tag } from './tag.tsx';
 
 /** The secrets that texts name as `{{secrets.NAME}}`, and which of them are not set yet. */

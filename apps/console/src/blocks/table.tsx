@@ -1,4 +1,5 @@
-import type { ComponentProps, ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
+import { Fragment, type Key, type ReactNode } from 'react';
 import { cx } from './cx.ts';
 
 /** Safari takes them from what is not drawn as a table. */
@@ -10,21 +11,57 @@ const as = {
   cell: { role: 'cell' },
 } as const;
 
-/**
- * A table. In a narrow place its rows are stacked: the first cell is what the row is called, cells with a `label` stand below each other with
- * it, and one without (what can be done) is beside the name. With `narrow="scroll"`, for what must be read across, it scrolls in its frame.
- */
-export function Table({
-  head,
-  children,
-  label,
-  narrow = 'stack',
-}: {
-  head: ReactNode;
-  children: ReactNode;
+export interface Column<Item> {
+  name: string;
+  /** What is shown above the column, unless it is the name. */
+  head?: ReactNode;
+  cell: (item: Item, index: number) => ReactNode;
+  /** Numbers and times stand at the right. */
+  isRight?: boolean;
+  /** Beside the name of the row, without a label, where rows are stacked; its name is read to screen readers only. */
+  isAction?: boolean;
+  /** Without a label where rows are stacked. */
+  isPlain?: boolean;
+  /** Its cells are the headers of their rows. */
+  isHeader?: boolean;
+  /** Classes of the header and the cells, such as those that hide the column. */
+  className?: string;
+  cellClass?: string;
+  title?: (item: Item) => string | undefined;
+}
+
+export interface TableProps<Item> {
   label: string;
+  columns: readonly (Column<Item> | false | null | undefined)[];
+  keyOf: (item: Item, index: number) => Key;
+  rowClass?: (item: Item) => string;
+  /** A row below the item's own, over all columns. */
+  below?: (item: Item) => ReactNode;
   narrow?: 'stack' | 'scroll';
-}) {
+}
+
+export function Th({ className, children }: { className?: string; children: ReactNode }) {
+  return (
+    <th {...as.columnheader} scope="col" className={cx('px-4 py-2 font-medium whitespace-nowrap', className)}>
+      {children}
+    </th>
+  );
+}
+
+/**
+ * A table. In a narrow place its rows are stacked: the first cell names the row, the others stand below each other with the names of their
+ * columns, and actions are beside the name. With `narrow="scroll"`, for rows that must be read across, it scrolls in its frame.
+ */
+export function Table<Item>({
+  label,
+  columns,
+  items,
+  keyOf,
+  rowClass,
+  below,
+  narrow = 'stack',
+}: TableProps<Item> & { items: readonly Item[] }) {
+  const shown = columns.filter((column) => !!column);
   return (
     <section
       aria-label={label}
@@ -34,37 +71,85 @@ export function Table({
         <caption className="sr-only">{label}</caption>
         <thead {...as.rowgroup}>
           <tr {...as.row} className="border-b border-line text-left text-xs text-faint">
-            {head}
+            {shown.map(({ name, head = name, isRight, isAction, className }) => (
+              <Th key={name} className={cx(isRight && 'text-right', className)}>
+                {isAction ? <span className="sr-only">{name}</span> : head}
+              </Th>
+            ))}
           </tr>
         </thead>
-        <tbody {...as.rowgroup}>{children}</tbody>
+        <tbody {...as.rowgroup}>
+          {items.map((item, index) => (
+            <Fragment key={keyOf(item, index)}>
+              <tr
+                {...as.row}
+                className={cx('border-b border-line last:border-0 hover:bg-hover', rowClass?.(item))}
+              >
+                {shown.map(
+                  ({ name, cell, isRight, isAction, isPlain, isHeader, className, cellClass, title }, at) => {
+                    const Cell = isHeader ? 'th' : 'td';
+                    return (
+                      <Cell
+                        key={name}
+                        {...(isHeader ? { role: 'rowheader', scope: 'row' } : as.cell)}
+                        data-label={at === 0 || isAction || isPlain ? undefined : name}
+                        title={title?.(item)}
+                        className={cx(
+                          'px-4 py-2 align-middle',
+                          isRight && 'text-right tabular-nums',
+                          isAction && 'w-px whitespace-nowrap',
+                          className,
+                          cellClass,
+                        )}
+                      >
+                        {cell(item, index)}
+                      </Cell>
+                    );
+                  },
+                )}
+              </tr>
+              {below?.(item) && (
+                <tr {...as.row} className="border-b border-line bg-sunken @max-2xl:grid-cols-1">
+                  <td {...as.cell} colSpan={shown.length} className="px-4 py-3">
+                    {below(item)}
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
       </table>
     </section>
   );
 }
 
-export function Th({ className, ...rest }: ComponentProps<'th'>) {
+/** The first cell of a row: the name, as a link to its page, and a line about it. */
+export function NameCell({
+  to,
+  name,
+  about,
+  mono = false,
+}: {
+  to: string;
+  name: string;
+  about?: string | null;
+  /** The name is an identifier. */
+  mono?: boolean;
+}) {
   return (
-    <th
-      {...as.columnheader}
-      scope="col"
-      {...rest}
-      className={cx('px-4 py-2 font-medium whitespace-nowrap', className)}
-    />
+    <>
+      <Link
+        to={to}
+        title={name}
+        className={cx('block truncate rounded-sm font-medium hover:underline', mono && 'font-mono text-xs')}
+      >
+        {name}
+      </Link>
+      {about && (
+        <p className="truncate text-xs text-muted" title={about}>
+          {about}
+        </p>
+      )}
+    </>
   );
-}
-
-export function Tr({ className, ...rest }: ComponentProps<'tr'>) {
-  return (
-    <tr
-      {...as.row}
-      {...rest}
-      className={cx('border-b border-line last:border-0 hover:bg-hover', className)}
-    />
-  );
-}
-
-/** `label` is what its column is called, for where rows are stacked. */
-export function Td({ className, label, ...rest }: ComponentProps<'td'> & { label?: string }) {
-  return <td {...as.cell} data-label={label} {...rest} className={cx('px-4 py-2 align-middle', className)} />;
 }

@@ -5,7 +5,7 @@ import { troupe } from './client.ts';
 import { shortId } from './format.ts';
 
 /** The conversation in which a task was given, however deep. */
-export interface ChatOfTask {
+interface ChatOfTask {
   kind: 'session' | 'space' | 'network';
   id: string;
   /** Of a session. */

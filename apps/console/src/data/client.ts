@@ -17,7 +17,7 @@ export function storeKey(key: string | null, remember = false, token: string | n
   if (key) (remember ? localStorage : sessionStorage).setItem(KEY, key);
 }
 
-export function makeClient(): Troupe {
+function makeClient(): Troupe {
   const key = storedKey();
   const token = sessionStorage.getItem(TOKEN);
   return new Troupe({ baseUrl: '', ...(key ? { key } : {}), ...(key && token ? { token } : {}) });

@@ -1,6 +1,6 @@
 import { ApiError } from '@troupe/sdk';
 
-/** What the server found wrong with a field, or within it: `limits` takes what is said of `limits.steps` too. */
+/** The issues that the server reports at a path or below it: `limits` includes `limits.steps`. */
 export function issueAt(error: unknown, path: string): string | undefined {
   const found = issuesOf(error).filter((issue) => issue.path === path || issue.path.startsWith(`${path}.`));
   if (found.length === 0) return undefined;
@@ -14,10 +14,15 @@ export function issueAt(error: unknown, path: string): string | undefined {
 }
 
 export function issuesOf(error: unknown): { path: string; message: string }[] {
-  return error instanceof ApiError ? error.issues : [];
+  if (!(error instanceof ApiError)) return [];
+  if (error.issues.length > 0) return error.issues;
+  // `external_id_taken` without issues is about the field `externalId`.
+  const field = /^(\w+)_taken$/.exec(error.code)?.[1];
+  if (!field) return [];
+  return [{ path: field.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()), message: error.message }];
 }
 
-/** The words of an error where no field of the form shows them. */
+/** The message of an error, unless fields show all of its issues. */
 export function restOf(error: unknown, shown: string[]): string | null {
   if (!error) return null;
   const issues = issuesOf(error);

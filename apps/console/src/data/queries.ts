@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
-import { ApiError, AuthenticationError } from '@troupe/sdk';
+import { AuthenticationError } from '@troupe/sdk';
 import { troupe } from './client.ts';
 
 export const queryClient: QueryClient = new QueryClient({
@@ -24,39 +24,56 @@ export const queryClient: QueryClient = new QueryClient({
 });
 
 /**
- * Keys begin with the noun, so that what changed can be asked for again by its noun: `['runs', 'list', filter]`. Names that all pages need,
- * such as those of agents, are here; what one page needs stands with the page.
+ * Keys begin with the noun, so that all queries of a noun can be invalidated together: `['runs', 'list', filter]`. Lists that several pages
+ * need are here; the queries of one page stand with the page.
  */
 export const agentsQuery = queryOptions({
   queryKey: ['agents', 'names'],
-  queryFn: async () => {
-    const all = [];
-    for await (const agent of troupe.all(({ query }) =>
-      troupe.agents.list({ query: { ...query, limit: 100 } }),
-    )) {
-      all.push(agent);
-      if (all.length >= 1_000) break;
-    }
-    return all;
-  },
+  queryFn: () => listAll(troupe.agents.list),
   staleTime: 30_000,
 });
 
 export const entitiesQuery = queryOptions({
   queryKey: ['entities', 'names'],
-  queryFn: async () => {
-    const all = [];
-    for await (const entity of troupe.all(({ query }) =>
-      troupe.entities.list({ query: { ...query, limit: 100 } }),
-    )) {
-      all.push(entity);
-      if (all.length >= 1_000) break;
-    }
-    return all;
-  },
+  queryFn: () => listAll(troupe.entities.list),
   staleTime: 30_000,
 });
 
-export function isNotFound(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404;
+export const modelsQuery = queryOptions({
+  queryKey: ['models', 'all'],
+  queryFn: () => listAll(troupe.models.listModels),
+});
+
+export const providersQuery = queryOptions({
+  queryKey: ['models', 'providers'],
+  queryFn: () => listAll(troupe.models.listProviders),
+});
+
+export const toolsQuery = queryOptions({
+  queryKey: ['tools', 'all'],
+  queryFn: () => listAll(troupe.tools.list),
+});
+
+/** The names of all secrets. Their values are not readable. */
+export const secretsQuery = queryOptions({
+  queryKey: ['secrets', 'all'],
+  queryFn: () => listAll(troupe.access.listSecrets),
+});
+
+/** More than a person can choose from. */
+const MAX_LISTED = 2_000;
+
+/** All pages of a list, up to a limit. */
+async function listAll<Item>(
+  list: (page: { query: { cursor?: string; limit: number } }) => Promise<{
+    data: Item[];
+    nextCursor: string | null;
+  }>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of troupe.all(({ query }) => list({ query: { ...query, limit: 200 } }))) {
+    all.push(item);
+    if (all.length >= MAX_LISTED) break;
+  }
+  return all;
 }

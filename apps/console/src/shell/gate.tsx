@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { AuthenticationError } from '@troupe/sdk';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Button } from '../blocks/button.tsx';
-import { Checkbox, Field, Input } from '../blocks/field.tsx';
+import { Checkbox, TextField } from '../blocks/field.tsx';
 import { Failure, Loading, Notice } from '../blocks/states.tsx';
 import { storedKey, storeKey } from '../data/client.ts';
 import { systemQuery } from './system.ts';
@@ -50,33 +50,26 @@ function AskForKey({ refused }: { refused: boolean }) {
             The key that this browser has is refused. It may be revoked or expired, or the token with it.
           </Notice>
         )}
-        <Field label={isPublic ? 'Public key' : 'Secret key'}>
-          {(ids) => (
-            <Input
-              {...ids}
-              type="password"
-              autoComplete="off"
-              required
-              placeholder="tsk_…"
-              value={key}
-              onChange={({ target }) => setKey(target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label={isPublic ? 'Public key' : 'Secret key'}
+          type="password"
+          autoComplete="off"
+          required
+          placeholder="tsk_…"
+          value={key}
+          onChange={setKey}
+        />
         {isPublic && (
-          <Field label="Token of the person" hint="As your own server makes them for those who use your app.">
-            {(ids) => (
-              <Input
-                {...ids}
-                type="password"
-                autoComplete="off"
-                required
-                placeholder="eyJ…"
-                value={token}
-                onChange={({ target }) => setToken(target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Token of the person"
+            hint="A JWT that your server issues to its users."
+            type="password"
+            autoComplete="off"
+            required
+            placeholder="eyJ…"
+            value={token}
+            onChange={setToken}
+          />
         )}
         <Checkbox
           label={isPublic ? 'Remember the key in this browser' : 'Remember it in this browser'}

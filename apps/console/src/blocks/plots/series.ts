@@ -17,7 +17,7 @@ export interface PlotProps {
   /** What it shows, for those who hear the page. */
   label: string;
   buckets: PlotBucket[];
-  series: PlotSeries[];
+  series: readonly PlotSeries[];
   format?: (value: number) => string;
   /** In pixels, the axis included. Default: 180. */
   height?: number;

@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { Archive, ArchiveRestore, Download, Ellipsis, MessageSquare } from 'lucide-react';
 import { useState } from 'react';
 import { Button, buttonClass } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../blocks/menu.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { sessionAddress } from '../../data/addresses.ts';

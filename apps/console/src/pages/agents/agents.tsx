@@ -1,24 +1,25 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import { Bot, Plus, Upload } from 'lucide-react';
-import { Button } from '../../blocks/button.tsx';
-import { Select } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card, Page } from '../../blocks/page.tsx';
+import { getRouteApi } from '@tanstack/react-router';
+import type { Api } from '@troupe/sdk';
+import { Bot, Upload } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { AddButton, Button } from '../../blocks/button.tsx';
+import { FilterSelect, Select } from '../../blocks/field.tsx';
+import { type ListState, TableList } from '../../blocks/list.tsx';
+import { Page } from '../../blocks/page.tsx';
 import { SearchBox } from '../../blocks/search-box.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Empty } from '../../blocks/states.tsx';
+import { NameCell } from '../../blocks/table.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { When } from '../../blocks/when.tsx';
+import { agentAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
-import { agentsQuery } from '../../data/queries.ts';
-import type { SearchChange } from '../../data/search-change.ts';
-import { given } from '../../data/search-values.ts';
+import { agentsQuery, modelsQuery } from '../../data/queries.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
 import { ImportAgent } from './import-agent.tsx';
 import { NewAgent } from './new-agent.tsx';
-import { modelsQuery } from './queries.ts';
 
 const route = getRouteApi('/agents');
 
@@ -40,22 +41,20 @@ export function AgentsPage() {
     }),
   );
   const isFiltered = !!(search.search || tag || search.status);
-  const actions = (
-    <>
-      <Button icon={<Upload size={14} aria-hidden="true" />} onClick={() => change({ new: 'import' })}>
-        Import
-      </Button>
-      <Button
-        kind="primary"
-        icon={<Plus size={14} aria-hidden="true" />}
-        onClick={() => change({ new: 'agent' })}
-      >
-        New agent
-      </Button>
-    </>
-  );
+  const add = <AddButton onClick={() => change({ new: 'agent' })}>Create agent</AddButton>;
   return (
-    <Page title="Agents" about="Prompts, models, capabilities and tools, under a name." actions={actions}>
+    <Page
+      title="Agents"
+      about="Prompts, models, capabilities and tools, under a name."
+      actions={
+        <>
+          <Button icon={<Upload size={14} aria-hidden="true" />} onClick={() => change({ new: 'import' })}>
+            Import agent
+          </Button>
+          {add}
+        </>
+      }
+    >
       <div className="mb-4 flex flex-wrap items-center gap-2">
         <SearchBox
           label="Search agents"
@@ -76,82 +75,51 @@ export function AgentsPage() {
           <option value="archived">Archived</option>
         </Select>
       </div>
-      <Card flush>
-        {list.items === undefined ? (
-          list.error ? (
-            <Failure error={list.error} retry={list.refetch} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
+      <AgentTable
+        list={list}
+        empty={
           isFiltered ? (
-            <Empty title="No agent fits">Another word, another tag, or the other status may.</Empty>
+            <Empty title="No agents match">Change the search, the tag or the status.</Empty>
           ) : (
-            <Empty
-              icon={<Bot size={20} aria-hidden="true" />}
-              title="No agents yet"
-              action={
-                <Button kind="primary" onClick={() => change({ new: 'agent' })}>
-                  New agent
-                </Button>
-              }
-            >
+            <Empty icon={<Bot size={20} aria-hidden="true" />} title="No agents yet" action={add}>
               An agent is a prompt with a model, capabilities and tools. It answers in sessions and spaces,
-              and works by plan or when something changes.
+              and runs on plans and triggers.
             </Empty>
           )
-        ) : (
-          <>
-            <AgentTable agents={list.items} />
-            <MoreButton list={list} />
-          </>
-        )}
-      </Card>
+        }
+      />
       {search.new === 'agent' && <NewAgent onClose={() => change({ new: undefined })} />}
       {search.new === 'import' && <ImportAgent onClose={() => change({ new: undefined })} />}
     </Page>
   );
 }
 
-function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agents.list>>['data'] }) {
+function AgentTable(props: { list: ListState<Api.Agent>; empty: ReactNode }) {
   const models = useQuery(modelsQuery).data;
   const modelOf = (id: string | null) =>
     id === null ? 'Default' : (models?.find((model) => model.id === id)?.displayName ?? '…');
   return (
-    <Table
+    <TableList
+      {...props}
       label="Agents"
-      head={
-        <>
-          <Th>Name</Th>
-          <Th>Model</Th>
-          <Th>Capabilities</Th>
-          <Th>Tags</Th>
-          <Th className="text-right">Version</Th>
-          <Th>Changed</Th>
-        </>
-      }
-    >
-      {agents.map((agent) => (
-        <Tr key={agent.id}>
-          <Td className="max-w-56 min-w-48 sm:max-w-md">
-            <Link
-              to="/agents/$agentId"
-              params={{ agentId: agent.id }}
-              title={agent.name}
-              className="block truncate font-medium hover:underline"
-            >
-              {agent.name}
-            </Link>
-            {agent.description && (
-              <p className="truncate text-xs text-muted" title={agent.description}>
-                {agent.description}
-              </p>
-            )}
-          </Td>
-          <Td label="Model" className="max-w-40 truncate text-muted">
-            {modelOf(agent.defaultModelId)}
-          </Td>
-          <Td label="Capabilities" className="max-w-64">
+      keyOf={(agent) => agent.id}
+      columns={[
+        {
+          name: 'Name',
+          cellClass: 'max-w-56 min-w-48 sm:max-w-md',
+          cell: ({ id, name, description }) => (
+            <NameCell to={agentAddress(id)} name={name} about={description} />
+          ),
+        },
+        {
+          name: 'Model',
+          cellClass: 'max-w-40 truncate text-muted',
+          cell: (agent) => modelOf(agent.defaultModelId),
+        },
+        {
+          name: 'Capabilities',
+          cellClass: 'max-w-64',
+          cell: (agent) => (
             <span className="flex flex-wrap gap-1">
               {agent.capabilities.slice(0, 3).map(({ id }) => (
                 <Tag key={id}>{id}</Tag>
@@ -163,8 +131,12 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
                 </Tag>
               )}
             </span>
-          </Td>
-          <Td label="Tags" className="max-w-48">
+          ),
+        },
+        {
+          name: 'Tags',
+          cellClass: 'max-w-48',
+          cell: (agent) => (
             <span className="flex flex-wrap gap-1">
               {agent.tags.slice(0, 4).map((tag) => (
                 <Tag key={tag} tone="accent">
@@ -172,16 +144,17 @@ function AgentTable({ agents }: { agents: Awaited<ReturnType<typeof troupe.agent
                 </Tag>
               ))}
             </span>
-          </Td>
-          <Td label="Version" className="text-right @max-2xl:hidden text-muted tabular-nums">
-            {agent.version}
-          </Td>
-          <Td label="Changed" className="text-muted">
-            <When value={agent.updatedAt} />
-          </Td>
-        </Tr>
-      ))}
-    </Table>
+          ),
+        },
+        {
+          name: 'Version',
+          isRight: true,
+          cellClass: 'text-muted @max-2xl:hidden',
+          cell: (agent) => agent.version,
+        },
+        { name: 'Changed', cellClass: 'text-muted', cell: (agent) => <When value={agent.updatedAt} /> },
+      ]}
+    />
   );
 }
 
@@ -196,16 +169,13 @@ function TagChoice({
   const tags = [...new Set([...(data ?? []).flatMap(({ tags }) => tags), ...(value ? [value] : [])])].sort();
   if (tags.length === 0) return null;
   return (
-    <Select
-      aria-label="Tag"
-      value={value ?? ''}
-      onChange={({ target }) => onChange(target.value || undefined)}
+    <FilterSelect
+      label="Tag"
+      all="All tags"
+      value={value}
+      onChange={onChange}
+      options={tags.map((tag) => [tag, tag])}
       className="max-w-48 basis-40"
-    >
-      <option value="">All tags</option>
-      {tags.map((tag) => (
-        <option key={tag}>{tag}</option>
-      ))}
-    </Select>
+    />
   );
 }

@@ -1,22 +1,21 @@
 import type { Api } from '@troupe/sdk';
-import { Checkbox, Field, Select } from '../../blocks/field.tsx';
+import { Checkbox, SelectField } from '../../blocks/field.tsx';
 import { JsonField } from '../../blocks/json-field.tsx';
 import { Card } from '../../blocks/page.tsx';
-import { issueAt } from '../../data/issues.ts';
 import type { PartProps } from './edit-tab.tsx';
 
 const isObject = (value: unknown): value is Record<string, never> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What its answers must look like, what becomes of doubts, and what is the caller's own. */
-export function EditAnswers({ draft, change, invalid, error }: PartProps) {
+export function EditAnswers({ draft, change, invalid }: PartProps) {
   return (
     <Card title="Answers and the rest">
       <div className="grid gap-4 md:grid-cols-2">
         <JsonField
           label="Schema of its answers"
           hint="JSON Schema. Empty: free text."
-          error={issueAt(error, 'answer')}
+          path="answer"
           value={draft.answer?.schema ?? null}
           empty={null}
           onChange={(schema, isValid) => {
@@ -32,7 +31,7 @@ export function EditAnswers({ draft, change, invalid, error }: PartProps) {
         <JsonField
           label="Metadata"
           hint="Yours: a JSON object."
-          error={issueAt(error, 'metadata')}
+          path="metadata"
           value={draft.metadata}
           onChange={(metadata, isValid) => {
             const isUsable = isValid && isObject(metadata);
@@ -40,22 +39,17 @@ export function EditAnswers({ draft, change, invalid, error }: PartProps) {
             if (isUsable) change({ metadata });
           }}
         />
-        <Field
+        <SelectField
           label="A call whose outcome a crash left unknown"
           hint="Only calls that must run once."
-          error={issueAt(error, 'inDoubt')}
-        >
-          {(ids) => (
-            <Select
-              {...ids}
-              value={draft.inDoubt}
-              onChange={({ target }) => change({ inDoubt: target.value as 'tell' | 'wait' })}
-            >
-              <option value="tell">Tell the model</option>
-              <option value="wait">Wait for a person</option>
-            </Select>
-          )}
-        </Field>
+          path="inDoubt"
+          value={draft.inDoubt}
+          onChange={(inDoubt) => change({ inDoubt })}
+          options={[
+            ['tell', 'Tell the model'],
+            ['wait', 'Wait for a person'],
+          ]}
+        />
         <div className="flex items-center">
           <Checkbox
             label="In a space, it may wait for replies"

@@ -2,21 +2,20 @@ import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { ChevronDown, X } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
+import { Button, IconButton } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
 import { Select } from '../../blocks/field.tsx';
+import { Issue } from '../../blocks/form-errors.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { SchemaFields } from '../../blocks/schema-fields.tsx';
 import { Sortable } from '../../blocks/sortable.tsx';
-import { Notice } from '../../blocks/states.tsx';
-import { issueAt } from '../../data/issues.ts';
 import type { PartProps } from './edit-tab.tsx';
 import { capabilitiesQuery } from './queries.ts';
 
 type Carried = Api.AgentDefinition['capabilities'][number];
 
 /** In their order, which is that of their prompts. Delegation is one of them, with its depths and deadlines as options. */
-export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
+export function EditCapabilities({ draft, change, invalid }: PartProps) {
   const { data: all = [] } = useQuery(capabilitiesQuery);
   const [opened, setOpened] = useState<string | null>(null);
   const carried = draft.capabilities;
@@ -26,7 +25,6 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
   );
   const set = (id: string, config: Carried['config']) =>
     change({ capabilities: carried.map((one) => (one.id === id ? { ...one, config } : one)) });
-  const wrong = issueAt(error, 'capabilities');
   return (
     <Card
       title="Capabilities"
@@ -47,11 +45,7 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
         </Select>
       }
     >
-      {wrong && (
-        <Notice tone="bad" className="mb-3">
-          {wrong}
-        </Notice>
-      )}
+      <Issue path="capabilities" className="mb-3" />
       {carried.length === 0 ? (
         <p className="text-sm text-muted">
           None. A capability is a prompt with tools: the time, files, a sandbox for code, memory, the web, or
@@ -91,11 +85,9 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
                       <ChevronDown size={14} aria-hidden="true" className={cx(isOpen && 'rotate-180')} />
                     </Button>
                   )}
-                  <Button
-                    kind="quiet"
-                    size="small-icon"
-                    aria-label={`Remove ${capability?.name ?? id}`}
-                    icon={<X size={14} />}
+                  <IconButton
+                    label={`Remove ${capability?.name ?? id}`}
+                    icon={X}
                     onClick={() => {
                       invalid(`capabilities.${id}`, false);
                       change({ capabilities: carried.filter((one) => one.id !== id) });
@@ -108,7 +100,7 @@ export function EditCapabilities({ draft, change, invalid, error }: PartProps) {
                       isSpelled
                       schema={capability.configSchema}
                       value={config}
-                      issue={(name) => issueAt(error, `capabilities.${index}.config.${name}`)}
+                      path={`capabilities.${index}.config`}
                       onChange={(value, wrong) => {
                         set(id, value as Carried['config']);
                         invalid(`capabilities.${id}`, wrong.length > 0);

@@ -1,7 +1,6 @@
-import { Field, Input } from '../../blocks/field.tsx';
+import { TextField } from '../../blocks/field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { formatBytes, formatDuration } from '../../data/format.ts';
-import { issueAt } from '../../data/issues.ts';
 import type { PartProps } from './edit-tab.tsx';
 
 type Limits = PartProps['draft']['limits'];
@@ -55,28 +54,26 @@ export function EditLimits(props: PartProps) {
   );
 }
 
-function OneLimit({ limit, draft, change, error }: PartProps & { limit: Limit }) {
+function OneLimit({ limit, draft, change }: PartProps & { limit: Limit }) {
   const { name, label, standard, unit } = limit;
   const value = draft.limits[name];
   const words = (amount: number) =>
     unit === 'ms' ? formatDuration(amount) : unit === 'bytes' ? formatBytes(amount) : null;
   const hint = value !== undefined ? words(value) : standard !== null ? words(standard) : null;
   return (
-    <Field label={label} hint={hint} error={issueAt(error, `limits.${name}`)}>
-      {(ids) => (
-        <Input
-          {...ids}
-          type="number"
-          min={0}
-          step={1}
-          placeholder={standard === null ? 'No limit' : String(standard)}
-          value={value ?? ''}
-          onChange={({ target }) => {
-            const { [name]: _, ...rest } = draft.limits;
-            change({ limits: target.value === '' ? rest : { ...rest, [name]: Number(target.value) } });
-          }}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={hint}
+      path={`limits.${name}`}
+      type="number"
+      min={0}
+      step={1}
+      placeholder={standard === null ? 'No limit' : String(standard)}
+      value={value ?? ''}
+      onChange={(value) => {
+        const { [name]: _, ...rest } = draft.limits;
+        change({ limits: value === '' ? rest : { ...rest, [name]: Number(value) } });
+      }}
+    />
   );
 }

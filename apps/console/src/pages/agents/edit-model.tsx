@@ -2,16 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { X } from 'lucide-react';
-import { Button } from '../../blocks/button.tsx';
-import { Field, Select } from '../../blocks/field.tsx';
+import { IconButton } from '../../blocks/button.tsx';
+import { SelectField } from '../../blocks/field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { Sortable } from '../../blocks/sortable.tsx';
-import { issueAt } from '../../data/issues.ts';
+import { modelsQuery, providersQuery } from '../../data/queries.ts';
 import { systemQuery } from '../../shell/system.ts';
 import type { PartProps } from './edit-tab.tsx';
-import { modelsQuery, providersQuery } from './queries.ts';
 
-export function EditModel({ draft, change, error }: PartProps) {
+export function EditModel({ draft, change }: PartProps) {
   const models = useQuery(modelsQuery).data ?? [];
   const providers = useQuery(providersQuery).data ?? [];
   const isDemo = useQuery(systemQuery).data?.demo ?? false;
@@ -39,45 +38,25 @@ export function EditModel({ draft, change, error }: PartProps) {
       }
     >
       <div className="grid gap-4 md:grid-cols-2">
-        <Field label="Model" error={issueAt(error, 'defaultModelId')}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={draft.defaultModelId ?? ''}
-              onChange={({ target }) => change({ defaultModelId: target.value || null })}
-            >
-              <option value="">The project's default: {ofProject}</option>
-              {draft.defaultModelId && !models.some(({ id }) => id === draft.defaultModelId) && (
-                <option value={draft.defaultModelId}>{draft.defaultModelId}</option>
-              )}
-              {models.map((model) => (
-                <option key={model.id} value={model.id}>
-                  {nameOf(model)}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+        <SelectField
+          label="Model"
+          path="defaultModelId"
+          first={`Default of the project: ${ofProject}`}
+          value={draft.defaultModelId ?? ''}
+          onChange={(modelId) => change({ defaultModelId: modelId || null })}
+          options={models.map((model) => [model.id, nameOf(model)])}
+        />
         <div className="flex min-w-0 flex-col gap-2">
-          <Field label="Where it fails, try" hint="In this order." error={issueAt(error, 'fallbackModelIds')}>
-            {(ids) => (
-              <Select
-                {...ids}
-                value=""
-                disabled={free.length === 0 || draft.fallbackModelIds.length >= 8}
-                onChange={({ target }) =>
-                  change({ fallbackModelIds: [...draft.fallbackModelIds, target.value] })
-                }
-              >
-                <option value="">{free.length === 0 ? 'No other model' : 'Add a model…'}</option>
-                {free.map((model) => (
-                  <option key={model.id} value={model.id}>
-                    {nameOf(model)}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
+          <SelectField
+            label="Where it fails, try"
+            hint="In this order."
+            path="fallbackModelIds"
+            disabled={free.length === 0 || draft.fallbackModelIds.length >= 8}
+            value={'' as string}
+            onChange={(value) => change({ fallbackModelIds: [...draft.fallbackModelIds, value] })}
+            first={free.length === 0 ? 'No other model' : 'Add a model…'}
+            options={free.map((model) => [model.id, nameOf(model)])}
+          />
           {draft.fallbackModelIds.length > 0 && (
             <Sortable
               label="Models to fall back to"
@@ -89,11 +68,9 @@ export function EditModel({ draft, change, error }: PartProps) {
               {(id) => (
                 <div className="flex items-center gap-2 text-sm">
                   <span className="min-w-0 flex-1 truncate">{known(id)}</span>
-                  <Button
-                    kind="quiet"
-                    size="small-icon"
-                    aria-label={`Remove ${known(id)}`}
-                    icon={<X size={14} />}
+                  <IconButton
+                    label={`Remove ${known(id)}`}
+                    icon={X}
                     onClick={() =>
                       change({ fallbackModelIds: draft.fallbackModelIds.filter((one) => one !== id) })
                     }

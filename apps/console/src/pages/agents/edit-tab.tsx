@@ -1,10 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Api, ApiError } from '@troupe/sdk';
 import { useState } from 'react';
-import { Notice } from '../../blocks/states.tsx';
+import { Input } from '../../blocks/field.tsx';
+import { FormErrors } from '../../blocks/form-errors.tsx';
+import { SaveBar } from '../../blocks/save-bar.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
+import { NewerNotice } from '../../blocks/version-conflict.tsx';
 import { troupe } from '../../data/client.ts';
+import { useInvalidFields } from '../../data/invalid-fields.ts';
 import { AgentConflict } from './conflict.tsx';
 import { changesOf, definitionOf } from './definition.ts';
 import { EditAnswers } from './edit-answers.tsx';
@@ -14,31 +18,30 @@ import { EditLimits } from './edit-limits.tsx';
 import { EditModel } from './edit-model.tsx';
 import { EditTools } from './edit-tools.tsx';
 import { agentQuery } from './queries.ts';
-import { SaveBar } from './save-bar.tsx';
 
 /** What every part of the form gets. */
 export interface PartProps {
   draft: Api.AgentDefinition;
   change: (part: Partial<Api.AgentDefinition>) => void;
-  /** What is wrong with the text of a field that is not read as it stands, such as JSON; null: nothing. */
+  /** Marks a field whose text cannot be parsed. */
   invalid: (field: string, isInvalid: boolean) => void;
-  error: unknown;
 }
 
 /** The definition as a form. It is saved as one version, on the version that it was begun on. */
 export function EditTab({ agent }: { agent: Api.Agent }) {
   const [base, setBase] = useState(agent);
   const [draft, setDraft] = useState(() => definitionOf(agent));
-  const [invalid, setInvalid] = useState<ReadonlySet<string>>(new Set());
+  const invalid = useInvalidFields();
   const [notes, setNotes] = useState('');
   const [compares, setCompares] = useState(false);
   const client = useQueryClient();
   const changes = changesOf(definitionOf(base), draft);
-  const isChanged = Object.keys(changes).length > 0 || invalid.size > 0;
+  const isChanged = Object.keys(changes).length > 0 || invalid.any;
+  const changed = Object.keys(changes).join(', ');
   const startFrom = (now: Api.Agent) => {
     setBase(now);
     setDraft(definitionOf(now));
-    setInvalid(new Set());
+    invalid.clear();
     setNotes('');
     setCompares(false);
   };
@@ -67,63 +70,62 @@ export function EditTab({ agent }: { agent: Api.Agent }) {
   const part: PartProps = {
     draft,
     change: (some) => setDraft((now) => ({ ...now, ...some })),
-    invalid: (field, isInvalid) =>
-      setInvalid((now) => {
-        if (now.has(field) === isInvalid) return now;
-        const next = new Set(now);
-        if (isInvalid) next.add(field);
-        else next.delete(field);
-        return next;
-      }),
-    error,
+    invalid: invalid.mark,
   };
   return (
-    <form
-      aria-label="Edit the agent"
-      className="flex max-w-4xl flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isChanged && invalid.size === 0) save.mutate(base.version);
-      }}
-    >
-      {agent.version > base.version && (
-        <Notice tone="warn">
-          Somebody else saved version {agent.version} while you were editing version {base.version}. When you
-          save, you see both.
-        </Notice>
-      )}
-      <div key={base.version} className="flex flex-col gap-4">
-        <EditBasics {...part} />
-        <EditModel {...part} />
-        <EditCapabilities {...part} />
-        <EditTools {...part} />
-        <EditLimits {...part} />
-        <EditAnswers {...part} />
-      </div>
-      <SaveBar
-        isChanged={isChanged}
-        isInvalid={invalid.size > 0}
-        changed={Object.keys(changes)}
-        notes={notes}
-        onNotes={setNotes}
-        busy={save.isPending}
-        error={error}
-        onDiscard={() => {
-          save.reset();
-          startFrom(agent);
+    <FormErrors error={error}>
+      <form
+        aria-label="Edit the agent"
+        className="flex max-w-4xl flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isChanged && !invalid.any) save.mutate(base.version);
         }}
-      />
-      <Unsaved when={isChanged} />
-      {compares && (
-        <AgentConflict
-          theirs={agent}
-          mine={{ ...definitionOf(agent), ...changes }}
-          busy={save.isPending}
-          onClose={() => setCompares(false)}
-          onTakeTheirs={() => startFrom(agent)}
-          onSaveMine={() => save.mutate(agent.version)}
-        />
-      )}
-    </form>
+      >
+        <NewerNotice version={agent.version} base={base.version} />
+        <div key={base.version} className="flex flex-col gap-4">
+          <EditBasics {...part} />
+          <EditModel {...part} />
+          <EditCapabilities {...part} />
+          <EditTools {...part} />
+          <EditLimits {...part} />
+          <EditAnswers {...part} />
+        </div>
+        {(isChanged || error) && (
+          <SaveBar
+            busy={save.isPending}
+            isIncomplete={invalid.any || !isChanged}
+            className="-bottom-5 -mx-1"
+            onDiscard={() => {
+              save.reset();
+              startFrom(agent);
+            }}
+          >
+            <Input
+              aria-label="Note on this version"
+              placeholder="Note for the list of versions"
+              maxLength={2000}
+              value={notes}
+              onChange={({ target }) => setNotes(target.value)}
+              className="flex-1 basis-56"
+            />
+            <span className="hidden max-w-64 truncate text-xs text-faint md:inline" title={changed}>
+              {invalid.any ? 'Correct the marked fields first' : `Changed: ${changed}`}
+            </span>
+          </SaveBar>
+        )}
+        <Unsaved when={isChanged} />
+        {compares && (
+          <AgentConflict
+            theirs={agent}
+            mine={{ ...definitionOf(agent), ...changes }}
+            busy={save.isPending}
+            onClose={() => setCompares(false)}
+            onTakeTheirs={() => startFrom(agent)}
+            onSaveMine={() => save.mutate(agent.version)}
+          />
+        )}
+      </form>
+    </FormErrors>
   );
 }

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { X } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Checkbox, Field, Input, Select } from '../../blocks/field.tsx';
+import { IconButton } from '../../blocks/button.tsx';
+import { Checkbox, Select, SelectField, TextField } from '../../blocks/field.tsx';
+import { Issue } from '../../blocks/form-errors.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { Tag } from '../../blocks/tag.tsx';
-import { issueAt } from '../../data/issues.ts';
+import { toolsQuery } from '../../data/queries.ts';
 import type { PartProps } from './edit-tab.tsx';
-import { toolsQuery } from './queries.ts';
 
 /** Tools of the project that it may call, and of which a person must approve the calls. */
-export function EditTools({ draft, change, error }: PartProps) {
+export function EditTools({ draft, change }: PartProps) {
   const { data: all = [] } = useQuery(toolsQuery);
   const [approvals, setApprovals] = useState(draft.approvals.join(', '));
   const free = all.filter(({ name }) => !draft.tools.includes(name));
@@ -72,11 +72,9 @@ export function EditTools({ draft, change, error }: PartProps) {
                       onChange={({ target }) => setApproval(name, target.checked)}
                     />
                   )}
-                  <Button
-                    kind="quiet"
-                    size="small-icon"
-                    aria-label={`Remove ${name}`}
-                    icon={<X size={14} />}
+                  <IconButton
+                    label={`Remove ${name}`}
+                    icon={X}
                     onClick={() => {
                       change({ tools: draft.tools.filter((one) => one !== name) });
                       if (draft.approvals.includes(name)) setApproval(name, false);
@@ -87,38 +85,30 @@ export function EditTools({ draft, change, error }: PartProps) {
             })}
           </ul>
         )}
-        {issueAt(error, 'tools') && <p className="text-xs text-bad">{issueAt(error, 'tools')}</p>}
+        <Issue path="tools" />
         <div className="grid gap-4 md:grid-cols-2">
-          <Field
+          <TextField
             label="A person must approve calls of"
             hint="Names of tools, those of capabilities too, separated by commas."
-            error={issueAt(error, 'approvals')}
-          >
-            {(ids) => (
-              <Input
-                {...ids}
-                value={approvals}
-                placeholder="run_code, send_mail"
-                onChange={({ target }) => {
-                  setApprovals(target.value);
-                  const given = target.value.split(/[\s,]+/).filter((name) => name !== '');
-                  change({ approvals: [...new Set(given)] });
-                }}
-              />
-            )}
-          </Field>
-          <Field label="Who decides" error={issueAt(error, 'approvers')}>
-            {(ids) => (
-              <Select
-                {...ids}
-                value={draft.approvers}
-                onChange={({ target }) => change({ approvers: target.value as 'anyone' | 'keys' })}
-              >
-                <option value="anyone">Anyone who can reach the session</option>
-                <option value="keys">Only whoever has a secret key</option>
-              </Select>
-            )}
-          </Field>
+            path="approvals"
+            placeholder="run_code, send_mail"
+            value={approvals}
+            onChange={(value) => {
+              setApprovals(value);
+              const given = value.split(/[\s,]+/).filter((name) => name !== '');
+              change({ approvals: [...new Set(given)] });
+            }}
+          />
+          <SelectField
+            label="Who decides"
+            path="approvers"
+            value={draft.approvers}
+            onChange={(approvers) => change({ approvers })}
+            options={[
+              ['anyone', 'Anyone who can reach the session'],
+              ['keys', 'Only whoever has a secret key'],
+            ]}
+          />
         </div>
       </div>
     </Card>

@@ -2,13 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Target, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Button, IconButton } from '../../blocks/button.tsx';
 import { Input, Select } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList } from '../../blocks/list.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { sayError } from '../../blocks/toast.tsx';
 import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
@@ -40,95 +38,77 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
     <div className="flex max-w-5xl flex-col gap-4">
       <Whose />
       <NewGoal agentId={agentId} whose={whose} />
-      <Card flush>
-        {list.items === undefined ? (
-          list.error ? (
-            <Failure error={list.error} retry={list.refetch} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
-          <Empty icon={<Target size={20} aria-hidden="true" />} title="No goals">
-            Goals stand in the prompt of an agent with the capability Memory, the most important first. It
-            sets its own, and you can add to them.
+      <TableList
+        list={list}
+        empty={
+          <Empty icon={<Target size={20} aria-hidden="true" />} title="No goals yet">
+            An agent with the Memory capability has its goals in its prompt, sorted by priority. It sets its
+            own goals. Add one above.
           </Empty>
-        ) : (
-          <>
-            <Table
-              label="Goals"
-              head={
-                <>
-                  <Th>Goal</Th>
-                  <Th>Priority</Th>
-                  <Th>Status</Th>
-                  <Th>Changed</Th>
-                  <Th>
-                    <span className="sr-only">Actions</span>
-                  </Th>
-                </>
-              }
-            >
-              {list.items.map((goal) => (
-                <Tr key={goal.id}>
-                  <Td className="max-w-xl min-w-56 break-words whitespace-pre-wrap">{goal.description}</Td>
-                  <Td label="Priority">
-                    <Select
-                      aria-label={`Priority of ${goal.description.slice(0, 60)}`}
-                      className="max-w-16"
-                      value={goal.priority}
-                      onChange={({ target }) =>
-                        change.mutate({ id: goal.id, priority: Number(target.value) })
-                      }
-                    >
-                      {priorities.map((one) => (
-                        <option key={one}>{one}</option>
-                      ))}
-                    </Select>
-                  </Td>
-                  <Td label="Status">
-                    <Select
-                      aria-label={`Status of ${goal.description.slice(0, 60)}`}
-                      className="max-w-32"
-                      value={goal.status}
-                      onChange={({ target }) =>
-                        change.mutate({ id: goal.id, status: target.value as Api.GoalStatus })
-                      }
-                    >
-                      {statuses.map((status) => (
-                        <option key={status} value={status}>
-                          {words[status]}
-                        </option>
-                      ))}
-                    </Select>
-                  </Td>
-                  <Td label="Changed" className="text-muted">
-                    <When value={goal.updatedAt} />
-                  </Td>
-                  <Td className="w-px">
-                    <Button
-                      kind="quiet"
-                      size="small-icon"
-                      aria-label={`Delete ${goal.description.slice(0, 60)}`}
-                      icon={<Trash2 size={14} />}
-                      onClick={() => setGone(goal)}
-                    />
-                  </Td>
-                </Tr>
-              ))}
-            </Table>
-            <MoreButton list={list} />
-          </>
-        )}
-      </Card>
+        }
+        label="Goals"
+        keyOf={(goal) => goal.id}
+        columns={[
+          {
+            name: 'Goal',
+            cellClass: 'max-w-xl min-w-56 break-words whitespace-pre-wrap',
+            cell: (goal) => goal.description,
+          },
+          {
+            name: 'Priority',
+            cell: (goal) => (
+              <Select
+                aria-label={`Priority of ${goal.description.slice(0, 60)}`}
+                className="max-w-16"
+                value={goal.priority}
+                onChange={({ target }) => change.mutate({ id: goal.id, priority: Number(target.value) })}
+              >
+                {priorities.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </Select>
+            ),
+          },
+          {
+            name: 'Status',
+            cell: (goal) => (
+              <Select
+                aria-label={`Status of ${goal.description.slice(0, 60)}`}
+                className="max-w-32"
+                value={goal.status}
+                onChange={({ target }) =>
+                  change.mutate({ id: goal.id, status: target.value as Api.GoalStatus })
+                }
+              >
+                {statuses.map((status) => (
+                  <option key={status} value={status}>
+                    {words[status]}
+                  </option>
+                ))}
+              </Select>
+            ),
+          },
+          { name: 'Changed', cellClass: 'text-muted', cell: (goal) => <When value={goal.updatedAt} /> },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (goal) => (
+              <IconButton
+                label={`Delete ${goal.description.slice(0, 60)}`}
+                icon={Trash2}
+                onClick={() => setGone(goal)}
+              />
+            ),
+          },
+        ]}
+      />
       <Confirm
         open={gone !== null}
         onClose={() => setGone(null)}
         title="Delete this goal?"
-        label="Delete"
-        act={async () => {
-          await troupe.goals.remove({ params: { agentId, goalId: gone!.id }, query: whose });
-          await changed();
-        }}
+        label="Delete goal"
+        changes="goals"
+        act={() => troupe.goals.remove({ params: { agentId, goalId: gone!.id }, query: whose })}
       >
         <p className="line-clamp-4 break-words">{gone?.description}</p>
       </Confirm>
@@ -179,7 +159,7 @@ function NewGoal({ agentId, whose }: { agentId: string; whose: { user?: string }
         ))}
       </Select>
       <Button type="submit" kind="primary" busy={create.isPending}>
-        Add
+        Add goal
       </Button>
     </form>
   );

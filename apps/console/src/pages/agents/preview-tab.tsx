@@ -6,7 +6,7 @@ import { Loaded } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatNumber } from '../../data/format.ts';
-import { providersQuery } from './queries.ts';
+import { providersQuery } from '../../data/queries.ts';
 
 /** What a run would get: the whole prompt, the tools as the model sees them, the models, the limits. */
 export default function PreviewTab({ agent }: { agent: Api.Agent }) {

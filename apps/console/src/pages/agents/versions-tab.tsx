@@ -1,14 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList } from '../../blocks/list.tsx';
 import { Card } from '../../blocks/page.tsx';
-import { Failure, Loaded, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Loaded } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { TextDiff } from '../../blocks/text-diff.tsx';
 import { say } from '../../blocks/toast.tsx';
@@ -37,64 +36,54 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
       }),
       replace: true,
     });
-  if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
+  const chooser = (name: 'from' | 'to', chosen: number) => ({
+    name: name === 'from' ? 'From' : 'To',
+    className: 'w-px',
+    cell: ({ version }: Api.AgentVersion) => (
+      <input
+        type="radio"
+        className="size-4 accent-[var(--troupe-accent)]"
+        name={name}
+        aria-label={`Compare ${name} version ${version}`}
+        checked={version === chosen}
+        onChange={() => choose({ [name]: version })}
+      />
+    ),
+  });
   return (
     <div className="flex max-w-5xl flex-col gap-4">
-      <Card flush>
-        <Table
-          label="Versions"
-          head={
-            <>
-              <Th>Version</Th>
-              <Th className="w-px">From</Th>
-              <Th className="w-px">To</Th>
-              <Th>Note</Th>
-              <Th>Made</Th>
-              <Th>
-                <span className="sr-only">Actions</span>
-              </Th>
-            </>
-          }
-        >
-          {list.items.map((version) => (
-            <Tr key={version.version}>
-              <Td className="whitespace-nowrap tabular-nums">
+      <TableList
+        list={list}
+        empty={null}
+        label="Versions"
+        keyOf={(version) => version.version}
+        columns={[
+          {
+            name: 'Version',
+            cellClass: 'whitespace-nowrap tabular-nums',
+            cell: (version) => (
+              <>
                 {version.version} {version.version === agent.version && <Tag tone="accent">current</Tag>}
-              </Td>
-              <Td label="From">
-                <input
-                  type="radio"
-                  className="size-4 accent-[var(--troupe-accent)]"
-                  name="from"
-                  aria-label={`Compare from version ${version.version}`}
-                  checked={version.version === from}
-                  onChange={() => choose({ from: version.version })}
-                />
-              </Td>
-              <Td label="To">
-                <input
-                  type="radio"
-                  className="size-4 accent-[var(--troupe-accent)]"
-                  name="to"
-                  aria-label={`Compare to version ${version.version}`}
-                  checked={version.version === to}
-                  onChange={() => choose({ to: version.version })}
-                />
-              </Td>
-              <Td label="Note" className="max-w-80 truncate text-muted" title={version.notes ?? undefined}>
-                {version.notes ?? <span className="text-faint">–</span>}
-              </Td>
-              <Td label="Made" className="text-muted">
-                <When value={version.createdAt} />
-              </Td>
-              <Td className="w-px">
-                {version.version !== agent.version && <RollBack agent={agent} version={version.version} />}
-              </Td>
-            </Tr>
-          ))}
-        </Table>
-        <MoreButton list={list} />
-      </Card>
+              </>
+            ),
+          },
+          chooser('from', from),
+          chooser('to', to),
+          {
+            name: 'Note',
+            cellClass: 'max-w-80 truncate text-muted',
+            title: (version) => version.notes ?? undefined,
+            cell: (version) => version.notes ?? <span className="text-faint">–</span>,
+          },
+          { name: 'Made', cellClass: 'text-muted', cell: (version) => <When value={version.createdAt} /> },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (version) =>
+              version.version !== agent.version && <RollBack agent={agent} version={version.version} />,
+          },
+        ]}
+      />
       {agent.version > 1 && <Compared agentId={agent.id} from={from} to={to} />}
     </div>
   );
@@ -102,7 +91,6 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
 
 function RollBack({ agent, version }: { agent: Api.Agent; version: number }) {
   const [open, setOpen] = useState(false);
-  const client = useQueryClient();
   return (
     <>
       <Button
@@ -119,14 +107,14 @@ function RollBack({ agent, version }: { agent: Api.Agent; version: number }) {
         onClose={() => setOpen(false)}
         title={`Roll back to version ${version}?`}
         label="Roll back"
+        changes="agents"
         act={async () => {
           const now = await troupe.agents.rollback({ params: { agentId: agent.id }, body: { version } });
-          await client.invalidateQueries({ queryKey: ['agents'] });
-          say(`Version ${now.version} says what version ${version} said.`);
+          say(`Rolled back: version ${now.version} equals version ${version}.`);
         }}
       >
-        It becomes a new version that says what version {version} said. Nothing in between is lost, and runs
-        that have begun keep what they have.
+        This creates a new version with the content of version {version}. The versions between stay, and runs
+        in progress keep theirs.
       </Confirm>
     </>
   );

@@ -2,15 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { ChevronRight, ScrollText } from 'lucide-react';
-import { Fragment, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { CodeBlock } from '../../blocks/code-block.tsx';
 import { cx } from '../../blocks/cx.ts';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card, Page } from '../../blocks/page.tsx';
+import { TableList } from '../../blocks/list.tsx';
+import { Page } from '../../blocks/page.tsx';
 import { SearchBox } from '../../blocks/search-box.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -58,104 +57,88 @@ export function AuditPage() {
             </Button>
           )}
         </div>
-        <Card flush>
-          {list.items === undefined ? (
-            list.error ? (
-              <Failure error={list.error} retry={list.refetch} />
-            ) : (
-              <Loading />
-            )
-          ) : list.items.length === 0 ? (
+        <TableList
+          list={list}
+          empty={
             <Empty
               icon={<ScrollText size={20} aria-hidden="true" />}
-              title={action ? 'No action begins like this' : 'Nothing was changed yet'}
+              title={action ? 'No entries match' : 'No changes yet'}
             >
-              Each change of an agent, a tool, a key and the like is written down here, in the commit that
-              makes it.
+              Each change of a definition, a key or a setting is recorded here, in the transaction that makes
+              it.
             </Empty>
-          ) : (
-            <>
-              <Table
-                label="Audit log"
-                head={
-                  <>
-                    <Th className="w-px">
-                      <span className="sr-only">Details</span>
-                    </Th>
-                    <Th>When</Th>
-                    <Th>Who</Th>
-                    <Th>Did</Th>
-                    <Th>To</Th>
-                  </>
-                }
-              >
-                {list.items.map((entry) => {
-                  const isOpen = opened === entry.id;
-                  return (
-                    <Fragment key={entry.id}>
-                      <Tr className="@max-2xl:grid-cols-[auto_minmax(0,1fr)]">
-                        <Td className="pr-0">
-                          <Button
-                            kind="quiet"
-                            size="small-icon"
-                            aria-expanded={isOpen}
-                            aria-label={`Details of ${entry.action} ${nameIn(entry)}`}
-                            icon={
-                              <ChevronRight
-                                size={14}
-                                className={cx('transition-transform', isOpen && 'rotate-90')}
-                              />
-                            }
-                            onClick={() => setOpened(isOpen ? null : entry.id)}
-                          />
-                        </Td>
-                        <Td className="whitespace-nowrap text-muted">
-                          <When value={entry.createdAt} />
-                        </Td>
-                        <Td
-                          label="Who"
-                          className="max-w-28 truncate sm:max-w-48"
-                          title={entry.actor.id ?? ''}
-                        >
-                          {whoIs(entry.actor)}
-                        </Td>
-                        <Td label="Did">
-                          <button
-                            type="button"
-                            title="Only these"
-                            className="rounded-sm font-mono text-xs hover:underline"
-                            onClick={() => filter(entry.action)}
-                          >
-                            {entry.action}
-                          </button>
-                        </Td>
-                        <Td label="To" className="max-w-56 truncate @5xl:max-w-72">
-                          <Target entry={entry} />
-                        </Td>
-                      </Tr>
-                      {isOpen && (
-                        <tr className="border-b border-line bg-sunken @max-2xl:grid-cols-1">
-                          <td colSpan={5} className="px-4 py-3">
-                            <p className="mb-2 text-xs text-muted">
-                              <When value={entry.createdAt} exact />
-                              {entry.target && (
-                                <>
-                                  , <code className="font-mono break-all">{entry.target}</code>
-                                </>
-                              )}
-                            </p>
-                            <CodeBlock label="Details" text={JSON.stringify(entry.data, null, 2)} />
-                          </td>
-                        </tr>
-                      )}
-                    </Fragment>
-                  );
-                })}
-              </Table>
-              <MoreButton list={list} />
-            </>
-          )}
-        </Card>
+          }
+          label="Audit log"
+          keyOf={({ id }) => id}
+          rowClass={() => '@max-2xl:grid-cols-[auto_minmax(0,1fr)]'}
+          below={(entry) =>
+            opened === entry.id && (
+              <>
+                <p className="mb-2 text-xs text-muted">
+                  <When value={entry.createdAt} exact />
+                  {entry.target && (
+                    <>
+                      , <code className="font-mono break-all">{entry.target}</code>
+                    </>
+                  )}
+                </p>
+                <CodeBlock label="Details" text={JSON.stringify(entry.data, null, 2)} />
+              </>
+            )
+          }
+          columns={[
+            {
+              name: 'Details',
+              isAction: true,
+              cellClass: 'pr-0',
+              cell: (entry) => (
+                <Button
+                  kind="quiet"
+                  size="small-icon"
+                  aria-expanded={opened === entry.id}
+                  aria-label={`Details of ${entry.action} ${nameIn(entry)}`}
+                  icon={
+                    <ChevronRight
+                      size={14}
+                      className={cx('transition-transform', opened === entry.id && 'rotate-90')}
+                    />
+                  }
+                  onClick={() => setOpened(opened === entry.id ? null : entry.id)}
+                />
+              ),
+            },
+            {
+              name: 'When',
+              isPlain: true,
+              cellClass: 'whitespace-nowrap text-muted',
+              cell: (entry) => <When value={entry.createdAt} />,
+            },
+            {
+              name: 'Who',
+              cellClass: 'max-w-28 truncate sm:max-w-48',
+              title: ({ actor }) => actor.id ?? '',
+              cell: ({ actor }) => whoIs(actor),
+            },
+            {
+              name: 'Action',
+              cell: (entry) => (
+                <button
+                  type="button"
+                  title="Filter by this action"
+                  className="rounded-sm font-mono text-xs hover:underline"
+                  onClick={() => filter(entry.action)}
+                >
+                  {entry.action}
+                </button>
+              ),
+            },
+            {
+              name: 'Target',
+              cellClass: 'max-w-56 truncate @5xl:max-w-72',
+              cell: (entry) => <Target entry={entry} />,
+            },
+          ]}
+        />
       </div>
     </Page>
   );

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Card } from '../../blocks/page.tsx';
-import { fillBuckets, TimeBars } from '../../blocks/plots/index.ts';
+import { endedSeries, fillBuckets, TimeBars, tokenSeries } from '../../blocks/plots/index.ts';
 import { Loaded } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatCost, formatNumber } from '../../data/format.ts';
@@ -27,15 +27,7 @@ export default function Plots() {
                 <span className="text-xs text-muted tabular-nums">{formatNumber(total.started)} started</span>
               }
             >
-              <TimeBars
-                label="Runs that ended, by the hour"
-                buckets={buckets}
-                series={[
-                  { key: 'completed', label: 'Completed', tone: 'good' },
-                  { key: 'failed', label: 'Failed', tone: 'bad' },
-                  { key: 'canceled', label: 'Canceled', tone: 'quiet' },
-                ]}
-              />
+              <TimeBars label="Runs that ended, by the hour" buckets={buckets} series={endedSeries} />
             </Card>
             <Card
               title={hasCost ? 'Cost, last 24 hours' : 'Tokens, last 24 hours'}
@@ -54,14 +46,7 @@ export default function Plots() {
                   format={formatCost}
                 />
               ) : (
-                <TimeBars
-                  label="Tokens by the hour"
-                  buckets={buckets}
-                  series={[
-                    { key: 'inputTokens', label: 'Read', tone: 'info' },
-                    { key: 'outputTokens', label: 'Written', tone: 'accent' },
-                  ]}
-                />
+                <TimeBars label="Tokens by the hour" buckets={buckets} series={tokenSeries} />
               )}
             </Card>
           </div>

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
 import { Checkbox } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
+import { MoreButton } from '../../blocks/list.tsx';
 import { Page } from '../../blocks/page.tsx';
 import { Empty, Failure, Loading } from '../../blocks/states.tsx';
 import { useWide } from '../../blocks/use-wide.ts';

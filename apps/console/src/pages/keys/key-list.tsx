@@ -1,13 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { KeyRound, Plus } from 'lucide-react';
+import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { AddButton, Button } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList, Toolbar } from '../../blocks/list.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { When } from '../../blocks/when.tsx';
@@ -22,105 +20,97 @@ export function KeyList() {
   const client = useQueryClient();
   useLive('keys');
   const list = useCursorPages(['keys', 'list'], (query) => troupe.access.listKeys({ query }));
-  const make = (
-    <Button kind="primary" icon={<Plus size={14} aria-hidden="true" />} onClick={() => setMakes(true)}>
-      New key
-    </Button>
-  );
+  const make = <AddButton onClick={() => setMakes(true)}>Create key</AddButton>;
   return (
     <div className="flex flex-col gap-4">
-      <div className="flex justify-end">{make}</div>
-      <Card flush>
-        {list.items === undefined ? (
-          list.error ? (
-            <Failure error={list.error} retry={list.refetch} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
+      <Toolbar actions={make} />
+      <TableList
+        list={list}
+        empty={
           <Empty icon={<KeyRound size={20} aria-hidden="true" />} title="No keys yet" action={make}>
-            A program sends a key with each request. On this machine, in development, none is needed.
+            A program sends a key with each request. In development, this machine needs none.
           </Empty>
-        ) : (
-          <>
-            <Table
-              label="Keys"
-              head={
-                <>
-                  <Th>Name</Th>
-                  <Th>Key</Th>
-                  <Th>May</Th>
-                  <Th>Last used</Th>
-                  <Th>Expires</Th>
-                  <Th>
-                    <span className="sr-only">Actions</span>
-                  </Th>
-                </>
-              }
-            >
-              {list.items.map((key) => (
-                <Tr key={key.id} className={key.revokedAt ? 'text-faint' : ''}>
-                  <Td className="max-w-48 truncate font-medium @5xl:max-w-56" title={key.name}>
-                    {key.name}
-                  </Td>
-                  <Td label="Key" className="whitespace-nowrap">
-                    <code className="font-mono text-xs">{key.prefix}…</code> <Tag>{key.kind}</Tag>
-                  </Td>
-                  <Td label="May" className="max-w-60 @5xl:max-w-72">
-                    {key.scopes.length === 0 ? (
-                      <span className="text-muted">everything</span>
-                    ) : (
-                      <span className="line-clamp-2 text-xs" title={key.scopes.join(', ')}>
-                        {key.scopes.join(', ')}
-                      </span>
-                    )}
-                  </Td>
-                  <Td label="Last used" className="text-muted">
-                    <When value={key.lastUsedAt} />
-                  </Td>
-                  <Td label="Expires" className="text-muted">
-                    {key.revokedAt ? (
-                      <Tag tone="bad">revoked</Tag>
-                    ) : key.expiresAt && Date.parse(key.expiresAt) < Date.now() ? (
-                      <Tag tone="warn">expired</Tag>
-                    ) : key.expiresAt ? (
-                      <When value={key.expiresAt} exact />
-                    ) : (
-                      'never'
-                    )}
-                  </Td>
-                  <Td className="w-px">
-                    {!key.revokedAt && (
-                      <Button
-                        size="small"
-                        kind="danger"
-                        aria-label={`Revoke ${key.name}`}
-                        onClick={() => setRevoked(key)}
-                      >
-                        Revoke
-                      </Button>
-                    )}
-                  </Td>
-                </Tr>
-              ))}
-            </Table>
-            <MoreButton list={list} />
-          </>
-        )}
-      </Card>
+        }
+        label="Keys"
+        keyOf={(key) => key.id}
+        rowClass={(key) => (key.revokedAt ? 'text-faint' : '')}
+        columns={[
+          {
+            name: 'Name',
+            cellClass: 'max-w-48 truncate font-medium @5xl:max-w-56',
+            title: (key) => key.name,
+            cell: (key) => key.name,
+          },
+          {
+            name: 'Key',
+            cellClass: 'whitespace-nowrap',
+            cell: (key) => (
+              <>
+                <code className="font-mono text-xs">{key.prefix}…</code> <Tag>{key.kind}</Tag>
+              </>
+            ),
+          },
+          {
+            name: 'May',
+            cellClass: 'max-w-60 @5xl:max-w-72',
+            cell: (key) =>
+              key.scopes.length === 0 ? (
+                <span className="text-muted">everything</span>
+              ) : (
+                <span className="line-clamp-2 text-xs" title={key.scopes.join(', ')}>
+                  {key.scopes.join(', ')}
+                </span>
+              ),
+          },
+          {
+            name: 'Last used',
+            cellClass: 'text-muted',
+            cell: (key) => <When value={key.lastUsedAt} />,
+          },
+          {
+            name: 'Expires',
+            cellClass: 'text-muted',
+            cell: (key) =>
+              key.revokedAt ? (
+                <Tag tone="bad">revoked</Tag>
+              ) : key.expiresAt && Date.parse(key.expiresAt) < Date.now() ? (
+                <Tag tone="warn">expired</Tag>
+              ) : key.expiresAt ? (
+                <When value={key.expiresAt} exact />
+              ) : (
+                'never'
+              ),
+          },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (key) =>
+              !key.revokedAt && (
+                <Button
+                  size="small"
+                  kind="danger"
+                  aria-label={`Revoke ${key.name}`}
+                  onClick={() => setRevoked(key)}
+                >
+                  Revoke
+                </Button>
+              ),
+          },
+        ]}
+      />
       {makes && <NewKey onClose={() => setMakes(false)} />}
       <Confirm
         open={revoked !== null}
         onClose={() => setRevoked(null)}
-        title={`Revoke ${revoked?.name}?`}
-        label="Revoke"
+        title={`Revoke key ${revoked?.name}?`}
+        label="Revoke key"
         act={async () => {
           await troupe.access.revokeKey({ params: { keyId: revoked!.id } });
           say(`${revoked!.name} is refused from now on.`);
           await client.invalidateQueries({ queryKey: ['keys'] });
         }}
       >
-        Programs that use it are refused at once, for good.
+        Programs that use it lose access at once. This cannot be undone.
       </Confirm>
     </div>
   );

@@ -1,16 +1,16 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { Checkbox, Field, Input } from '../../blocks/field.tsx';
+import { Checkbox, TextField } from '../../blocks/field.tsx';
+import { Confirm, Form } from '../../blocks/form.tsx';
+import { Issue } from '../../blocks/form-errors.tsx';
 import { Card } from '../../blocks/page.tsx';
-import { Loaded, Notice } from '../../blocks/states.tsx';
+import { Loaded } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
-import { issueAt, restOf } from '../../data/issues.ts';
 import { projectQuery } from '../../data/project.ts';
-import { secretsQuery } from '../../data/secrets.ts';
+import { secretsQuery } from '../../data/queries.ts';
 
 const shared = ['HS256', 'HS384', 'HS512'] as const;
 const published = ['RS256', 'ES256', 'EdDSA'] as const;
@@ -38,38 +38,35 @@ function Rules({ rules }: { rules: Api.TokenRules | null }) {
   const client = useQueryClient();
   const isShared = shared.some((one) => algorithms.includes(one));
   const isPublished = published.some((one) => algorithms.includes(one));
-  const save = useMutation({
-    mutationFn: () =>
-      troupe.access.updateProject({
-        body: {
-          tokens: {
-            algorithms,
-            audience,
-            issuer: issuer.trim() || null,
-            secretName: isShared ? secretName.trim() || null : null,
-            jwksUrl: isPublished ? jwksUrl.trim() || null : null,
-            claim,
-          },
-        },
-      }),
-    onSuccess: (project) => {
-      say('Tokens are checked so from now on.');
-      client.setQueryData(projectQuery.queryKey, project);
-    },
-  });
-  const at = (field: string) => issueAt(save.error, `tokens.${field}`);
-  const rest = restOf(
-    save.error,
-    ['algorithms', 'audience', 'issuer', 'secretName', 'jwksUrl', 'claim'].map((field) => `tokens.${field}`),
-  );
   return (
     <Card title="Tokens of people">
-      <form
-        aria-label="Tokens of people"
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
+      <Form
+        label="Tokens of people"
+        submit="Save token rules"
+        actions={
+          rules && (
+            <Button kind="danger" onClick={() => setRemoves(true)}>
+              Reject all tokens
+            </Button>
+          )
+        }
+        act={() =>
+          troupe.access.updateProject({
+            body: {
+              tokens: {
+                algorithms,
+                audience,
+                issuer: issuer.trim() || null,
+                secretName: isShared ? secretName.trim() || null : null,
+                jwksUrl: isPublished ? jwksUrl.trim() || null : null,
+                claim,
+              },
+            },
+          })
+        }
+        onDone={(project) => {
+          say('Saved the token rules.');
+          client.setQueryData(projectQuery.queryKey, project);
         }}
       >
         <p className="text-sm text-muted">
@@ -99,106 +96,68 @@ function Rules({ rules }: { rules: Api.TokenRules | null }) {
               />
             ))}
           </div>
-          {at('algorithms') && <p className="mt-1 text-xs text-bad">{at('algorithms')}</p>}
+          <Issue path="tokens.algorithms" />
         </fieldset>
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Audience (aud)" error={at('audience')}>
-            {(ids) => (
-              <Input
-                {...ids}
-                required
-                maxLength={500}
-                value={audience}
-                onChange={({ target }) => setAudience(target.value)}
-              />
-            )}
-          </Field>
-          <Field label="Issuer (iss)" hint="Empty: any." error={at('issuer')}>
-            {(ids) => (
-              <Input
-                {...ids}
-                maxLength={500}
-                value={issuer}
-                onChange={({ target }) => setIssuer(target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Audience (aud)"
+            path="tokens.audience"
+            required
+            maxLength={500}
+            value={audience}
+            onChange={setAudience}
+          />
+          <TextField
+            label="Issuer (iss)"
+            hint="Empty: any."
+            path="tokens.issuer"
+            maxLength={500}
+            value={issuer}
+            onChange={setIssuer}
+          />
           {isShared && (
-            <Field
+            <TextField
               label="Secret for HS algorithms"
-              hint="Its name among the secrets; 32 bytes at least."
-              error={at('secretName')}
-            >
-              {(ids) => (
-                <>
-                  <Input
-                    {...ids}
-                    list={`${ids.id}-names`}
-                    value={secretName}
-                    onChange={({ target }) => setSecretName(target.value)}
-                    className="font-mono text-xs"
-                  />
-                  <datalist id={`${ids.id}-names`}>
-                    {(secrets ?? []).map(({ name }) => (
-                      <option key={name} value={name} />
-                    ))}
-                  </datalist>
-                </>
-              )}
-            </Field>
+              hint="The name of a secret of at least 32 bytes."
+              path="tokens.secretName"
+              mono
+              suggestions={(secrets ?? []).map(({ name }) => name)}
+              value={secretName}
+              onChange={setSecretName}
+            />
           )}
           {isPublished && (
-            <Field
+            <TextField
               label="Address of the published keys (JWKS)"
               hint="For RS, ES and EdDSA."
-              error={at('jwksUrl')}
-            >
-              {(ids) => (
-                <Input
-                  {...ids}
-                  placeholder="https://login.example.com/.well-known/jwks.json"
-                  value={jwksUrl}
-                  onChange={({ target }) => setJwksUrl(target.value)}
-                  className="font-mono text-xs"
-                />
-              )}
-            </Field>
+              path="tokens.jwksUrl"
+              placeholder="https://login.example.com/.well-known/jwks.json"
+              mono
+              value={jwksUrl}
+              onChange={setJwksUrl}
+            />
           )}
-          <Field label="Claim that names the person" error={at('claim')}>
-            {(ids) => (
-              <Input
-                {...ids}
-                required
-                maxLength={100}
-                value={claim}
-                onChange={({ target }) => setClaim(target.value)}
-              />
-            )}
-          </Field>
+          <TextField
+            label="Claim that names the person"
+            path="tokens.claim"
+            required
+            maxLength={100}
+            value={claim}
+            onChange={setClaim}
+          />
         </div>
-        {rest && <Notice tone="bad">{rest}</Notice>}
-        <div className="flex justify-end gap-2">
-          {rules && (
-            <Button kind="danger" onClick={() => setRemoves(true)}>
-              Accept none
-            </Button>
-          )}
-          <Button type="submit" kind="primary" busy={save.isPending}>
-            Save
-          </Button>
-        </div>
-      </form>
+      </Form>
       <Confirm
         open={removes}
         onClose={() => setRemoves(false)}
-        title="Accept no tokens of people?"
-        label="Accept none"
+        title="Reject all tokens of people?"
+        label="Reject all tokens"
         act={async () => {
           const project = await troupe.access.updateProject({ body: { tokens: null } });
           client.setQueryData(projectQuery.queryKey, project);
         }}
       >
-        People who use the API with a token are refused at once.
+        People who use the API with a token lose access at once.
       </Confirm>
     </Card>
   );

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { Field, Select } from '../../blocks/field.tsx';
+import { SelectField } from '../../blocks/field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -20,7 +20,7 @@ export function DefaultModel({ models }: { models: Api.Model[] }) {
       if (project?.defaultModelId) await troupe.access.updateProject({ body: { defaultModelId: modelId } });
     },
     onSuccess: () => {
-      say('That is the default now.');
+      say('Changed the default model.');
       return Promise.all(
         ['models', 'project', 'system'].map((noun) => client.invalidateQueries({ queryKey: [noun] })),
       );
@@ -30,29 +30,18 @@ export function DefaultModel({ models }: { models: Api.Model[] }) {
   if (models.length === 0) return null;
   return (
     <Card>
-      <Field
+      <SelectField
         label="Default model of the project"
-        hint="It answers where neither a message nor a session nor the agent names another."
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            className="max-w-md"
-            value={current}
-            disabled={choose.isPending}
-            onChange={({ target }) => target.value && choose.mutate(target.value)}
-          >
-            {current === '' && <option value="">None: the demo model answers</option>}
-            {models
-              .filter(({ id, status }) => status === 'active' || id === current)
-              .map((model) => (
-                <option key={model.id} value={model.id}>
-                  {model.displayName}
-                </option>
-              ))}
-          </Select>
-        )}
-      </Field>
+        hint="Used unless a message, a session or the agent names another."
+        className="max-w-md"
+        disabled={choose.isPending}
+        {...(current === '' ? { first: 'None: the demo model answers' } : {})}
+        value={current}
+        onChange={(modelId) => modelId && choose.mutate(modelId)}
+        options={models
+          .filter(({ id, status }) => status === 'active' || id === current)
+          .map((model) => [model.id, model.displayName])}
+      />
     </Card>
   );
 }

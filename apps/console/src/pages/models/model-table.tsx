@@ -2,9 +2,9 @@ import { useMutation } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Button, IconButton } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { Table } from '../../blocks/table.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -28,51 +28,45 @@ export function ModelTable({
     onSuccess: onChanged,
     onError: sayError,
   });
-  if (models.length === 0) return <p className="p-4 text-sm text-muted">It has no model yet. Add one.</p>;
+  if (models.length === 0)
+    return <p className="p-4 text-sm text-muted">No models yet. Add one to use this provider.</p>;
   return (
     <>
       <Table
         label={`Models of ${provider.name}`}
-        head={
-          <>
-            <Th>Model</Th>
-            <Th className="text-right">Price in</Th>
-            <Th className="text-right">Price out</Th>
-            <Th className="text-right">Reads</Th>
-            <Th className="text-right">Writes</Th>
-            <Th>
-              <span className="sr-only">Actions</span>
-            </Th>
-          </>
-        }
-      >
-        {models.map((model) => (
-          <Tr key={model.id}>
-            <Td className="max-w-72 min-w-40">
-              <p className="flex min-w-0 items-center gap-2">
-                <span className="truncate font-medium" title={model.displayName}>
-                  {model.displayName}
-                </span>
-                {model.isDefault && <Tag tone="accent">default</Tag>}
-                {model.status === 'disabled' && <Tag tone="warn">disabled</Tag>}
-              </p>
-              {model.displayName !== model.modelId && (
-                <p className="truncate font-mono text-xs text-muted">{model.modelId}</p>
-              )}
-            </Td>
-            <Td label="Price in" className="text-right tabular-nums">
-              {model.inputPrice || '–'}
-            </Td>
-            <Td label="Price out" className="text-right tabular-nums">
-              {model.outputPrice || '–'}
-            </Td>
-            <Td label="Reads" className="text-right tabular-nums">
-              {model.contextTokens === null ? '–' : formatNumber(model.contextTokens)}
-            </Td>
-            <Td label="Writes" className="text-right tabular-nums">
-              {formatNumber(model.maxOutputTokens)}
-            </Td>
-            <Td className="w-px">
+        items={models}
+        keyOf={(model) => model.id}
+        columns={[
+          {
+            name: 'Model',
+            cellClass: 'max-w-72 min-w-40',
+            cell: (model) => (
+              <>
+                <p className="flex min-w-0 items-center gap-2">
+                  <span className="truncate font-medium" title={model.displayName}>
+                    {model.displayName}
+                  </span>
+                  {model.isDefault && <Tag tone="accent">default</Tag>}
+                  {model.status === 'disabled' && <Tag tone="warn">disabled</Tag>}
+                </p>
+                {model.displayName !== model.modelId && (
+                  <p className="truncate font-mono text-xs text-muted">{model.modelId}</p>
+                )}
+              </>
+            ),
+          },
+          { name: 'Price in', isRight: true, cell: (model) => model.inputPrice || '–' },
+          { name: 'Price out', isRight: true, cell: (model) => model.outputPrice || '–' },
+          {
+            name: 'Reads',
+            isRight: true,
+            cell: (model) => (model.contextTokens === null ? '–' : formatNumber(model.contextTokens)),
+          },
+          { name: 'Writes', isRight: true, cell: (model) => formatNumber(model.maxOutputTokens) },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (model) => (
               <span className="flex items-center justify-end">
                 <Button
                   size="small"
@@ -88,37 +82,29 @@ export function ModelTable({
                 >
                   {model.status === 'active' ? 'Disable' : 'Enable'}
                 </Button>
-                <Button
-                  kind="quiet"
-                  size="small-icon"
-                  aria-label={`Edit ${model.displayName}`}
-                  icon={<Pencil size={14} />}
-                  onClick={() => onEdit(model)}
-                />
-                <Button
-                  kind="quiet"
-                  size="small-icon"
-                  aria-label={`Delete ${model.displayName}`}
-                  icon={<Trash2 size={14} />}
+                <IconButton label={`Edit ${model.displayName}`} icon={Pencil} onClick={() => onEdit(model)} />
+                <IconButton
+                  label={`Delete ${model.displayName}`}
+                  icon={Trash2}
                   onClick={() => setGone(model)}
                 />
               </span>
-            </Td>
-          </Tr>
-        ))}
-      </Table>
+            ),
+          },
+        ]}
+      />
       <Confirm
         open={gone !== null}
         onClose={() => setGone(null)}
-        title={`Delete ${gone?.displayName}?`}
-        label="Delete"
+        title={`Delete model ${gone?.displayName}?`}
+        label="Delete model"
         act={async () => {
           await troupe.models.deleteModel({ params: { modelId: gone!.id } });
           onChanged();
         }}
       >
-        A model that an agent or a session names, or that is the default, cannot be deleted: disable it, or
-        choose another there first.
+        The default model, and a model that an agent or a session uses, cannot be deleted: choose another one
+        there first, or disable it.
       </Confirm>
     </>
   );

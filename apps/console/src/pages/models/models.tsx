@@ -2,16 +2,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Cpu, FlaskConical, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { AddButton, Button, IconButton } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Card, Page } from '../../blocks/page.tsx';
 import { Empty, Failure, Loading } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
 import { useLive } from '../../data/live.ts';
+import { modelsQuery, providersQuery } from '../../data/queries.ts';
 import { systemQuery } from '../../shell/system.ts';
-import { modelsQuery, providersQuery } from '../agents/queries.ts';
 import { DefaultModel } from './default-model.tsx';
 import { EditModel } from './edit-model.tsx';
 import { EditProvider } from './edit-provider.tsx';
@@ -36,13 +36,7 @@ export function ModelsPage() {
       client.invalidateQueries({ queryKey: ['system'] }),
     ]);
   const add = (
-    <Button
-      kind="primary"
-      icon={<Plus size={14} aria-hidden="true" />}
-      onClick={() => setOpened({ what: 'provider', provider: null })}
-    >
-      Add a provider
-    </Button>
+    <AddButton onClick={() => setOpened({ what: 'provider', provider: null })}>Add provider</AddButton>
   );
   const failure = providers.error ?? models.error;
   return (
@@ -85,23 +79,19 @@ export function ModelsPage() {
                     <Button
                       size="small"
                       icon={<Plus size={13} aria-hidden="true" />}
-                      aria-label={`Add a model of ${provider.name}`}
+                      aria-label={`Add model of ${provider.name}`}
                       onClick={() => setOpened({ what: 'model', provider, model: null })}
                     >
-                      Add a model
+                      Add model
                     </Button>
-                    <Button
-                      kind="quiet"
-                      size="small-icon"
-                      aria-label={`Edit ${provider.name}`}
-                      icon={<Pencil size={14} />}
+                    <IconButton
+                      label={`Edit ${provider.name}`}
+                      icon={Pencil}
                       onClick={() => setOpened({ what: 'provider', provider })}
                     />
-                    <Button
-                      kind="quiet"
-                      size="small-icon"
-                      aria-label={`Delete ${provider.name}`}
-                      icon={<Trash2 size={14} />}
+                    <IconButton
+                      label={`Delete ${provider.name}`}
+                      icon={Trash2}
                       onClick={() => setOpened({ what: 'delete', provider })}
                     />
                   </>
@@ -159,14 +149,14 @@ export function ModelsPage() {
         <Confirm
           open
           onClose={() => setOpened(null)}
-          title={`Delete ${opened.provider.name}?`}
-          label="Delete"
+          title={`Delete provider ${opened.provider.name}?`}
+          label="Delete provider"
           act={async () => {
             await troupe.models.deleteProvider({ params: { providerId: opened.provider.id } });
             await changed();
           }}
         >
-          Its key goes with it. A provider that models belong to cannot be deleted: delete these first.
+          This deletes its key too. A provider with models cannot be deleted: delete the models first.
         </Confirm>
       )}
     </Page>

@@ -1,68 +1,48 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { FileUp, Square, Waypoints } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
+import { useState } from 'react';
 import { cx } from '../../blocks/cx.ts';
-import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input } from '../../blocks/field.tsx';
-import { Notice } from '../../blocks/states.tsx';
+import { Field, Input, TextField } from '../../blocks/field.tsx';
+import { FormDialog } from '../../blocks/form.tsx';
+import { IssueList } from '../../blocks/form-errors.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
-import { issueAt, messageOf, restOf } from '../../data/issues.ts';
+import { issuesOf, messageOf } from '../../data/issues.ts';
 import { createExample } from './example.ts';
 import { readNetworkFile } from './network-file.ts';
 
 type Way = 'nothing' | 'example' | 'file';
 const ways: { way: Way; label: string; about: string; icon: typeof Square }[] = [
-  { way: 'nothing', label: 'From nothing', about: 'An empty canvas', icon: Square },
+  { way: 'nothing', label: 'Empty', about: 'An empty canvas', icon: Square },
   { way: 'example', label: 'From an example', about: 'Three agents and a tool', icon: Waypoints },
   { way: 'file', label: 'From a file', about: 'An export, YAML or JSON', icon: FileUp },
 ];
 
 export function CreateNetwork({
-  open,
   onClose,
   onMade,
 }: {
-  open: boolean;
   onClose: () => void;
   onMade: (network: Api.Network) => void;
 }) {
-  return (
-    <Dialog open={open} onClose={onClose} title="New network">
-      <Form onClose={onClose} onMade={onMade} />
-    </Dialog>
-  );
-}
-
-function Form({ onClose, onMade }: { onClose: () => void; onMade: (network: Api.Network) => void }) {
-  const client = useQueryClient();
   const [way, setWay] = useState<Way>('nothing');
   const [name, setName] = useState('');
   const [file, setFile] = useState<File | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const make = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const network = await made(way, name.trim(), file);
-      await client.invalidateQueries({ queryKey: ['networks'] });
-      say(`Made the network “${network.name}”.`);
-      onMade(network);
-    } catch (reason) {
-      setError(reason);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const rest = restOf(error, ['name']);
   return (
-    <form onSubmit={(event) => void make(event)} className="flex flex-col gap-4">
+    <FormDialog
+      onClose={onClose}
+      title="Create network"
+      submit="Create network"
+      act={() => made(way, name.trim(), file)}
+      changes="networks"
+      onDone={(network) => {
+        say(`Created network “${network.name}”.`);
+        onMade(network);
+      }}
+      about={(error) => way === 'file' && <IssueList issues={issuesOf(error).slice(0, 10)} />}
+    >
       <fieldset className="grid gap-2 sm:grid-cols-3">
-        <legend className="mb-1 text-xs font-medium text-muted">How to begin</legend>
+        <legend className="mb-1 text-xs font-medium text-muted">Start from</legend>
         {ways.map(({ way: one, label, about, icon: Icon }) => (
           <label
             key={one}
@@ -85,10 +65,7 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (network: Api.
         ))}
       </fieldset>
       {way === 'file' && (
-        <Field
-          label="File"
-          hint="What “Export” of a version gave you, or a document as `troupe networks apply` takes it."
-        >
+        <Field label="File" hint="An exported version, or a document for `troupe networks apply`.">
           {(ids) => (
             <Input
               {...ids}
@@ -101,56 +78,24 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (network: Api.
           )}
         </Field>
       )}
-      <Field
+      <TextField
         label="Name"
-        error={issueAt(error, 'name')}
-        hint={way === 'file' ? 'Left empty: the one in the file.' : undefined}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            required={way !== 'file'}
-            maxLength={200}
-            placeholder={way === 'example' ? 'Help desk' : ''}
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
-      {rest && (
-        <Notice tone="bad">
-          {rest}
-          {way === 'file' && <FileIssues error={error} />}
-        </Notice>
-      )}
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={busy}>
-          Create
-        </Button>
-      </div>
-    </form>
-  );
-}
-
-function FileIssues({ error }: { error: unknown }) {
-  const issues = (error as { issues?: { path: string; message: string }[] }).issues ?? [];
-  if (issues.length === 0) return null;
-  return (
-    <ul className="mt-1 list-disc pl-4">
-      {issues.slice(0, 10).map(({ path, message }) => (
-        <li key={path}>
-          <code className="font-mono text-xs">{path}</code> {message}
-        </li>
-      ))}
-    </ul>
+        path="name"
+        hint={way === 'file' ? 'Empty: the name in the file.' : undefined}
+        required={way !== 'file'}
+        maxLength={200}
+        placeholder={way === 'example' ? 'Help desk' : ''}
+        value={name}
+        onChange={setName}
+      />
+    </FormDialog>
   );
 }
 
 async function made(way: Way, name: string, file: File | null): Promise<Api.Network> {
   if (way === 'nothing') return troupe.networks.create({ body: { name } });
   if (way === 'example') return createExample(name);
-  if (!file) throw new Error('Choose a file first.');
+  if (!file) throw new Error('Choose a file.');
   let read: Awaited<ReturnType<typeof readNetworkFile>>;
   try {
     read = await readNetworkFile(await file.text());

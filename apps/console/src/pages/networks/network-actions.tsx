@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { Archive, ArchiveRestore, Copy, Ellipsis, Rocket, Save, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../blocks/menu.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';

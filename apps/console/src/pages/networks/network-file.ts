@@ -2,7 +2,7 @@ import type { Api } from '@troupe/sdk';
 import type { troupe } from '../../data/client.ts';
 
 type Body = Parameters<typeof troupe.networks.create>[0]['body'];
-export type NetworkText =
+type NetworkText =
   | { kind: 'export'; file: Api.NetworkFile }
   /** Not checked: the server says what is wrong with it. */
   | { kind: 'definition'; definition: Body };

@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input } from '../../blocks/field.tsx';
+import { TextField } from '../../blocks/field.tsx';
+import { Form } from '../../blocks/form.tsx';
 import { Loaded, Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -32,32 +33,18 @@ export default function PublishDialog({
   go: GoTo;
   onClose: () => void;
 }) {
-  const client = useQueryClient();
   const [notes, setNotes] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const publish = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      if (draft.isChanged) await draft.save();
-      const { version, created } = await troupe.networks.publish({
-        params: { network: network.id },
-        body: { notes: notes.trim() === '' ? null : notes.trim() },
-      });
-      say(
-        created
-          ? `Published version ${version}. New runs use it.`
-          : `Nothing differs from version ${version}, so there is no new one.`,
-      );
-      onClose();
-    } catch (reason) {
-      setError(reason);
-    } finally {
-      setBusy(false);
-      await client.invalidateQueries({ queryKey: ['networks'] });
-    }
+  const publish = async () => {
+    if (draft.isChanged) await draft.save();
+    const { version, created } = await troupe.networks.publish({
+      params: { network: network.id },
+      body: { notes: notes.trim() === '' ? null : notes.trim() },
+    });
+    say(
+      created
+        ? `Published version ${version}. New runs use it.`
+        : `No new version: version ${version} has the same content.`,
+    );
   };
   const problems = trial.problems;
   return (
@@ -65,12 +52,18 @@ export default function PublishDialog({
       {draft.theirs ? (
         <Conflict draft={draft} theirs={draft.theirs} />
       ) : (
-        <form onSubmit={(event) => void publish(event)} className="flex flex-col gap-4">
+        <Form
+          submit={draft.isChanged ? 'Save and publish' : 'Publish network'}
+          isIncomplete={problems.length > 0 || (!isCurrent && draft.isChanged)}
+          act={publish}
+          onDone={onClose}
+          changes="networks"
+          actions={<Button onClick={onClose}>Cancel</Button>}
+        >
           {problems.length > 0 && (
             <div className="flex flex-col gap-2">
               <Notice tone="bad">
-                It cannot be published yet: {problems.length} {problems.length === 1 ? 'problem' : 'problems'}
-                .
+                Cannot publish: {problems.length} {problems.length === 1 ? 'problem' : 'problems'}.
               </Notice>
               <ProblemList
                 problems={problems}
@@ -96,29 +89,14 @@ export default function PublishDialog({
             />
           )}
           {draft.isChanged && <Notice>Your unsaved changes are saved first.</Notice>}
-          <Field label="Note" hint="What is new, for those who look at the versions later.">
-            {(ids) => (
-              <Input
-                {...ids}
-                maxLength={2000}
-                value={notes}
-                onChange={({ target }) => setNotes(target.value)}
-              />
-            )}
-          </Field>
-          {error !== null && <Notice tone="bad">{messageOf(error)}</Notice>}
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button
-              type="submit"
-              kind="primary"
-              busy={busy}
-              disabled={problems.length > 0 || (!isCurrent && draft.isChanged)}
-            >
-              {draft.isChanged ? 'Save and publish' : 'Publish'}
-            </Button>
-          </div>
-        </form>
+          <TextField
+            label="Note"
+            hint="Optional. Shown in the list of versions."
+            maxLength={2000}
+            value={notes}
+            onChange={setNotes}
+          />
+        </Form>
       )}
     </Dialog>
   );

@@ -2,10 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { StatusBadge, Time } from '@troupe/ui';
 import { Activity } from 'lucide-react';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { TableList } from '../../blocks/list.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { runAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -18,70 +16,53 @@ export default function RunsTab({ network }: { network: Api.Network }) {
   const list = useCursorPages(['runs', 'of-network', network.id], (page) =>
     troupe.runs.list({ query: { ...page, networkId: network.id } }),
   );
-  if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
-  if (list.items.length === 0)
-    return (
-      <Empty icon={<Activity size={20} aria-hidden="true" />} title="No runs yet">
-        Run it in the playground, over a file as a batch, or with{' '}
-        <code className="font-mono text-xs">POST /v1/networks/{network.id}/invoke</code>.
-      </Empty>
-    );
   return (
-    <Card flush>
-      <Table
-        label="Runs of the network"
-        head={
-          <>
-            <Th>Run</Th>
-            <Th>Status</Th>
-            <Th>Asked</Th>
-            <Th className="text-right">Version</Th>
-            <Th className="text-right">Steps</Th>
-            <Th className="text-right">Took</Th>
-            <Th className="text-right">Tokens</Th>
-            <Th className="text-right">Cost</Th>
-            <Th>Began</Th>
-          </>
-        }
-      >
-        {list.items.map((run) => (
-          <Tr key={run.id}>
-            <Td className="whitespace-nowrap">
-              <Link to={runAddress(run.id)} className="rounded-sm font-mono text-xs hover:underline">
-                {shortId(run.id)}
-              </Link>
-            </Td>
-            <Td label="Status">
-              <StatusBadge status={run.status} />
-            </Td>
-            <Td label="Asked" className="max-w-72">
-              <p className="truncate" title={run.error?.message ?? run.asked ?? ''}>
-                {run.asked ?? '–'}
-              </p>
-            </Td>
-            <Td label="Version" className="text-right tabular-nums">
-              {run.networkVersion ?? '–'}
-            </Td>
-            <Td label="Steps" className="text-right tabular-nums">
-              {run.step}
-            </Td>
-            <Td label="Took" className="text-right whitespace-nowrap tabular-nums">
-              {tookOf(run)}
-            </Td>
-            <Td label="Tokens" className="text-right tabular-nums">
-              {formatNumber(run.usage.inputTokens + run.usage.outputTokens)}
-            </Td>
-            <Td label="Cost" className="text-right tabular-nums">
-              {formatCost(run.cost)}
-            </Td>
-            <Td label="Began" className="whitespace-nowrap text-muted">
-              <Time value={run.createdAt} />
-            </Td>
-          </Tr>
-        ))}
-      </Table>
-      <MoreButton list={list} />
-    </Card>
+    <TableList
+      list={list}
+      empty={
+        <Empty icon={<Activity size={20} aria-hidden="true" />} title="No runs yet">
+          Run it in the playground, over a file as a batch, or with{' '}
+          <code className="font-mono text-xs">POST /v1/networks/{network.id}/invoke</code>.
+        </Empty>
+      }
+      label="Runs of the network"
+      keyOf={(run) => run.id}
+      columns={[
+        {
+          name: 'Run',
+          cellClass: 'whitespace-nowrap',
+          cell: (run) => (
+            <Link to={runAddress(run.id)} className="rounded-sm font-mono text-xs hover:underline">
+              {shortId(run.id)}
+            </Link>
+          ),
+        },
+        { name: 'Status', cell: (run) => <StatusBadge status={run.status} /> },
+        {
+          name: 'Asked',
+          cellClass: 'max-w-72',
+          cell: (run) => (
+            <p className="truncate" title={run.error?.message ?? run.asked ?? ''}>
+              {run.asked ?? '–'}
+            </p>
+          ),
+        },
+        { name: 'Version', isRight: true, cell: (run) => run.networkVersion ?? '–' },
+        { name: 'Steps', isRight: true, cell: (run) => run.step },
+        { name: 'Took', isRight: true, cellClass: 'whitespace-nowrap', cell: (run) => tookOf(run) },
+        {
+          name: 'Tokens',
+          isRight: true,
+          cell: (run) => formatNumber(run.usage.inputTokens + run.usage.outputTokens),
+        },
+        { name: 'Cost', isRight: true, cell: (run) => formatCost(run.cost) },
+        {
+          name: 'Began',
+          cellClass: 'whitespace-nowrap text-muted',
+          cell: (run) => <Time value={run.createdAt} />,
+        },
+      ]}
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-import { Field, Input, TextArea } from '../../blocks/field.tsx';
+import { TextAreaField, TextField } from '../../blocks/field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import type { Definition } from './draft/definition.ts';
 import type { Draft } from './draft/use-draft.ts';
@@ -31,49 +31,37 @@ export default function SettingsTab({ draft }: { draft: Draft }) {
     <div className="flex max-w-3xl flex-col gap-5">
       <Card title="Name">
         <fieldset disabled={isFixed} className="flex flex-col gap-3">
-          <Field label="Name">
-            {(ids) => (
-              <Input
-                {...ids}
-                maxLength={200}
-                value={definition.name}
-                onChange={({ target }) => edit((now) => ({ ...now, name: target.value }), 'name')}
-              />
-            )}
-          </Field>
-          <Field label="Description">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                rows={2}
-                maxLength={10_000}
-                value={definition.description ?? ''}
-                onChange={({ target }) =>
-                  edit((now) => ({ ...now, description: target.value || null }), 'description')
-                }
-              />
-            )}
-          </Field>
+          <TextField
+            label="Name"
+            maxLength={200}
+            value={definition.name}
+            onChange={(value) => edit((now) => ({ ...now, name: value }), 'name')}
+          />
+          <TextAreaField
+            label="Description"
+            rows={2}
+            maxLength={10_000}
+            value={definition.description ?? ''}
+            onChange={(value) => edit((now) => ({ ...now, description: value || null }), 'description')}
+          />
         </fieldset>
       </Card>
       <Card title="Limits of a run">
         <fieldset disabled={isFixed} className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
           {limits.map(({ name, label, hint }) => (
-            <Field key={name} label={label} hint={hint}>
-              {(ids) => (
-                <Input
-                  {...ids}
-                  type="number"
-                  min={0}
-                  value={definition.policy[name] ?? ''}
-                  onChange={({ target }) => {
-                    const value = target.value === '' ? null : Number(target.value);
-                    if (value === null && name !== 'tokens') return;
-                    edit((now) => ({ ...now, policy: { ...now.policy, [name]: value } }), `limit ${name}`);
-                  }}
-                />
-              )}
-            </Field>
+            <TextField
+              key={name}
+              label={label}
+              hint={hint}
+              type="number"
+              min={0}
+              value={definition.policy[name] ?? ''}
+              onChange={(text) => {
+                const value = text === '' ? null : Number(text);
+                if (value === null && name !== 'tokens') return;
+                edit((now) => ({ ...now, policy: { ...now.policy, [name]: value } }), `limit ${name}`);
+              }}
+            />
           ))}
         </fieldset>
       </Card>

@@ -1,15 +1,14 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { Time } from '@troupe/ui';
 import { Download, History, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
 import { Select } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList } from '../../blocks/list.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -34,15 +33,6 @@ export default function VersionsTab({
     troupe.networks.versions({ params: { network: network.id }, query: page }),
   );
   const [back, setBack] = useState<Api.NetworkVersion | null>(null);
-  const client = useQueryClient();
-  if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
-  if (list.items.length === 0)
-    return (
-      <Empty icon={<History size={20} aria-hidden="true" />} title="Never published">
-        Publishing compiles the draft to a version that never changes. Runs use the current one, and you can
-        always go back to one before.
-      </Empty>
-    );
   // After a rollback, later versions are there too.
   const actOf = ({ version }: { version: number }) =>
     version > (network.currentVersion ?? 0) ? 'Roll forward' : 'Roll back';
@@ -52,67 +42,78 @@ export default function VersionsTab({
   };
   return (
     <div className="flex flex-col gap-5">
-      <Card flush title="Versions">
-        <Table
-          label="Versions"
-          head={
-            <>
-              <Th>Version</Th>
-              <Th>Note</Th>
-              <Th>Published</Th>
-              <Th>By</Th>
-              <Th>
-                <span className="sr-only">What can be done</span>
-              </Th>
-            </>
-          }
-        >
-          {list.items.map((version) => (
-            <Tr key={version.version}>
-              <Td className="whitespace-nowrap">
+      <TableList
+        list={list}
+        title="Versions"
+        empty={
+          <Empty icon={<History size={20} aria-hidden="true" />} title="No versions yet">
+            Publishing compiles the draft to an immutable version. Runs use the current version, and you can
+            roll back to an earlier one.
+          </Empty>
+        }
+        label="Versions"
+        keyOf={(version) => version.version}
+        columns={[
+          {
+            name: 'Version',
+            cellClass: 'whitespace-nowrap',
+            cell: (version) => (
+              <>
                 <span className="font-medium tabular-nums">{version.version}</span>{' '}
                 {version.isCurrent && <Tag tone="good">current</Tag>}
-              </Td>
-              <Td label="Note" className="max-w-96">
-                <p className="truncate text-muted" title={version.notes ?? ''}>
-                  {version.notes ?? '–'}
-                </p>
-              </Td>
-              <Td label="Published" className="whitespace-nowrap text-muted">
-                <Time value={version.publishedAt} />
-              </Td>
-              <Td label="By" className="max-w-40 truncate text-muted" title={version.publishedBy}>
-                {version.publishedBy}
-              </Td>
-              <Td>
-                <div className="flex justify-end gap-1">
-                  {!version.isCurrent && (
-                    <Button
-                      size="small"
-                      icon={<Undo2 size={13} />}
-                      aria-label={`${actOf(version)} to version ${version.version}`}
-                      disabled={network.status === 'archived'}
-                      onClick={() => setBack(version)}
-                    >
-                      {actOf(version)}
-                    </Button>
-                  )}
+              </>
+            ),
+          },
+          {
+            name: 'Note',
+            cellClass: 'max-w-96',
+            cell: (version) => (
+              <p className="truncate text-muted" title={version.notes ?? ''}>
+                {version.notes ?? '–'}
+              </p>
+            ),
+          },
+          {
+            name: 'Published',
+            cellClass: 'whitespace-nowrap text-muted',
+            cell: (version) => <Time value={version.publishedAt} />,
+          },
+          {
+            name: 'By',
+            cellClass: 'max-w-40 truncate text-muted',
+            title: (version) => version.publishedBy,
+            cell: (version) => version.publishedBy,
+          },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (version) => (
+              <div className="flex justify-end gap-1">
+                {!version.isCurrent && (
                   <Button
                     size="small"
-                    icon={<Download size={13} />}
-                    aria-label={`Export version ${version.version}`}
-                    onClick={() => void download(version.version).catch(sayError)}
+                    icon={<Undo2 size={13} />}
+                    aria-label={`${actOf(version)} to version ${version.version}`}
+                    disabled={network.status === 'archived'}
+                    onClick={() => setBack(version)}
                   >
-                    Export
+                    {actOf(version)}
                   </Button>
-                </div>
-              </Td>
-            </Tr>
-          ))}
-        </Table>
-        <MoreButton list={list} />
-      </Card>
-      {list.items.length > 1 && (
+                )}
+                <Button
+                  size="small"
+                  icon={<Download size={13} />}
+                  aria-label={`Export version ${version.version}`}
+                  onClick={() => void download(version.version).catch(sayError)}
+                >
+                  Export
+                </Button>
+              </div>
+            ),
+          },
+        ]}
+      />
+      {list.items && list.items.length > 1 && (
         <Compare network={network.id} versions={list.items} search={search} go={go} />
       )}
       <Confirm
@@ -120,15 +121,14 @@ export default function VersionsTab({
         onClose={() => setBack(null)}
         title={`${back ? actOf(back) : ''} to version ${back?.version}?`}
         label={back ? actOf(back) : ''}
+        changes="networks"
         act={async () => {
           const { version } = back!;
           await troupe.networks.rollback({ params: { network: network.id }, body: { version } });
-          await client.invalidateQueries({ queryKey: ['networks'] });
-          say(`Runs use version ${version} from now on.`);
+          say(`New runs use version ${version}.`);
         }}
       >
-        New runs use it from now on. Runs under way stay with theirs, and the draft stays as it is; what is
-        published next gets the next number.
+        New runs use this version. Runs in progress keep theirs, and the draft does not change.
       </Confirm>
     </div>
   );

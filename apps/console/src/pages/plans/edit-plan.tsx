@@ -1,14 +1,12 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input, Select, TextArea } from '../../blocks/field.tsx';
-import { Notice } from '../../blocks/states.tsx';
+import { SelectField, TextAreaField, TextField } from '../../blocks/field.tsx';
+import { FormDialog } from '../../blocks/form.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { exactFormat } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
-import { issueAt, restOf } from '../../data/issues.ts';
 import { useAgents } from '../../data/names.ts';
 import { useSettings } from '../../data/settings.ts';
 import { type Moment, momentOf, wallTime, zoneOf } from '../../data/zoned.ts';
@@ -46,7 +44,6 @@ export function EditPlan({
   const [at, setAt] = useState(plan?.scheduledAt ? wallTime(plan.scheduledAt, here) : '');
   const [cron, setCron] = useState(plan?.cron ?? '0 9 * * 1-5');
   const [zone, setZone] = useState(plan?.timeZone ?? here);
-  const client = useQueryClient();
   const moment = momentOf(at, here);
   const isTimeKept = how === 'cron' && plan?.cron === cron && plan.timeZone === zone;
   const time =
@@ -57,177 +54,130 @@ export function EditPlan({
         : how === 'cron' && !isTimeKept
           ? { cron, timeZone: zone }
           : {};
-  const save = useMutation({
-    mutationFn: () =>
-      plan
-        ? troupe.plans.update({
-            params: { agentId, planId: plan.id },
-            body: { name, instruction, ...time },
-          })
-        : troupe.plans.create({ params: { agentId }, body: { name, instruction, ...time } }),
-    onSuccess: async (saved) => {
-      await client.invalidateQueries({ queryKey: ['plans'] });
-      const next = saved.nextRunAt && exactFormat(chosen).format(new Date(saved.nextRunAt));
-      say(next ? `“${saved.name}” runs next at ${next}.` : `“${saved.name}” is saved.`);
-      onClose();
-    },
-  });
-  const { error } = save;
-  const rest = restOf(error, ['name', 'instruction', 'runAfter', 'scheduledAt', 'cron', 'timeZone']);
   return (
-    <Dialog open onClose={onClose} title={plan ? `Edit “${plan.name}”` : 'New plan'}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        {given === null ? (
-          <Field label="Agent">
-            {(ids) => (
-              <Select {...ids} required value={agentId} onChange={({ target }) => setAgentId(target.value)}>
-                <option value="">Choose an agent…</option>
-                {(agents ?? []).map((agent) => (
-                  <option key={agent.id} value={agent.id}>
-                    {agent.name}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
-        ) : (
-          <OfAgent agentId={given} />
-        )}
-        <Field label="Name" hint="The agent has it once." error={issueAt(error, 'name')}>
-          {(ids) => (
-            <Input
-              {...ids}
-              required
-              maxLength={200}
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Instruction" hint="What the run is told." error={issueAt(error, 'instruction')}>
-          {(ids) => (
-            <TextArea
-              {...ids}
-              rows={3}
-              maxLength={20_000}
-              value={instruction}
-              onChange={({ target }) => setInstruction(target.value)}
-            />
-          )}
-        </Field>
-        <Field label="When">
-          {(ids) => (
-            <Select {...ids} value={how} onChange={({ target }) => setHow(target.value as How)}>
-              {plan && !plan.cron && <option value="same">As it is</option>}
-              <option value="after">In a while</option>
-              <option value="once">At a time, once</option>
-              <option value="cron">Again and again</option>
-            </Select>
-          )}
-        </Field>
-        {how === 'after' && (
-          <div className="flex items-start gap-2">
-            <Field label="How long from now" error={issueAt(error, 'runAfter')} className="flex-1">
-              {(ids) => (
-                <Input
-                  {...ids}
-                  type="number"
-                  min={1}
-                  step={1}
-                  required
-                  value={amount}
-                  onChange={({ target }) => setAmount(target.value)}
-                />
-              )}
-            </Field>
-            <Field label="Unit" className="flex-1">
-              {(ids) => (
-                <Select {...ids} value={unit} onChange={({ target }) => setUnit(target.value)}>
-                  {units.map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </Select>
-              )}
-            </Field>
-          </div>
-        )}
-        {how === 'once' && (
-          <Field
-            label="Time"
-            hint={`In ${here}, ${chosen ? 'chosen in Settings' : 'the time zone of this browser'}. ${moment ? momentWords(moment, here) : ''}`}
-            error={issueAt(error, 'scheduledAt')}
-          >
-            {(ids) => (
-              <Input
-                {...ids}
-                type="datetime-local"
-                required
-                value={at}
-                onChange={({ target }) => setAt(target.value)}
-              />
-            )}
-          </Field>
-        )}
-        {how === 'cron' && (
-          <>
-            <Field
-              label="Cron"
-              hint="Minute, hour, day of the month, month, day of the week."
-              error={issueAt(error, 'cron')}
-            >
-              {(ids) => (
-                <Input
-                  {...ids}
-                  required
-                  maxLength={200}
-                  value={cron}
-                  onChange={({ target }) => setCron(target.value)}
-                  className="font-mono text-xs"
-                />
-              )}
-            </Field>
-            <div className="-mt-2 flex flex-wrap gap-1">
-              {examples.map(([rule, words]) => (
-                <Button key={rule} size="small" kind="quiet" onClick={() => setCron(rule)}>
-                  {words}
-                </Button>
-              ))}
-            </div>
-            <Field label="Time zone" error={issueAt(error, 'timeZone')}>
-              {(ids) => (
-                <>
-                  <Input
-                    {...ids}
-                    list={`${ids.id}-zones`}
-                    required
-                    value={zone}
-                    onChange={({ target }) => setZone(target.value)}
-                  />
-                  <datalist id={`${ids.id}-zones`}>
-                    {['UTC', ...zones].map((one) => (
-                      <option key={one} value={one} />
-                    ))}
-                  </datalist>
-                </>
-              )}
-            </Field>
-          </>
-        )}
-        {rest && <Notice tone="bad">{rest}</Notice>}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={save.isPending}>
-            {plan ? 'Save' : 'Plan it'}
-          </Button>
+    <FormDialog
+      onClose={onClose}
+      title={plan ? `Edit “${plan.name}”` : 'Create plan'}
+      submit={plan ? 'Save plan' : 'Create plan'}
+      act={() =>
+        plan
+          ? troupe.plans.update({
+              params: { agentId, planId: plan.id },
+              body: { name, instruction, ...time },
+            })
+          : troupe.plans.create({ params: { agentId }, body: { name, instruction, ...time } })
+      }
+      changes="plans"
+      onDone={(saved) => {
+        const next = saved.nextRunAt && exactFormat(chosen).format(new Date(saved.nextRunAt));
+        say(next ? `“${saved.name}” runs next at ${next}.` : `Saved plan “${saved.name}”.`);
+        onClose();
+      }}
+    >
+      {given === null ? (
+        <SelectField
+          label="Agent"
+          required
+          value={agentId}
+          onChange={setAgentId}
+          first="Choose an agent…"
+          options={(agents ?? []).map((agent) => [agent.id, agent.name])}
+        />
+      ) : (
+        <OfAgent agentId={given} />
+      )}
+      <TextField
+        label="Name"
+        hint="Unique among the plans of the agent."
+        path="name"
+        required
+        maxLength={200}
+        value={name}
+        onChange={setName}
+      />
+      <TextAreaField
+        label="Instruction"
+        hint="The message that starts the run."
+        path="instruction"
+        rows={3}
+        maxLength={20_000}
+        value={instruction}
+        onChange={setInstruction}
+      />
+      <SelectField
+        label="When"
+        value={how}
+        onChange={setHow}
+        options={[
+          ...(plan && !plan.cron ? ([['same', 'Keep the time']] as const) : []),
+          ['after', 'After a delay'],
+          ['once', 'Once, at a time'],
+          ['cron', 'Repeatedly'],
+        ]}
+      />
+      {how === 'after' && (
+        <div className="flex items-start gap-2">
+          <TextField
+            label="How long from now"
+            path="runAfter"
+            className="flex-1"
+            type="number"
+            min={1}
+            step={1}
+            required
+            value={amount}
+            onChange={setAmount}
+          />
+          <SelectField
+            label="Unit"
+            className="flex-1"
+            value={unit}
+            onChange={setUnit}
+            options={units.map((one) => [one, one])}
+          />
         </div>
-      </form>
-    </Dialog>
+      )}
+      {how === 'once' && (
+        <TextField
+          label="Time"
+          hint={`In ${here}, ${chosen ? 'chosen in Settings' : 'the time zone of this browser'}. ${moment ? momentWords(moment, here) : ''}`}
+          path="scheduledAt"
+          type="datetime-local"
+          required
+          value={at}
+          onChange={setAt}
+        />
+      )}
+      {how === 'cron' && (
+        <>
+          <TextField
+            label="Cron"
+            hint="Minute, hour, day of the month, month, day of the week."
+            path="cron"
+            required
+            maxLength={200}
+            mono
+            value={cron}
+            onChange={setCron}
+          />
+          <div className="-mt-2 flex flex-wrap gap-1">
+            {examples.map(([rule, words]) => (
+              <Button key={rule} size="small" kind="quiet" onClick={() => setCron(rule)}>
+                {words}
+              </Button>
+            ))}
+          </div>
+          <TextField
+            label="Time zone"
+            path="timeZone"
+            required
+            suggestions={['UTC', ...zones]}
+            value={zone}
+            onChange={setZone}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

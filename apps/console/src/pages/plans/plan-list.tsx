@@ -1,16 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
-import { CalendarClock, Ellipsis, Pencil, Play, Plus, Square, Trash2 } from 'lucide-react';
+import { CalendarClock, Ellipsis, Pencil, Play, Square, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { Select } from '../../blocks/field.tsx';
+import { AddButton, IconButton } from '../../blocks/button.tsx';
+import { FilterSelect } from '../../blocks/field.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList, Toolbar } from '../../blocks/list.tsx';
 import { Menu, MenuItem } from '../../blocks/menu.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { exactFormat, When } from '../../blocks/when.tsx';
@@ -71,143 +69,111 @@ export function PlanList({
   };
   const canPlan = agentId !== null || (agents?.length ?? 0) > 0;
   const add = (
-    <Button
-      kind="primary"
-      disabled={!canPlan}
-      icon={<Plus size={14} aria-hidden="true" />}
-      onClick={() => setEdited('new')}
-    >
-      New plan
-    </Button>
+    <AddButton disabled={!canPlan} onClick={() => setEdited('new')}>
+      Create plan
+    </AddButton>
   );
   return (
     <div className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center gap-2">
+      <Toolbar actions={add}>
         {onStatus && (
-          <Select
-            aria-label="Status"
-            className="max-w-40"
-            value={status ?? ''}
-            onChange={({ target }) => onStatus((target.value || undefined) as Api.PlanStatus | undefined)}
-          >
-            <option value="">All</option>
-            <option value="pending">Pending</option>
-            <option value="completed">Completed</option>
-            <option value="canceled">Canceled</option>
-          </Select>
+          <FilterSelect
+            label="Status"
+            all="All"
+            value={status}
+            onChange={onStatus}
+            options={[
+              ['pending', 'Pending'],
+              ['completed', 'Completed'],
+              ['canceled', 'Canceled'],
+            ]}
+          />
         )}
-        <span className="flex-1" />
-        {add}
-      </div>
-      <Card flush>
-        {list.items === undefined ? (
-          list.error ? (
-            <Failure error={list.error} retry={list.refetch} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
+      </Toolbar>
+      <TableList
+        list={list}
+        empty={
           <Empty
             icon={<CalendarClock size={20} aria-hidden="true" />}
-            title={status ? `No plan is ${status}` : 'No plans yet'}
+            title={status ? `No ${status} plans` : 'No plans yet'}
             action={!status && add}
           >
             {!status &&
-              'A plan starts a run of an agent with an instruction: in a while, at a time, or again and again. Agents in spaces plan for themselves, too.'}
+              'A plan starts a run of an agent: after a delay, at a time, or repeatedly. Agents create plans too.'}
           </Empty>
-        ) : (
-          <>
-            <Table
-              label="Plans"
-              head={
-                <>
-                  <Th>Plan</Th>
-                  {agentId === null && <Th>Agent</Th>}
-                  <Th>When</Th>
-                  <Th>Next</Th>
-                  <Th className="@2xl:@max-5xl:hidden">Last run</Th>
-                  <Th>Status</Th>
-                  <Th>
-                    <span className="sr-only">Actions</span>
-                  </Th>
-                </>
-              }
-            >
-              {list.items.map((plan) => (
-                <Tr key={plan.id}>
-                  <Td className="max-w-48 min-w-44 @5xl:max-w-72">
-                    <p className="truncate font-medium" title={plan.name}>
-                      {plan.name}
-                    </p>
-                    <p className="truncate text-xs text-muted" title={plan.instruction}>
-                      {plan.instruction}
-                    </p>
-                  </Td>
-                  {agentId === null && (
-                    <Td label="Agent" className="max-w-40">
-                      <Link
-                        to="/agents/$agentId"
-                        params={{ agentId: plan.agentId }}
-                        className="block truncate hover:underline"
-                      >
-                        {nameOf(plan.agentId)}
-                      </Link>
-                    </Td>
-                  )}
-                  <Td label="When" className="whitespace-nowrap">
-                    <Rule plan={plan} />
-                  </Td>
-                  <Td label="Next">
-                    <NextTimes plan={plan} />
-                  </Td>
-                  <Td label="Last run" className="@2xl:@max-5xl:hidden text-muted">
-                    {plan.lastRunId ? (
-                      <Link to={runAddress(plan.lastRunId)} className="hover:underline">
-                        <When value={plan.lastRunAt} />
-                      </Link>
-                    ) : (
-                      <When value={plan.lastRunAt} />
-                    )}
-                  </Td>
-                  <Td label="Status">
-                    <Tag tone={tones[plan.status]}>{plan.status}</Tag>
-                  </Td>
-                  <Td className="w-px">
-                    <Menu
-                      trigger={
-                        <Button
-                          kind="quiet"
-                          size="small-icon"
-                          aria-label={`Actions of ${plan.name}`}
-                          icon={<Ellipsis size={16} />}
-                        />
-                      }
-                    >
-                      <MenuItem icon={<Pencil size={14} />} onSelect={() => setEdited(plan)}>
-                        Edit
-                      </MenuItem>
-                      {plan.status === 'pending' && (
-                        <MenuItem icon={<Square size={14} />} onSelect={() => void cancel(plan)}>
-                          {plan.cron ? 'Pause' : 'Cancel'}
-                        </MenuItem>
-                      )}
-                      {plan.status === 'canceled' && plan.cron && (
-                        <MenuItem icon={<Play size={14} />} onSelect={() => void resume(plan)}>
-                          Resume
-                        </MenuItem>
-                      )}
-                      <MenuItem danger icon={<Trash2 size={14} />} onSelect={() => setGone(plan)}>
-                        Delete…
-                      </MenuItem>
-                    </Menu>
-                  </Td>
-                </Tr>
-              ))}
-            </Table>
-            <MoreButton list={list} />
-          </>
-        )}
-      </Card>
+        }
+        label="Plans"
+        keyOf={(plan) => plan.id}
+        columns={[
+          {
+            name: 'Plan',
+            cellClass: 'max-w-48 min-w-44 @5xl:max-w-72',
+            cell: (plan) => (
+              <>
+                <p className="truncate font-medium" title={plan.name}>
+                  {plan.name}
+                </p>
+                <p className="truncate text-xs text-muted" title={plan.instruction}>
+                  {plan.instruction}
+                </p>
+              </>
+            ),
+          },
+          agentId === null && {
+            name: 'Agent',
+            cellClass: 'max-w-40',
+            cell: (plan) => (
+              <Link
+                to="/agents/$agentId"
+                params={{ agentId: plan.agentId }}
+                className="block truncate hover:underline"
+              >
+                {nameOf(plan.agentId)}
+              </Link>
+            ),
+          },
+          { name: 'When', cellClass: 'whitespace-nowrap', cell: (plan) => <Rule plan={plan} /> },
+          { name: 'Next', cell: (plan) => <NextTimes plan={plan} /> },
+          {
+            name: 'Last run',
+            className: '@2xl:@max-5xl:hidden',
+            cellClass: 'text-muted',
+            cell: (plan) =>
+              plan.lastRunId ? (
+                <Link to={runAddress(plan.lastRunId)} className="hover:underline">
+                  <When value={plan.lastRunAt} />
+                </Link>
+              ) : (
+                <When value={plan.lastRunAt} />
+              ),
+          },
+          { name: 'Status', cell: (plan) => <Tag tone={tones[plan.status]}>{plan.status}</Tag> },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (plan) => (
+              <Menu trigger={<IconButton label={`Actions of ${plan.name}`} icon={Ellipsis} />}>
+                <MenuItem icon={<Pencil size={14} />} onSelect={() => setEdited(plan)}>
+                  Edit
+                </MenuItem>
+                {plan.status === 'pending' && (
+                  <MenuItem icon={<Square size={14} />} onSelect={() => void cancel(plan)}>
+                    {plan.cron ? 'Pause' : 'Cancel'}
+                  </MenuItem>
+                )}
+                {plan.status === 'canceled' && plan.cron && (
+                  <MenuItem icon={<Play size={14} />} onSelect={() => void resume(plan)}>
+                    Resume
+                  </MenuItem>
+                )}
+                <MenuItem danger icon={<Trash2 size={14} />} onSelect={() => setGone(plan)}>
+                  Delete…
+                </MenuItem>
+              </Menu>
+            ),
+          },
+        ]}
+      />
       {edited && (
         <EditPlan
           agentId={edited === 'new' ? agentId : edited.agentId}
@@ -218,14 +184,12 @@ export function PlanList({
       <Confirm
         open={gone !== null}
         onClose={() => setGone(null)}
-        title={`Delete “${gone?.name}”?`}
-        label="Delete"
-        act={async () => {
-          await troupe.plans.remove({ params: { agentId: gone!.agentId, planId: gone!.id } });
-          await changed();
-        }}
+        title={`Delete plan “${gone?.name}”?`}
+        label="Delete plan"
+        changes="plans"
+        act={() => troupe.plans.remove({ params: { agentId: gone!.agentId, planId: gone!.id } })}
       >
-        It will not run. A run that has begun goes on.
+        It will not run again. A run in progress continues.
       </Confirm>
     </div>
   );

@@ -1,10 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Bookmark, X } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
-import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input } from '../../blocks/field.tsx';
+import { TextField } from '../../blocks/field.tsx';
+import { FormDialog } from '../../blocks/form.tsx';
 import { say } from '../../blocks/toast.tsx';
 import type { RunsSearch } from './filter.ts';
 import { isSameSearch, readyMade, removeView, saveView, useOwnViews, type View } from './views.ts';
@@ -73,39 +73,28 @@ function SaveView({ search, onClose }: { search: RunsSearch; onClose: () => void
   const navigate = useNavigate();
   const trimmed = name.trim();
   const taken = readyMade.some((view) => view.name === trimmed);
-  const save = (event: FormEvent) => {
-    event.preventDefault();
-    if (!trimmed || taken) return;
-    saveView({ name: trimmed, search });
-    say(`Saved the view “${trimmed}” in this browser.`);
-    onClose();
-    void navigate({ to: '/runs', search });
-  };
   return (
-    <Dialog open onClose={onClose} title="Save view">
-      <form onSubmit={save} className="flex flex-col gap-4">
-        <Field
-          label="Name"
-          hint="The filters as they are now, kept in this browser."
-          error={taken ? 'There is a ready-made view of this name.' : undefined}
-        >
-          {(ids) => (
-            <Input
-              {...ids}
-              required
-              maxLength={60}
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" disabled={!trimmed || taken}>
-            Save view
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      onClose={onClose}
+      title="Save view"
+      submit="Save view"
+      isIncomplete={!trimmed || taken}
+      act={async () => saveView({ name: trimmed, search })}
+      onDone={() => {
+        say(`Saved view “${trimmed}” in this browser.`);
+        onClose();
+        void navigate({ to: '/runs', search });
+      }}
+    >
+      <TextField
+        label="Name"
+        hint="Saves the current filters in this browser."
+        error={taken ? 'A built-in view has this name.' : undefined}
+        required
+        maxLength={60}
+        value={name}
+        onChange={setName}
+      />
+    </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 // What the addresses of one run and of two say beside their path.
 
-export const runTabs = ['overview', 'timeline', 'steps', 'events', 'messages'] as const;
+const runTabs = ['overview', 'timeline', 'steps', 'events', 'messages'] as const;
 export type RunTab = (typeof runTabs)[number];
 
 export interface RunSearch {
@@ -36,7 +36,7 @@ export function parseRunSearch(given: Record<string, unknown>): RunSearch {
   return search;
 }
 
-export interface CompareSearch {
+interface CompareSearch {
   a?: string;
   b?: string;
 }

@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { Ellipsis, GitFork, Pencil, RotateCcw, Square, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../blocks/menu.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -71,7 +71,7 @@ export function SessionActions({ session }: { session: Api.Session }) {
         open={asked === 'delete'}
         onClose={() => setAsked(null)}
         title="Delete this session?"
-        label="Delete the session"
+        label="Delete session"
         act={async () => {
           await held.delete();
           void navigate({ to: '/sessions' });
@@ -80,7 +80,7 @@ export function SessionActions({ session }: { session: Api.Session }) {
           void after();
         }}
       >
-        All its messages, files, events and runs go with it. What runs is stopped. This cannot be undone.
+        This deletes its messages, files, events and runs, and cancels runs in progress. It cannot be undone.
       </Confirm>
     </>
   );

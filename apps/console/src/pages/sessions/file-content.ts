@@ -4,7 +4,7 @@ export type Files = Session['files'];
 
 const SHOWN_BYTES = 1_000_000;
 
-export type FileContent =
+type FileContent =
   | { kind: 'text'; text: string; isCut: boolean }
   | { kind: 'picture'; picture: Blob }
   | { kind: 'bytes' };

@@ -3,8 +3,8 @@ import type { Api } from '@troupe/sdk';
 import { Time } from '@troupe/ui';
 import { Download, FileText, FolderOpen, Trash2, Upload } from 'lucide-react';
 import { lazy, Suspense, useRef, useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Button, IconButton } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Empty, Loaded } from '../../blocks/states.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
@@ -156,20 +156,8 @@ function FileLine({
           {formatBytes(file.size)} · <Time value={file.updatedAt} />
         </p>
       </div>
-      <Button
-        kind="quiet"
-        size="small-icon"
-        aria-label={`Download ${file.path}`}
-        icon={<Download size={14} aria-hidden="true" />}
-        onClick={onSave}
-      />
-      <Button
-        kind="quiet"
-        size="small-icon"
-        aria-label={`Delete ${file.path}`}
-        icon={<Trash2 size={14} aria-hidden="true" />}
-        onClick={onDelete}
-      />
+      <IconButton label={`Download ${file.path}`} icon={Download} onClick={onSave} />
+      <IconButton label={`Delete ${file.path}`} icon={Trash2} onClick={onDelete} />
     </li>
   );
 }

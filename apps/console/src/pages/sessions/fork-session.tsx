@@ -1,16 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Select } from '../../blocks/field.tsx';
-import { Loaded, Notice } from '../../blocks/states.tsx';
+import { SelectField } from '../../blocks/field.tsx';
+import { Form } from '../../blocks/form.tsx';
+import { Loaded } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { sessionAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 
-/** A new session that begins with what was said up to a message. */
+/** Creates a session from the messages up to one of them. */
 export function ForkSession({
   session,
   messageId,
@@ -21,7 +22,6 @@ export function ForkSession({
   onClose: () => void;
 }) {
   const navigate = useNavigate();
-  const client = useQueryClient();
   const held = troupe.session(session.agentId, session.id);
   const [chosen, setChosen] = useState(messageId);
   const messages = useQuery({
@@ -31,46 +31,34 @@ export function ForkSession({
       return data.filter(({ role }) => role === 'user' || role === 'assistant').reverse();
     },
   });
-  const fork = useMutation({
-    mutationFn: (id: string) => held.fork(id),
-    onSuccess: (forked) => {
-      void client.invalidateQueries({ queryKey: ['sessions'] });
-      onClose();
-      say('This is the fork. The session that it was made of is as it was.');
-      void navigate({ to: sessionAddress(forked.agentId, forked.id) });
-    },
-  });
   return (
-    <Dialog open onClose={onClose} title="Fork the session">
+    <Dialog open onClose={onClose} title="Fork session">
       <Loaded query={messages}>
         {(said) => {
           const id = chosen ?? said[0]?.id;
-          if (!id)
-            return <p className="text-sm text-muted">Nothing has been said yet that it could begin with.</p>;
+          if (!id) return <p className="text-sm text-muted">This session has no messages to copy yet.</p>;
           return (
-            <div className="flex flex-col gap-4">
+            <Form
+              submit="Fork session"
+              actions={<Button onClick={onClose}>Cancel</Button>}
+              act={() => held.fork(id)}
+              changes="sessions"
+              onDone={(forked) => {
+                onClose();
+                say('Forked the session. The original did not change.');
+                void navigate({ to: sessionAddress(forked.agentId, forked.id) });
+              }}
+            >
               <p className="text-sm text-muted">
-                The fork is a session of its own. It begins with everything up to the message that you choose.
+                The fork is a new session with a copy of all messages up to the one that you choose.
               </p>
-              <Field label="Up to and with">
-                {(ids) => (
-                  <Select {...ids} value={id} onChange={({ target }) => setChosen(target.value)}>
-                    {said.map((message) => (
-                      <option key={message.id} value={message.id}>
-                        {lineOf(message)}
-                      </option>
-                    ))}
-                  </Select>
-                )}
-              </Field>
-              {fork.error && <Notice tone="bad">{fork.error.message}</Notice>}
-              <div className="flex justify-end gap-2">
-                <Button onClick={onClose}>Cancel</Button>
-                <Button kind="primary" busy={fork.isPending} onClick={() => fork.mutate(id)}>
-                  Fork
-                </Button>
-              </div>
-            </div>
+              <SelectField
+                label="Last message"
+                value={id}
+                onChange={setChosen}
+                options={said.map((message) => [message.id, lineOf(message)])}
+              />
+            </Form>
           );
         }}
       </Loaded>

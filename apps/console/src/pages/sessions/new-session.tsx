@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { Session } from '@troupe/sdk';
 import { Avatar } from '@troupe/ui';
@@ -6,58 +5,56 @@ import { useRef, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
 import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input, TextArea } from '../../blocks/field.tsx';
-import { Empty, Loading, Notice } from '../../blocks/states.tsx';
+import { Input, TextAreaField } from '../../blocks/field.tsx';
+import { Form } from '../../blocks/form.tsx';
+import { Empty, Loading } from '../../blocks/states.tsx';
 import { sessionAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useAgents } from '../../data/names.ts';
 import { suggestionsFor } from './words.ts';
 
-/** Chooses an agent and, if one likes, says the first thing at once. */
+/** Creates a session with an agent, optionally with a first message. */
 export function NewSession({ agentId, onClose }: { agentId: string | null; onClose: () => void }) {
   const agents = useAgents();
   const navigate = useNavigate();
-  const client = useQueryClient();
   const [chosen, setChosen] = useState(agentId);
   const [text, setText] = useState('');
   const [wanted, setWanted] = useState('');
   const opened = useRef<Session | null>(null);
   const agent = agents?.find(({ id }) => id === chosen) ?? (chosen ? undefined : agents?.[0]);
-  const create = useMutation({
-    mutationFn: async () => {
-      // Where only the message was refused, the next try must not open another one.
-      const session = opened.current?.agentId === agent!.id ? opened.current : await troupe.open(agent!.id);
-      opened.current = session;
-      if (text.trim()) await session.send(text.trim());
-      return session;
-    },
-    onSuccess: (session) => {
-      void client.invalidateQueries({ queryKey: ['sessions'] });
-      void navigate({ to: sessionAddress(session.agentId, session.id) });
-    },
-  });
+
   const found = agents?.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()));
   return (
-    <Dialog open onClose={onClose} title="New session">
+    <Dialog open onClose={onClose} title="Create session">
       {!agents ? (
         <Loading />
       ) : agents.length === 0 ? (
         <Empty
-          title="There is no agent yet"
+          title="No agents yet"
           action={
             <Link to="/agents" className="text-sm text-accent underline">
-              Make an agent
+              Create agent
             </Link>
           }
         >
-          A session is with an agent.
+          A session needs an agent.
         </Empty>
       ) : (
-        <form
-          className="flex flex-col gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (agent) create.mutate();
+        <Form
+          submit={text.trim() ? 'Create and send' : 'Create session'}
+          isIncomplete={!agent}
+          actions={<Button onClick={onClose}>Cancel</Button>}
+          act={async () => {
+            // If only the message was rejected, the next attempt reuses the session.
+            const session =
+              opened.current?.agentId === agent!.id ? opened.current : await troupe.open(agent!.id);
+            opened.current = session;
+            if (text.trim()) await session.send(text.trim());
+            return session;
+          }}
+          changes="sessions"
+          onDone={(session) => {
+            void navigate({ to: sessionAddress(session.agentId, session.id) });
           }}
         >
           {agents.length > 8 && (
@@ -100,23 +97,10 @@ export function NewSession({ agentId, onClose }: { agentId: string | null; onClo
                   </span>
                 </label>
               ))}
-              {found?.length === 0 && <p className="p-2 text-sm text-muted">No agent is called so.</p>}
+              {found?.length === 0 && <p className="p-2 text-sm text-muted">No agents match.</p>}
             </div>
           </fieldset>
-          <Field label="First message" hint="May be left empty.">
-            {(ids) => (
-              <TextArea
-                {...ids}
-                rows={3}
-                value={text}
-                onChange={({ target }) => setText(target.value)}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter' && (event.metaKey || event.ctrlKey))
-                    event.currentTarget.form?.requestSubmit();
-                }}
-              />
-            )}
-          </Field>
+          <TextAreaField label="First message" hint="Optional." rows={3} value={text} onChange={setText} />
           <div className="flex flex-wrap gap-1">
             {suggestionsFor(agent).map((suggestion) => (
               <button
@@ -129,14 +113,7 @@ export function NewSession({ agentId, onClose }: { agentId: string | null; onClo
               </button>
             ))}
           </div>
-          {create.error && <Notice tone="bad">{create.error.message}</Notice>}
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" kind="primary" busy={create.isPending} disabled={!agent}>
-              {text.trim() ? 'Open and send' : 'Open'}
-            </Button>
-          </div>
-        </form>
+        </Form>
       )}
     </Dialog>
   );

@@ -2,7 +2,7 @@ import type { Api } from '@troupe/sdk';
 import { Chat } from '@troupe/ui';
 import { GitFork } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
+import { IconButton } from '../../blocks/button.tsx';
 import { KnownTools } from '../../blocks/known-tools.tsx';
 import { useWide } from '../../blocks/use-wide.ts';
 import { useAgents } from '../../data/names.ts';
@@ -19,12 +19,10 @@ export default function SessionChat({ session, agentName }: { session: Api.Sessi
   const isWide = useWide(768);
   const actions = useCallback(
     ({ id }: { id: string }) => (
-      <Button
-        kind="quiet"
-        size="small-icon"
+      <IconButton
         title="Fork from here"
-        aria-label="Fork from here"
-        icon={<GitFork size={14} aria-hidden="true" />}
+        label="Fork from here"
+        icon={GitFork}
         onClick={() => setForkAt(id)}
       />
     ),

@@ -1,37 +1,36 @@
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { StatusBadge, Time } from '@troupe/ui';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import type { ReactNode } from 'react';
+import { type ListState, TableList } from '../../blocks/list.tsx';
 import { agentAddress, sessionAddress } from '../../data/addresses.ts';
 import { shortId } from '../../data/format.ts';
 import { useAgentName } from '../../data/names.ts';
 
 export function SessionTable({
   list,
+  empty,
   onTag,
 }: {
-  list: { items: Api.Session[]; hasMore: boolean; isLoadingMore: boolean; loadMore: () => void };
+  list: ListState<Api.Session>;
+  empty: ReactNode;
   onTag: (tag: string) => void;
 }) {
   const nameOf = useAgentName();
   return (
-    <Card flush>
-      <Table
-        label="Sessions"
-        head={
-          <>
-            <Th className="w-full">Title</Th>
-            <Th>Status</Th>
-            <Th className="max-md:hidden">Agent</Th>
-            <Th className="text-right max-md:hidden">Last activity</Th>
-          </>
-        }
-      >
-        {list.items.map((session) => (
-          <Tr key={session.id} className="relative">
-            <Td className="max-w-0">
+    <TableList
+      list={list}
+      empty={empty}
+      label="Sessions"
+      keyOf={(session) => session.id}
+      rowClass={() => 'relative'}
+      columns={[
+        {
+          name: 'Title',
+          className: 'w-full',
+          cellClass: 'max-w-0',
+          cell: (session) => (
+            <>
               <Link
                 to={sessionAddress(session.agentId, session.id)}
                 title={session.title ?? session.id}
@@ -63,29 +62,41 @@ export function SessionTable({
                   </span>
                 )}
               </span>
-            </Td>
-            <Td className="whitespace-nowrap">
-              <StatusBadge
-                status={session.status}
-                label={session.status === 'pending' ? 'Ready' : undefined}
-              />
-            </Td>
-            <Td className="max-w-52 max-md:hidden">
-              <Link
-                to={agentAddress(session.agentId)}
-                title={nameOf(session.agentId)}
-                className="relative block truncate rounded-sm text-muted hover:text-text hover:underline"
-              >
-                {nameOf(session.agentId)}
-              </Link>
-            </Td>
-            <Td className="text-right whitespace-nowrap text-muted max-md:hidden">
-              <Time value={session.lastActivityAt} />
-            </Td>
-          </Tr>
-        ))}
-      </Table>
-      <MoreButton list={list} />
-    </Card>
+            </>
+          ),
+        },
+        {
+          name: 'Status',
+          isPlain: true,
+          cellClass: 'whitespace-nowrap',
+          cell: (session) => (
+            <StatusBadge status={session.status} label={session.status === 'pending' ? 'Ready' : undefined} />
+          ),
+        },
+        {
+          name: 'Agent',
+          isPlain: true,
+          className: 'max-md:hidden',
+          cellClass: 'max-w-52',
+          cell: (session) => (
+            <Link
+              to={agentAddress(session.agentId)}
+              title={nameOf(session.agentId)}
+              className="relative block truncate rounded-sm text-muted hover:text-text hover:underline"
+            >
+              {nameOf(session.agentId)}
+            </Link>
+          ),
+        },
+        {
+          name: 'Last activity',
+          isRight: true,
+          isPlain: true,
+          className: 'max-md:hidden',
+          cellClass: 'whitespace-nowrap text-muted',
+          cell: (session) => <Time value={session.lastActivityAt} />,
+        },
+      ]}
+    />
   );
 }

@@ -2,11 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useSession } from '@troupe/react';
 import { StatusBadge } from '@troupe/ui';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy } from 'react';
 import { Page } from '../../blocks/page.tsx';
+import { SplitView } from '../../blocks/split-view.tsx';
 import { Failure, Loading } from '../../blocks/states.tsx';
-import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
-import { useWide } from '../../blocks/use-wide.ts';
 import { agentAddress } from '../../data/addresses.ts';
 import { shortId } from '../../data/format.ts';
 import { useLive } from '../../data/live.ts';
@@ -24,21 +23,11 @@ import type { SessionPanel } from './words.ts';
 const SessionChat = lazy(() => import('./session-chat.tsx'));
 const SessionEvents = lazy(() => import('./session-events.tsx'));
 
-const tabs: { value: SessionPanel; label: string }[] = [
-  { value: 'tasks', label: 'Sub-agents' },
-  { value: 'files', label: 'Files' },
-  { value: 'todos', label: 'To-dos' },
-  { value: 'findings', label: 'Findings' },
-  { value: 'runs', label: 'Runs' },
-  { value: 'events', label: 'Events' },
-];
-
 /** The chat, and beside it what the session made and what happened in it. */
 export function SessionPage() {
   const { agentId, sessionId } = useParams({ from: '/sessions/$agentId/$sessionId' });
   const search = useSearch({ from: '/sessions/$agentId/$sessionId' });
   const navigate = useNavigate({ from: '/sessions/$agentId/$sessionId' });
-  const isWide = useWide();
   const nameOf = useAgentName();
   const session = useQuery(sessionQuery(agentId, sessionId));
   const { session: live } = useSession(agentId, sessionId);
@@ -59,53 +48,6 @@ export function SessionPage() {
   const name = title ?? `Untitled ${shortId(sessionId)}`;
   const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
-  const panels: Record<Exclude<SessionPanel, 'chat'>, ReactNode> = {
-    tasks: <TasksPanel agentId={agentId} sessionId={sessionId} />,
-    files: (
-      <FilesPanel
-        agentId={agentId}
-        sessionId={sessionId}
-        open={search.file}
-        onOpen={(file) => change({ file })}
-      />
-    ),
-    todos: <TodosPanel agentId={agentId} sessionId={sessionId} />,
-    findings: <FindingsPanel agentId={agentId} sessionId={sessionId} />,
-    runs: <RunsPanel sessionId={sessionId} />,
-    events: (
-      <SessionEvents
-        agentId={agentId}
-        sessionId={sessionId}
-        filter={search.events ?? ''}
-        onFilter={(events) => change({ events: events || undefined })}
-      />
-    ),
-  };
-  const chat = (
-    <Suspense fallback={<Loading />}>
-      <SessionChat key={sessionId} session={shownSession} agentName={nameOf(agentId)} />
-    </Suspense>
-  );
-  const panel = search.panel ?? (isWide ? 'tasks' : 'chat');
-  const shown = isWide && panel === 'chat' ? 'tasks' : panel;
-  const beside = (
-    <Tabs
-      label="Of this session"
-      value={shown}
-      onChange={(next) => change({ panel: next })}
-      tabs={isWide ? tabs : [{ value: 'chat', label: 'Chat' }, ...tabs]}
-    >
-      <TabPanel value={shown} fill>
-        {shown === 'chat' ? (
-          chat
-        ) : (
-          <div className="h-full overflow-y-auto">
-            <Suspense fallback={<Loading />}>{panels[shown]}</Suspense>
-          </div>
-        )}
-      </TabPanel>
-    </Tabs>
-  );
   return (
     <Page
       title={name}
@@ -124,16 +66,55 @@ export function SessionPage() {
       actions={<SessionActions session={shownSession} />}
       fill
     >
-      {isWide ? (
-        <div className="flex h-full min-h-0">
-          <div className="min-w-0 flex-1">{chat}</div>
-          <aside aria-label="Beside the chat" className="w-[26rem] shrink-0 border-l border-line bg-surface">
-            {beside}
-          </aside>
-        </div>
-      ) : (
-        beside
-      )}
+      <SplitView<Exclude<SessionPanel, 'chat'>>
+        label="Panels of the session"
+        mainLabel="Chat"
+        main={<SessionChat key={sessionId} session={shownSession} agentName={nameOf(agentId)} />}
+        panel={search.panel}
+        onPanel={(panel) => change({ panel })}
+        panels={[
+          {
+            value: 'tasks',
+            label: 'Sub-agents',
+            content: <TasksPanel agentId={agentId} sessionId={sessionId} />,
+          },
+          {
+            value: 'files',
+            label: 'Files',
+            content: (
+              <FilesPanel
+                agentId={agentId}
+                sessionId={sessionId}
+                open={search.file}
+                onOpen={(file) => change({ file })}
+              />
+            ),
+          },
+          {
+            value: 'todos',
+            label: 'To-dos',
+            content: <TodosPanel agentId={agentId} sessionId={sessionId} />,
+          },
+          {
+            value: 'findings',
+            label: 'Findings',
+            content: <FindingsPanel agentId={agentId} sessionId={sessionId} />,
+          },
+          { value: 'runs', label: 'Runs', content: <RunsPanel sessionId={sessionId} /> },
+          {
+            value: 'events',
+            label: 'Events',
+            content: (
+              <SessionEvents
+                agentId={agentId}
+                sessionId={sessionId}
+                filter={search.events ?? ''}
+                onFilter={(events) => change({ events: events || undefined })}
+              />
+            ),
+          },
+        ]}
+      />
     </Page>
   );
 }

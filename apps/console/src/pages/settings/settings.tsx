@@ -1,18 +1,20 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Field, Input, Select } from '../../blocks/field.tsx';
+import { SelectField, TextField } from '../../blocks/field.tsx';
+import { Form } from '../../blocks/form.tsx';
 import { Card, Page } from '../../blocks/page.tsx';
 import { Loaded, Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { storedKey, storeKey, troupe } from '../../data/client.ts';
-import { changeSettings, type Settings, useSettings } from '../../data/settings.ts';
+import { projectQuery } from '../../data/project.ts';
+import { changeSettings, useSettings } from '../../data/settings.ts';
 import { systemQuery } from '../../shell/system.ts';
 
 export function SettingsPage() {
   const system = useQuery(systemQuery);
-  const project = useQuery({ queryKey: ['project'], queryFn: () => troupe.access.getProject() });
+  const project = useQuery(projectQuery);
   return (
     <Page title="Settings" about="Yours are kept in this browser, those of the project on the server.">
       <div className="grid max-w-5xl gap-5 lg:grid-cols-2">
@@ -34,35 +36,24 @@ function Browser() {
   return (
     <Card title="This browser">
       <div className="flex flex-col gap-4">
-        <Field label="Theme">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={settings.theme}
-              onChange={({ target }) => changeSettings({ theme: target.value as Settings['theme'] })}
-            >
-              <option value="system">As the system</option>
-              <option value="light">Light</option>
-              <option value="dark">Dark</option>
-            </Select>
-          )}
-        </Field>
-        <Field label="Time zone" hint="All times of the console are in it.">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={settings.timeZone ?? ''}
-              onChange={({ target }) => changeSettings({ timeZone: target.value || null })}
-            >
-              <option value="">
-                That of this browser ({Intl.DateTimeFormat().resolvedOptions().timeZone})
-              </option>
-              {zones.map((zone) => (
-                <option key={zone}>{zone}</option>
-              ))}
-            </Select>
-          )}
-        </Field>
+        <SelectField
+          label="Theme"
+          value={settings.theme}
+          onChange={(theme) => changeSettings({ theme })}
+          options={[
+            ['system', 'System'],
+            ['light', 'Light'],
+            ['dark', 'Dark'],
+          ]}
+        />
+        <SelectField
+          label="Time zone"
+          hint="All times of the console are in it."
+          value={settings.timeZone ?? ''}
+          onChange={(value) => changeSettings({ timeZone: value || null })}
+          first={`Time zone of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone})`}
+          options={zones.map((zone) => [zone, zone])}
+        />
         <div className="flex flex-wrap gap-2">
           <Button onClick={() => changeSettings({ tourDone: !settings.tourDone })}>
             {settings.tourDone ? 'Show the tour on Home' : 'Hide the tour on Home'}
@@ -87,45 +78,23 @@ function Browser() {
 function Project({ project }: { project: Api.Project }) {
   const client = useQueryClient();
   const [name, setName] = useState(project.name);
-  const save = useMutation({
-    mutationFn: () => troupe.access.updateProject({ body: { name: name.trim() } }),
-    onSuccess: () => {
-      say('Saved.');
-      void client.invalidateQueries({ queryKey: ['project'] });
-      void client.invalidateQueries({ queryKey: ['system'] });
-    },
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="Name" error={save.error?.message}>
-        {(ids) => (
-          <Input
-            {...ids}
-            required
-            maxLength={200}
-            value={name}
-            onChange={({ target }) => setName(target.value)}
-          />
-        )}
-      </Field>
+    <Form
+      submit="Save project"
+      isIncomplete={name.trim() === project.name || !name.trim()}
+      act={() => troupe.access.updateProject({ body: { name: name.trim() } })}
+      changes="project"
+      onDone={() => {
+        say('Saved the project.');
+        void client.invalidateQueries({ queryKey: ['system'] });
+      }}
+    >
+      <TextField label="Name" path="name" required maxLength={200} value={name} onChange={setName} />
       <dl className="text-sm">
         <dt className="text-xs text-muted">Id</dt>
         <dd className="font-mono text-xs break-all">{project.id}</dd>
       </dl>
-      <Button
-        type="submit"
-        kind="primary"
-        className="self-start"
-        busy={save.isPending}
-        disabled={name.trim() === project.name || !name.trim()}
-      >
-        Save
-      </Button>
-    </form>
+    </Form>
   );
 }
 

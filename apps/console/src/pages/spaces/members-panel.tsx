@@ -3,8 +3,8 @@ import type { Api } from '@troupe/sdk';
 import { Avatar, Time } from '@troupe/ui';
 import { Ellipsis, UserPlus } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Button, IconButton } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../blocks/menu.tsx';
 import { Empty, Loaded } from '../../blocks/states.tsx';
 import { sayError } from '../../blocks/toast.tsx';
@@ -60,16 +60,7 @@ export function MembersPanel({ spaceId, me }: { spaceId: string; me: Me }) {
                     {member.role === 'admin' && ', admin'} · joined <Time value={member.joinedAt} />
                   </p>
                 </div>
-                <Menu
-                  trigger={
-                    <Button
-                      kind="quiet"
-                      size="small-icon"
-                      aria-label={`Change ${nameOf(member)}`}
-                      icon={<Ellipsis size={14} aria-hidden="true" />}
-                    />
-                  }
-                >
+                <Menu trigger={<IconButton label={`Change ${nameOf(member)}`} icon={Ellipsis} />}>
                   <MenuItem
                     onSelect={() =>
                       change.mutate({
@@ -107,10 +98,8 @@ export function MembersPanel({ spaceId, me }: { spaceId: string; me: Me }) {
             onClose={() => setLeaving(null)}
             title={`Remove ${leaving ? nameOf(leaving) : ''}?`}
             label="Remove"
-            act={async () => {
-              await troupe.space(spaceId).removeMember(leaving!.entityId);
-              await after();
-            }}
+            changes="spaces"
+            act={() => troupe.space(spaceId).removeMember(leaving!.entityId)}
           >
             What was said stays. Runs of an agent that speak here can do so no longer.
           </Confirm>

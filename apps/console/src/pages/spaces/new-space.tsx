@@ -1,148 +1,86 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type Api, ApiError } from '@troupe/sdk';
-import { UserPlus } from 'lucide-react';
+import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Dialog } from '../../blocks/dialog.tsx';
-import { Field, Input, Select } from '../../blocks/field.tsx';
-import { Notice } from '../../blocks/states.tsx';
+import { SelectField, TextField } from '../../blocks/field.tsx';
+import { FormDialog } from '../../blocks/form.tsx';
 import { spaceAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useMe } from '../../data/me.ts';
-import { nameOfEntity, useAgents } from '../../data/names.ts';
+import { useAgents } from '../../data/names.ts';
 import { changeSettings } from '../../data/settings.ts';
-import { ChooseMany } from './choose-many.tsx';
-import { NewPerson } from './new-person.tsx';
-import { policyWords } from './words.ts';
+import { ChooseMembers, type ChosenMembers } from './choose-members.tsx';
+import { policyOptions, policyWords } from './words.ts';
 
 export function NewSpace({ onClose }: { onClose: () => void }) {
   const me = useMe();
   const agents = useAgents() ?? [];
-  const client = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const [policy, setPolicy] = useState<Api.SpacePolicy>('all');
-  const [agentIds, setAgentIds] = useState<ReadonlySet<string>>(new Set());
-  const [peopleIds, setPeopleIds] = useState<ReadonlySet<string>>(
-    () => new Set(me.entityId ? [me.entityId] : []),
-  );
-  const [asksPerson, setAsksPerson] = useState(false);
-  const create = useMutation({
-    mutationFn: () =>
-      troupe.spaces.create({
-        body: {
-          name: name.trim() || null,
-          description: description.trim() || null,
-          policy,
-          members: [
-            ...[...peopleIds].map((entityId) => ({
-              entityId,
-              role: entityId === me.entityId ? ('admin' as const) : ('member' as const),
-            })),
-            ...[...agentIds].map((agentId) => ({ agentId })),
-          ],
-        },
-      }),
-    onSuccess: (space) => {
-      void client.invalidateQueries({ queryKey: ['spaces'] });
-      void navigate({ to: spaceAddress(space.id) });
-    },
-  });
-  const issue = (path: string) =>
-    create.error instanceof ApiError
-      ? create.error.issues.find((one) => one.path.startsWith(path))?.message
-      : undefined;
+  const [chosen, setChosen] = useState<ChosenMembers>(() => ({
+    agents: new Set(),
+    people: new Set(me.entityId ? [me.entityId] : []),
+  }));
   return (
-    <Dialog open onClose={onClose} title="New space">
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
+    <FormDialog
+      onClose={onClose}
+      title="Create space"
+      submit="Create space"
+      act={() =>
+        troupe.spaces.create({
+          body: {
+            name: name.trim() || null,
+            description: description.trim() || null,
+            policy,
+            members: [
+              ...[...chosen.people].map((entityId) => ({
+                entityId,
+                role: entityId === me.entityId ? ('admin' as const) : ('member' as const),
+              })),
+              ...[...chosen.agents].map((agentId) => ({ agentId })),
+            ],
+          },
+        })
+      }
+      changes="spaces"
+      onDone={(space) => navigate({ to: spaceAddress(space.id) })}
+    >
+      <TextField
+        label="Name"
+        path="name"
+        maxLength={200}
+        placeholder="What it is about"
+        value={name}
+        onChange={setName}
+      />
+      <TextField
+        label="Description"
+        hint="Optional. Agents read it."
+        path="description"
+        value={description}
+        onChange={setDescription}
+      />
+      <ChooseMembers
+        agents={agents}
+        people={me.people ?? []}
+        chosen={chosen}
+        onChange={setChosen}
+        meId={me.entityId}
+        noAgents="No agents yet."
+        noPeople="No people yet. Create yourself, to take part."
+        onCreated={({ id }) => {
+          // The first person that somebody creates is most likely themselves.
+          if (!me.entityId) changeSettings({ entityId: id });
         }}
-      >
-        <Field label="Name" error={issue('name')}>
-          {(ids) => (
-            <Input
-              {...ids}
-              maxLength={200}
-              placeholder="What it is about"
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Description" hint="May be left empty. Agents read it." error={issue('description')}>
-          {(ids) => (
-            <Input {...ids} value={description} onChange={({ target }) => setDescription(target.value)} />
-          )}
-        </Field>
-        <ChooseMany
-          legend="Agents"
-          type="agent"
-          options={agents.map(({ id, name: called, description: about }) => ({ id, name: called, about }))}
-          chosen={agentIds}
-          onChange={setAgentIds}
-          empty="There is no agent yet."
-        />
-        <ChooseMany
-          legend="People"
-          type="human"
-          options={(me.people ?? []).map((person) => ({
-            id: person.id,
-            name: nameOfEntity(person),
-            about: person.id === me.entityId ? '(you)' : null,
-          }))}
-          chosen={peopleIds}
-          onChange={setPeopleIds}
-          empty="Nobody is known yet. Make yourself a person, to speak as."
-          action={
-            <Button
-              kind="quiet"
-              size="small"
-              icon={<UserPlus size={14} aria-hidden="true" />}
-              onClick={() => setAsksPerson(true)}
-            >
-              New person
-            </Button>
-          }
-        />
-        <Field label="A message starts" hint={policyWords[policy].about}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={policy}
-              onChange={({ target }) => setPolicy(target.value as Api.SpacePolicy)}
-            >
-              {Object.entries(policyWords).map(([value, { label }]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        {create.error && <Notice tone="bad">{create.error.message}</Notice>}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={create.isPending}>
-            Make the space
-          </Button>
-        </div>
-      </form>
-      {asksPerson && (
-        <NewPerson
-          onClose={() => setAsksPerson(false)}
-          onMade={(person) => {
-            setPeopleIds(new Set(peopleIds).add(person.id));
-            // The first one whom somebody makes is most likely themselves.
-            if (!me.entityId) changeSettings({ entityId: person.id });
-            setAsksPerson(false);
-          }}
-        />
-      )}
-    </Dialog>
+      />
+      <SelectField
+        label="A message starts"
+        hint={policyWords[policy].about}
+        value={policy}
+        onChange={setPolicy}
+        options={policyOptions}
+      />
+    </FormDialog>
   );
 }

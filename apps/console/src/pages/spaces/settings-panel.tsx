@@ -1,15 +1,14 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type Api, ApiError } from '@troupe/sdk';
+import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { Field, Input, Select, TextArea } from '../../blocks/field.tsx';
-import { Notice } from '../../blocks/states.tsx';
+import { SelectField, TextAreaField, TextField } from '../../blocks/field.tsx';
+import { Confirm, Form } from '../../blocks/form.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
 import { troupe } from '../../data/client.ts';
-import { policyWords } from './words.ts';
+import { policyOptions, policyWords } from './words.ts';
 
 export function SettingsPanel({ space }: { space: Api.Space }) {
   const client = useQueryClient();
@@ -26,121 +25,82 @@ export function SettingsPanel({ space }: { space: Api.Space }) {
     policy !== space.policy ||
     chainDepth !== String(space.limits.chainDepth) ||
     agentRuns !== String(space.limits.agentRuns);
-  const save = useMutation({
-    mutationFn: () =>
-      troupe.space(space.id).update({
-        name: name.trim() || null,
-        description: description.trim() || null,
-        policy,
-        limits: { chainDepth: Number(chainDepth), agentRuns: Number(agentRuns) },
-      }),
-    onSuccess: (updated) => {
-      client.setQueryData(['spaces', 'one', space.id], updated);
-      void client.invalidateQueries({ queryKey: ['spaces'] });
-      say('Saved.');
-    },
-  });
-  const issue = (path: string) =>
-    save.error instanceof ApiError
-      ? save.error.issues.find((one) => one.path.includes(path))?.message
-      : undefined;
   return (
-    <form
-      className="flex flex-col gap-4 p-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
+    <Form
+      label="Settings of the space"
+      className="p-4"
+      submit="Save space"
+      isIncomplete={!isChanged}
+      actions={
+        <Button kind="danger" className="mr-auto" onClick={() => setDeletes(true)}>
+          Delete space
+        </Button>
+      }
+      act={() =>
+        troupe.space(space.id).update({
+          name: name.trim() || null,
+          description: description.trim() || null,
+          policy,
+          limits: { chainDepth: Number(chainDepth), agentRuns: Number(agentRuns) },
+        })
+      }
+      changes="spaces"
+      onDone={() => say('Saved the space.')}
     >
-      <Field label="Name" error={issue('name')}>
-        {(ids) => (
-          <Input {...ids} maxLength={200} value={name} onChange={({ target }) => setName(target.value)} />
-        )}
-      </Field>
-      <Field label="Description" error={issue('description')}>
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={3}
-            value={description}
-            onChange={({ target }) => setDescription(target.value)}
-          />
-        )}
-      </Field>
-      <Field label="A message starts" hint={policyWords[policy].about} error={issue('policy')}>
-        {(ids) => (
-          <Select
-            {...ids}
-            value={policy}
-            onChange={({ target }) => setPolicy(target.value as Api.SpacePolicy)}
-          >
-            {Object.entries(policyWords).map(([value, { label }]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field
-        label="Agents in a row"
-        hint="How many agents may start one another after what a person said."
-        error={issue('chainDepth')}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            type="number"
-            min={1}
-            max={100}
-            required
-            value={chainDepth}
-            onChange={({ target }) => setChainDepth(target.value)}
-          />
-        )}
-      </Field>
-      <Field
-        label="Runs after one message"
-        hint="How many runs agents may start in all after one message of a person."
-        error={issue('agentRuns')}
-      >
-        {(ids) => (
-          <Input
-            {...ids}
-            type="number"
-            min={0}
-            max={1000}
-            required
-            value={agentRuns}
-            onChange={({ target }) => setAgentRuns(target.value)}
-          />
-        )}
-      </Field>
-      {save.error && <Notice tone="bad">{save.error.message}</Notice>}
-      <div className="flex flex-wrap justify-between gap-2">
-        <Button kind="danger" onClick={() => setDeletes(true)}>
-          Delete the space
-        </Button>
-        <Button type="submit" kind="primary" busy={save.isPending} disabled={!isChanged}>
-          Save
-        </Button>
-      </div>
+      <TextField label="Name" path="name" maxLength={200} value={name} onChange={setName} />
+      <TextAreaField
+        label="Description"
+        path="description"
+        rows={3}
+        value={description}
+        onChange={setDescription}
+      />
+      <SelectField
+        label="A message starts"
+        hint={policyWords[policy].about}
+        path="policy"
+        value={policy}
+        onChange={setPolicy}
+        options={policyOptions}
+      />
+      <TextField
+        label="Max chain depth"
+        hint="How many agents in a row may start one another after a message of a person."
+        path="limits.chainDepth"
+        type="number"
+        min={1}
+        max={100}
+        required
+        value={chainDepth}
+        onChange={setChainDepth}
+      />
+      <TextField
+        label="Max agent runs per message"
+        hint="How many runs agents may start after one message of a person."
+        path="limits.agentRuns"
+        type="number"
+        min={0}
+        max={1000}
+        required
+        value={agentRuns}
+        onChange={setAgentRuns}
+      />
       <Unsaved when={isChanged && !deletes} within />
       <Confirm
         open={deletes}
         onClose={() => setDeletes(false)}
         title="Delete this space?"
-        label="Delete for good"
+        label="Delete space"
         act={async () => {
           await troupe.space(space.id).delete();
           client.removeQueries({ queryKey: ['spaces', 'one', space.id] });
           void client.invalidateQueries({ queryKey: ['spaces', 'list'] });
           void navigate({ to: '/spaces' });
-          say('The space is deleted.');
+          say('Deleted the space.');
         }}
       >
-        All that was said in it goes. Runs that speak there are canceled. This cannot be undone.
+        This deletes its messages and cancels its runs. It cannot be undone.
       </Confirm>
-    </form>
+    </Form>
   );
 }

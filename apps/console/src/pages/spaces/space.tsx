@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { lazy, useMemo, useState } from 'react';
 import { Page } from '../../blocks/page.tsx';
+import { SplitView } from '../../blocks/split-view.tsx';
 import { Failure, Loading } from '../../blocks/states.tsx';
-import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { useWide } from '../../blocks/use-wide.ts';
 import { shortId } from '../../data/format.ts';
 import { useLive } from '../../data/live.ts';
@@ -20,15 +20,6 @@ import type { SpacePanel } from './words.ts';
 
 const SpaceTalk = lazy(() => import('./space-talk.tsx'));
 const SpaceEvents = lazy(() => import('./space-events.tsx'));
-
-const tabs: { value: SpacePanel; label: string }[] = [
-  { value: 'members', label: 'Members' },
-  { value: 'search', label: 'Search' },
-  { value: 'tasks', label: 'Tasks' },
-  { value: 'runs', label: 'Runs' },
-  { value: 'settings', label: 'Settings' },
-  { value: 'events', label: 'Events' },
-];
 
 export function SpacePage() {
   const { spaceId } = useParams({ from: '/spaces/$spaceId' });
@@ -54,56 +45,6 @@ export function SpacePage() {
   const name = space.data.name ?? `Unnamed ${shortId(spaceId)}`;
   const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
-  const talk = (
-    <Suspense fallback={<Loading />}>
-      {/* Another person is another reader: with another mark, and other new messages. */}
-      <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} goTo={goTo} />
-    </Suspense>
-  );
-  const panels: Record<Exclude<SpacePanel, 'chat'>, ReactNode> = {
-    members: <MembersPanel spaceId={spaceId} me={me} />,
-    search: (
-      <SearchPanel
-        spaceId={spaceId}
-        text={search.search ?? ''}
-        onSearch={(text) => change({ search: text || undefined })}
-        onOpen={(message) => {
-          setAsked(asked + 1);
-          change({ message, ...(isWide ? {} : { panel: 'chat' }) });
-        }}
-      />
-    ),
-    tasks: <TasksPanel spaceId={spaceId} entityId={me.entityId} />,
-    runs: <RunsPanel spaceId={spaceId} />,
-    settings: <SettingsPanel key={spaceId} space={space.data} />,
-    events: (
-      <SpaceEvents
-        spaceId={spaceId}
-        filter={search.events ?? ''}
-        onFilter={(events) => change({ events: events || undefined })}
-      />
-    ),
-  };
-  const panel = search.panel ?? (isWide ? 'members' : 'chat');
-  const shown = isWide && panel === 'chat' ? 'members' : panel;
-  const beside = (
-    <Tabs
-      label="Of this space"
-      value={shown}
-      onChange={(next) => change({ panel: next })}
-      tabs={isWide ? tabs : [{ value: 'chat', label: 'Talk' }, ...tabs]}
-    >
-      <TabPanel value={shown} fill>
-        {shown === 'chat' ? (
-          talk
-        ) : (
-          <div className="h-full overflow-y-auto">
-            <Suspense fallback={<Loading />}>{panels[shown]}</Suspense>
-          </div>
-        )}
-      </TabPanel>
-    </Tabs>
-  );
   return (
     <Page
       title={name}
@@ -119,16 +60,56 @@ export function SpacePage() {
       actions={<WhoAmI />}
       fill
     >
-      {isWide ? (
-        <div className="flex h-full min-h-0">
-          <div className="min-w-0 flex-1">{talk}</div>
-          <aside aria-label="Beside the space" className="w-[26rem] shrink-0 border-l border-line bg-surface">
-            {beside}
-          </aside>
-        </div>
-      ) : (
-        beside
-      )}
+      <SplitView<Exclude<SpacePanel, 'chat'>>
+        label="Panels of the space"
+        mainLabel="Talk"
+        main={
+          // Another person is another reader: with another mark, and other new messages.
+          <SpaceTalk key={`${spaceId} ${me.entityId}`} space={space.data} me={me} goTo={goTo} />
+        }
+        panel={search.panel}
+        onPanel={(panel) => change({ panel })}
+        panels={[
+          { value: 'members', label: 'Members', content: <MembersPanel spaceId={spaceId} me={me} /> },
+          {
+            value: 'search',
+            label: 'Search',
+            content: (
+              <SearchPanel
+                spaceId={spaceId}
+                text={search.search ?? ''}
+                onSearch={(text) => change({ search: text || undefined })}
+                onOpen={(message) => {
+                  setAsked(asked + 1);
+                  change({ message, ...(isWide ? {} : { panel: 'chat' }) });
+                }}
+              />
+            ),
+          },
+          {
+            value: 'tasks',
+            label: 'Tasks',
+            content: <TasksPanel spaceId={spaceId} entityId={me.entityId} />,
+          },
+          { value: 'runs', label: 'Runs', content: <RunsPanel spaceId={spaceId} /> },
+          {
+            value: 'settings',
+            label: 'Settings',
+            content: <SettingsPanel key={spaceId} space={space.data} />,
+          },
+          {
+            value: 'events',
+            label: 'Events',
+            content: (
+              <SpaceEvents
+                spaceId={spaceId}
+                filter={search.events ?? ''}
+                onFilter={(events) => change({ events: events || undefined })}
+              />
+            ),
+          },
+        ]}
+      />
     </Page>
   );
 }

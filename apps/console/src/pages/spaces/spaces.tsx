@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Time } from '@troupe/ui';
-import { Plus, Users } from 'lucide-react';
-import { Button } from '../../blocks/button.tsx';
+import { Users } from 'lucide-react';
+import { AddButton } from '../../blocks/button.tsx';
 import { Checkbox } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card, Page } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { TableList } from '../../blocks/list.tsx';
+import { Page } from '../../blocks/page.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { spaceAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -33,15 +32,7 @@ export function SpacesPage() {
   const change = (values: SearchChange<typeof search>) =>
     void navigate({ search: (before) => given({ ...before, ...values }), replace: true });
   const canMake = system?.caller.kind !== 'user';
-  const newButton = canMake && (
-    <Button
-      kind="primary"
-      icon={<Plus size={16} aria-hidden="true" />}
-      onClick={() => change({ new: 'space' })}
-    >
-      New space
-    </Button>
-  );
+  const newButton = canMake && <AddButton onClick={() => change({ new: 'space' })}>Create space</AddButton>;
   return (
     <Page
       title="Spaces"
@@ -56,71 +47,79 @@ export function SpacesPage() {
       {me.canSwitch && me.entityId && (
         <Checkbox
           className="mb-4"
-          label="Only those I am in"
+          label="Only my spaces"
           checked={search.of === 'me'}
           onChange={({ target }) => change({ of: target.checked ? 'me' : undefined })}
         />
       )}
-      {list.items ? (
-        <Card flush>
-          {list.items.length === 0 ? (
-            <Empty icon={<Users size={20} aria-hidden="true" />} title="No spaces yet" action={newButton}>
-              In a space people and agents talk with one another. Which agents a message starts is up to the
-              space; limits keep them from talking for ever.
-            </Empty>
-          ) : (
-            <Table
-              label="Spaces"
-              head={
-                <>
-                  <Th className="w-full">Name</Th>
-                  <Th className="text-right max-md:hidden">Members</Th>
-                  <Th className="text-right max-md:hidden">Messages</Th>
-                  <Th className="max-md:hidden">A message starts</Th>
-                  <Th className="text-right">Last activity</Th>
-                </>
-              }
-            >
-              {list.items.map((space) => (
-                <Tr key={space.id} className="relative">
-                  <Td className="max-w-0">
-                    <Link
-                      to={spaceAddress(space.id)}
-                      title={space.name ?? space.id}
-                      className="block truncate rounded-sm font-medium after:absolute after:inset-0"
-                    >
-                      {space.name ?? <span className="text-muted">Unnamed {shortId(space.id)}</span>}
-                      {!!space.membership?.unread && (
-                        <span className="ml-2 rounded-full bg-accent px-1.5 text-2xs text-on-accent">
-                          {space.membership.unread} new
-                        </span>
-                      )}
-                    </Link>
-                    {space.description && (
-                      <span className="block truncate text-xs text-faint" title={space.description}>
-                        {space.description}
-                      </span>
-                    )}
-                  </Td>
-                  <Td className="text-right tabular-nums max-md:hidden">{space.memberCount}</Td>
-                  <Td className="text-right tabular-nums max-md:hidden">{space.lastSequence}</Td>
-                  <Td className="whitespace-nowrap text-muted max-md:hidden">
-                    {policyWords[space.policy].label}
-                  </Td>
-                  <Td className="text-right whitespace-nowrap text-muted">
-                    <Time value={space.lastActivityAt} />
-                  </Td>
-                </Tr>
-              ))}
-            </Table>
-          )}
-          <MoreButton list={list} />
-        </Card>
-      ) : list.error ? (
-        <Failure error={list.error} retry={list.refetch} />
-      ) : (
-        <Loading />
-      )}
+      <TableList
+        list={list}
+        empty={
+          <Empty icon={<Users size={20} aria-hidden="true" />} title="No spaces yet" action={newButton}>
+            In a space, people and agents share one conversation. Its policy decides which agents a message
+            starts.
+          </Empty>
+        }
+        label="Spaces"
+        keyOf={(space) => space.id}
+        rowClass={() => 'relative'}
+        columns={[
+          {
+            name: 'Name',
+            className: 'w-full',
+            cellClass: 'max-w-0',
+            cell: (space) => (
+              <>
+                <Link
+                  to={spaceAddress(space.id)}
+                  title={space.name ?? space.id}
+                  className="block truncate rounded-sm font-medium after:absolute after:inset-0"
+                >
+                  {space.name ?? <span className="text-muted">Unnamed {shortId(space.id)}</span>}
+                  {!!space.membership?.unread && (
+                    <span className="ml-2 rounded-full bg-accent px-1.5 text-2xs text-on-accent">
+                      {space.membership.unread} new
+                    </span>
+                  )}
+                </Link>
+                {space.description && (
+                  <span className="block truncate text-xs text-faint" title={space.description}>
+                    {space.description}
+                  </span>
+                )}
+              </>
+            ),
+          },
+          {
+            name: 'Members',
+            isRight: true,
+            isPlain: true,
+            className: 'max-md:hidden',
+            cell: (space) => space.memberCount,
+          },
+          {
+            name: 'Messages',
+            isRight: true,
+            isPlain: true,
+            className: 'max-md:hidden',
+            cell: (space) => space.lastSequence,
+          },
+          {
+            name: 'A message starts',
+            isPlain: true,
+            className: 'max-md:hidden',
+            cellClass: 'whitespace-nowrap text-muted',
+            cell: (space) => policyWords[space.policy].label,
+          },
+          {
+            name: 'Last activity',
+            isRight: true,
+            isPlain: true,
+            cellClass: 'whitespace-nowrap text-muted',
+            cell: (space) => <Time value={space.lastActivityAt} />,
+          },
+        ]}
+      />
       {search.new && <NewSpace onClose={() => change({ new: undefined })} />}
     </Page>
   );

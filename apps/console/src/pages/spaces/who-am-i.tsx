@@ -40,7 +40,7 @@ export function WhoAmI() {
           ))}
         </div>
         <MenuItem icon={<UserPlus size={14} aria-hidden="true" />} onSelect={() => setAsks(true)}>
-          New person…
+          Create person…
         </MenuItem>
       </Menu>
       {asks && (

@@ -12,6 +12,10 @@ export const policyWords: Record<Api.SpacePolicy, { label: string; about: string
   },
   humans: {
     label: 'People only',
-    about: 'What people say starts all agents; what agents say starts nobody.',
+    about: 'Messages of people start all agents; messages of agents start none.',
   },
 };
+
+export const policyOptions = Object.entries(policyWords).map(
+  ([policy, { label }]) => [policy as Api.SpacePolicy, label] as const,
+);

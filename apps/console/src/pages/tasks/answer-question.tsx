@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Field, TextArea } from '../../blocks/field.tsx';
+import { TextAreaField } from '../../blocks/field.tsx';
 import { Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { chatQuery } from '../../data/chats.ts';
@@ -53,11 +53,13 @@ export function AnswerQuestion({ task, onAnswered }: { task: Api.Task; onAnswere
       {cannot ? (
         <Notice>{cannot}</Notice>
       ) : (
-        <Field label="Your answer" hint="It is said in the conversation, and the agent there passes it on.">
-          {(ids) => (
-            <TextArea {...ids} rows={2} value={text} onChange={({ target }) => setText(target.value)} />
-          )}
-        </Field>
+        <TextAreaField
+          label="Your answer"
+          hint="It is said in the conversation, and the agent there passes it on."
+          rows={2}
+          value={text}
+          onChange={setText}
+        />
       )}
       {answer.error && <Notice tone="bad">{answer.error.message}</Notice>}
       <div className="flex flex-wrap items-center gap-3">

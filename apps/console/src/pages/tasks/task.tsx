@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { Duration, StatusBadge, TaskTree, Time } from '@troupe/ui';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { KnownTools } from '../../blocks/known-tools.tsx';
 import { Card, Page } from '../../blocks/page.tsx';
 import { Failure, Loading, Notice } from '../../blocks/states.tsx';

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { Download, Pencil, Plug, PlugZap, Plus, Trash2 } from 'lucide-react';
+import { Download, Pencil, Plug, PlugZap, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
+import { AddButton, Button, IconButton } from '../../blocks/button.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { List, Toolbar } from '../../blocks/list.tsx';
 import { Card } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading, Notice } from '../../blocks/states.tsx';
+import { Empty, Notice } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -18,35 +18,29 @@ import { EditMcpServer } from './edit-mcp-server.tsx';
 export default function McpServers() {
   const [edited, setEdited] = useState<Api.McpServer | 'new' | null>(null);
   const list = useCursorPages(['mcpServers', 'list'], (query) => troupe.mcpServers.list({ query }));
-  const add = (
-    <Button kind="primary" icon={<Plus size={14} aria-hidden="true" />} onClick={() => setEdited('new')}>
-      Add a server
-    </Button>
-  );
+  const add = <AddButton onClick={() => setEdited('new')}>Add MCP server</AddButton>;
   return (
     <div className="flex max-w-4xl flex-col gap-4">
-      {list.items === undefined ? (
-        list.error ? (
-          <Failure error={list.error} retry={list.refetch} />
-        ) : (
-          <Loading />
-        )
-      ) : list.items.length === 0 ? (
-        <Card>
-          <Empty icon={<Plug size={20} aria-hidden="true" />} title="No MCP servers" action={add}>
-            A server that speaks the Model Context Protocol is added once, and its tools are imported. What
-            was imported is pinned: a tool whose definition changes is not called until it is imported again.
-          </Empty>
-        </Card>
-      ) : (
-        <>
-          <div className="flex justify-end">{add}</div>
-          {list.items.map((server) => (
-            <Server key={server.id} server={server} onEdit={() => setEdited(server)} />
-          ))}
-          <MoreButton list={list} />
-        </>
-      )}
+      <List
+        list={list}
+        empty={
+          <Card>
+            <Empty icon={<Plug size={20} aria-hidden="true" />} title="No MCP servers yet" action={add}>
+              Add a server that speaks the Model Context Protocol, then import its tools. Imported definitions
+              are pinned: a tool whose definition changes is not called until you import it again.
+            </Empty>
+          </Card>
+        }
+      >
+        {(servers) => (
+          <>
+            <Toolbar actions={add} />
+            {servers.map((server) => (
+              <Server key={server.id} server={server} onEdit={() => setEdited(server)} />
+            ))}
+          </>
+        )}
+      </List>
       {edited && <EditMcpServer server={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />}
     </div>
   );
@@ -89,20 +83,8 @@ function Server({ server, onEdit }: { server: Api.McpServer; onEdit: () => void 
           >
             Import tools
           </Button>
-          <Button
-            size="small-icon"
-            kind="quiet"
-            aria-label={`Edit ${server.name}`}
-            icon={<Pencil size={14} />}
-            onClick={onEdit}
-          />
-          <Button
-            size="small-icon"
-            kind="quiet"
-            aria-label={`Delete ${server.name}`}
-            icon={<Trash2 size={14} />}
-            onClick={() => setDeletes(true)}
-          />
+          <IconButton label={`Edit ${server.name}`} icon={Pencil} onClick={onEdit} />
+          <IconButton label={`Delete ${server.name}`} icon={Trash2} onClick={() => setDeletes(true)} />
         </>
       }
     >
@@ -120,12 +102,10 @@ function Server({ server, onEdit }: { server: Api.McpServer; onEdit: () => void 
       <Confirm
         open={deletes}
         onClose={() => setDeletes(false)}
-        title={`Delete ${server.name}?`}
-        label="Delete"
-        act={async () => {
-          await troupe.mcpServers.remove({ params });
-          await client.invalidateQueries({ queryKey: ['mcpServers'] });
-        }}
+        title={`Delete MCP server ${server.name}?`}
+        label="Delete MCP server"
+        changes="mcpServers"
+        act={() => troupe.mcpServers.remove({ params })}
       >
         A server that tools use cannot be deleted.
       </Confirm>

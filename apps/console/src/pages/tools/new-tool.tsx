@@ -1,14 +1,13 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
+import { Form } from '../../blocks/form.tsx';
 import { Page } from '../../blocks/page.tsx';
-import { Notice } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
 import { troupe } from '../../data/client.ts';
-import { messageOf } from '../../data/issues.ts';
+import { useInvalidFields } from '../../data/invalid-fields.ts';
 import { bodyOf, newDraft } from './draft.ts';
 import { ToolForm } from './tool-form.tsx';
 import { kindWords, MADE_KINDS } from './words.ts';
@@ -18,36 +17,33 @@ const route = getRouteApi('/tools/new');
 export function NewToolPage() {
   const { kind = 'http' } = route.useSearch();
   const [draft, setDraft] = useState(() => newDraft(kind));
-  const [invalid, setInvalid] = useState<ReadonlySet<string>>(new Set());
-  const client = useQueryClient();
+  const invalid = useInvalidFields();
   const navigate = useNavigate();
-  const create = useMutation({
-    mutationFn: () =>
-      troupe.tools.create({ body: { ...bodyOf(draft, null), name: draft.name, kind: draft.kind } }),
-    onSuccess: async (tool) => {
-      await client.invalidateQueries({ queryKey: ['tools'] });
-      say(`${tool.name} is there. Agents carry it once it is added to them.`);
-      await navigate({ to: '/tools/$toolId', params: { toolId: tool.id }, ignoreBlocker: true });
-    },
-  });
   const choose = (next: (typeof MADE_KINDS)[number]) => {
     const { name, displayName, description } = draft;
     setDraft({ ...newDraft(next), name, displayName, description });
-    setInvalid(new Set());
+    invalid.clear();
     void navigate({ to: '/tools/new', search: { kind: next }, replace: true });
   };
   return (
-    <Page title="New tool" crumbs={[{ label: 'Tools', to: '/tools' }]}>
-      <form
-        aria-label="New tool"
-        className="flex max-w-3xl flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (invalid.size === 0) create.mutate();
+    <Page title="Create tool" crumbs={[{ label: 'Tools', to: '/tools' }]}>
+      <Form
+        label="Create tool"
+        className="max-w-3xl"
+        submit="Create tool"
+        isIncomplete={invalid.any}
+        actions={<Button onClick={() => void navigate({ to: '/tools' })}>Cancel</Button>}
+        act={() =>
+          troupe.tools.create({ body: { ...bodyOf(draft, null), name: draft.name, kind: draft.kind } })
+        }
+        changes="tools"
+        onDone={(tool) => {
+          say(`Created tool ${tool.name}. Add it to an agent to use it.`);
+          void navigate({ to: '/tools/$toolId', params: { toolId: tool.id }, ignoreBlocker: true });
         }}
       >
         <fieldset>
-          <legend className="mb-2 text-xs font-medium text-muted">Who executes a call</legend>
+          <legend className="mb-2 text-xs font-medium text-muted">Kind</legend>
           <div className="grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
             {MADE_KINDS.map((one) => (
               <label
@@ -74,7 +70,7 @@ export function NewToolPage() {
             ))}
           </div>
           <p className="mt-2 text-xs text-muted">
-            Tools of MCP servers are imported there; functions come with the workers that have them.
+            Import tools of MCP servers on their tab. Functions are registered by the workers that have them.
           </p>
         </fieldset>
         <ToolForm
@@ -82,25 +78,10 @@ export function NewToolPage() {
           isNew
           draft={draft}
           change={(part) => setDraft((now) => ({ ...now, ...part }))}
-          invalid={(field, isInvalid) =>
-            setInvalid((now) => {
-              const next = new Set(now);
-              if (isInvalid) next.add(field);
-              else next.delete(field);
-              return next;
-            })
-          }
-          error={create.error}
+          invalid={invalid.mark}
         />
-        {create.error && <Notice tone="bad">{messageOf(create.error)}</Notice>}
-        <div className="flex justify-end gap-2">
-          <Button onClick={() => void navigate({ to: '/tools' })}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={create.isPending} disabled={invalid.size > 0}>
-            Create
-          </Button>
-        </div>
-        <Unsaved when={!create.isSuccess && (draft.name !== '' || draft.url !== '')} />
-      </form>
+        <Unsaved when={draft.name !== '' || draft.url !== ''} />
+      </Form>
     </Page>
   );
 }

@@ -1,16 +1,15 @@
 import type { Api } from '@troupe/sdk';
-import { Field, Input, Select } from '../../blocks/field.tsx';
+import { SelectField, TextField } from '../../blocks/field.tsx';
 import { JsonField } from '../../blocks/json-field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { Pairs } from '../../blocks/pairs.tsx';
 import { SecretsNamed } from '../../blocks/secrets-named.tsx';
-import { issueAt } from '../../data/issues.ts';
 import type { ToolFormProps } from './tool-form.tsx';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** What is sent, and what of the answer the model gets. */
-export function RequestFields({ draft, change, invalid, error }: ToolFormProps) {
+export function RequestFields({ draft, change, invalid }: ToolFormProps) {
   return (
     <>
       <Card title="Request">
@@ -20,46 +19,37 @@ export function RequestFields({ draft, change, invalid, error }: ToolFormProps) 
             <code className="font-mono">{'{{secrets.NAME}}'}</code>, which is never shown.
           </p>
           <div className="flex flex-wrap gap-2">
-            <Field label="Method" className="w-28">
-              {(ids) => (
-                <Select
-                  {...ids}
-                  value={draft.method}
-                  onChange={({ target }) => change({ method: target.value as Api.ToolRequest['method'] })}
-                >
-                  {methods.map((method) => (
-                    <option key={method}>{method}</option>
-                  ))}
-                </Select>
-              )}
-            </Field>
-            <Field label="Address" error={issueAt(error, 'request.url')} className="flex-1 basis-64">
-              {(ids) => (
-                <Input
-                  {...ids}
-                  required
-                  placeholder="https://api.example.com/current?city={{input.city}}"
-                  value={draft.url}
-                  onChange={({ target }) => change({ url: target.value })}
-                  className="font-mono text-xs"
-                />
-              )}
-            </Field>
+            <SelectField
+              label="Method"
+              className="w-28"
+              value={draft.method}
+              onChange={(method) => change({ method })}
+              options={methods.map((method) => [method, method])}
+            />
+            <TextField
+              label="Address"
+              path="request.url"
+              className="flex-1 basis-64"
+              required
+              placeholder="https://api.example.com/current?city={{input.city}}"
+              mono
+              value={draft.url}
+              onChange={(url) => change({ url })}
+            />
           </div>
           <Pairs
             label="Headers"
             names="Header"
-            add="Add a header"
+            add="Add header"
+            path="request.headers"
             value={draft.headers}
             onChange={(headers) => change({ headers })}
           />
-          {issueAt(error, 'request.headers') && (
-            <p className="text-xs text-bad">{issueAt(error, 'request.headers')}</p>
-          )}
           <Pairs
             label="Query"
             names="Parameter"
-            add="Add a parameter"
+            add="Add parameter"
+            path="request.query"
             value={draft.query}
             onChange={(query) => change({ query })}
           />
@@ -73,7 +63,7 @@ export function RequestFields({ draft, change, invalid, error }: ToolFormProps) 
               }
               value={draft.body}
               empty={null}
-              error={issueAt(error, 'request.body')}
+              path="request.body"
               onChange={(body, isValid) => {
                 invalid('body', !isValid);
                 if (isValid) change({ body: body === null ? undefined : (body as Api.Json) });
@@ -93,25 +83,23 @@ export function RequestFields({ draft, change, invalid, error }: ToolFormProps) 
             rows={3}
             value={draft.pick}
             empty={null}
-            error={issueAt(error, 'response.pick')}
+            path="response.pick"
             onChange={(pick, isValid) => {
               invalid('pick', !isValid);
               if (isValid) change({ pick: pick === null ? undefined : (pick as Api.Json) });
             }}
           />
-          <Field label="Read it as" error={issueAt(error, 'response.as')}>
-            {(ids) => (
-              <Select
-                {...ids}
-                value={draft.as}
-                onChange={({ target }) => change({ as: target.value as Api.ToolResponse['as'] })}
-              >
-                <option value="auto">what its content type says</option>
-                <option value="json">JSON</option>
-                <option value="text">text</option>
-              </Select>
-            )}
-          </Field>
+          <SelectField
+            label="Read it as"
+            path="response.as"
+            value={draft.as}
+            onChange={(as) => change({ as })}
+            options={[
+              ['auto', 'what its content type says'],
+              ['json', 'JSON'],
+              ['text', 'text'],
+            ]}
+          />
         </div>
       </Card>
     </>

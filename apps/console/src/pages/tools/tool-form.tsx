@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { Checkbox, Field, Input, Select, TextArea } from '../../blocks/field.tsx';
+import { Checkbox, Field, SelectField, TextArea, TextAreaField, TextField } from '../../blocks/field.tsx';
+import { Issue } from '../../blocks/form-errors.tsx';
 import { JsonField } from '../../blocks/json-field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatDuration } from '../../data/format.ts';
-import { issueAt } from '../../data/issues.ts';
 import { useAgents } from '../../data/names.ts';
 import type { ToolDraft } from './draft.ts';
 import { RequestFields } from './request-fields.tsx';
@@ -15,7 +15,6 @@ export interface ToolFormProps {
   draft: ToolDraft;
   change: (part: Partial<ToolDraft>) => void;
   invalid: (field: string, isInvalid: boolean) => void;
-  error: unknown;
   isNew: boolean;
 }
 
@@ -24,7 +23,7 @@ const isObject = (value: unknown): value is Api.JsonObject =>
 
 /** What a person says of a tool. Of those that come from elsewhere, what only this project decides. */
 export function ToolForm(props: ToolFormProps) {
-  const { draft, change, invalid, error, isNew } = props;
+  const { draft, change, invalid, isNew } = props;
   const { kind } = draft;
   const isFixed = kind === 'mcp' || kind === 'code';
   const isAnswered = kind === 'client' || kind === 'ui';
@@ -32,55 +31,40 @@ export function ToolForm(props: ToolFormProps) {
     <div className="flex flex-col gap-4">
       <Card title="What it is">
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field
+          <TextField
             label="Name"
             hint={isNew ? 'As the model calls it: letters, digits, _ and -. It stays.' : 'It stays.'}
-            error={issueAt(error, 'name')}
-          >
-            {(ids) => (
-              <Input
-                {...ids}
-                required
-                disabled={!isNew}
-                maxLength={64}
-                pattern="[A-Za-z_][A-Za-z0-9_\-]*"
-                value={draft.name}
-                onChange={({ target }) => change({ name: target.value })}
-                className="font-mono text-xs"
-              />
-            )}
-          </Field>
-          <Field label="Name for people" error={issueAt(error, 'displayName')}>
-            {(ids) => (
-              <Input
-                {...ids}
-                maxLength={200}
-                value={draft.displayName}
-                onChange={({ target }) => change({ displayName: target.value })}
-              />
-            )}
-          </Field>
-          <Field
+            path="name"
+            required
+            disabled={!isNew}
+            maxLength={64}
+            pattern="[A-Za-z_][A-Za-z0-9_\-]*"
+            mono
+            value={draft.name}
+            onChange={(name) => change({ name })}
+          />
+          <TextField
+            label="Name for people"
+            path="displayName"
+            maxLength={200}
+            value={draft.displayName}
+            onChange={(displayName) => change({ displayName })}
+          />
+          <TextAreaField
             label="Description"
             hint={
               isFixed
                 ? 'It comes from where the tool is.'
                 : 'For the model: what it does, and when to call it.'
             }
-            error={issueAt(error, 'description')}
+            path="description"
             className="sm:col-span-2"
-          >
-            {(ids) => (
-              <TextArea
-                {...ids}
-                rows={3}
-                maxLength={10_000}
-                disabled={isFixed}
-                value={draft.description}
-                onChange={({ target }) => change({ description: target.value })}
-              />
-            )}
-          </Field>
+            rows={3}
+            maxLength={10_000}
+            disabled={isFixed}
+            value={draft.description}
+            onChange={(description) => change({ description })}
+          />
         </div>
       </Card>
       {kind === 'http' && <RequestFields {...props} />}
@@ -90,7 +74,7 @@ export function ToolForm(props: ToolFormProps) {
           <JsonField
             label="What it always answers"
             value={draft.output}
-            error={issueAt(error, 'output')}
+            path="output"
             onChange={(output, isValid) => {
               invalid('output', !isValid);
               if (isValid) change({ output: output as Api.Json });
@@ -118,7 +102,7 @@ export function ToolForm(props: ToolFormProps) {
               hint="JSON Schema of an object. A call that does not fit is not made, and the model is told why."
               rows={10}
               value={draft.inputSchema}
-              error={issueAt(error, 'inputSchema')}
+              path="inputSchema"
               onChange={(schema, isValid) => {
                 const isUsable = isValid && isObject(schema);
                 invalid('inputSchema', !isUsable);
@@ -132,7 +116,7 @@ export function ToolForm(props: ToolFormProps) {
               hint="JSON Schema. Empty: anything."
               value={draft.outputSchema}
               empty={null}
-              error={issueAt(error, 'outputSchema')}
+              path="outputSchema"
               onChange={(schema, isValid) => {
                 const isUsable = isValid && (schema === null || isObject(schema));
                 invalid('outputSchema', !isUsable);
@@ -144,32 +128,30 @@ export function ToolForm(props: ToolFormProps) {
       </Card>
       <Card title="How it is called">
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="A call whose outcome a crash left unknown" error={issueAt(error, 'effect')}>
-            {(ids) => (
-              <Select
-                {...ids}
-                value={draft.effect}
-                onChange={({ target }) => change({ effect: target.value as ToolDraft['effect'] })}
-              >
-                {isNew && <option value="">As usual for its kind</option>}
-                <option value="pure">is made again: it changes nothing (pure)</option>
-                <option value="idempotent">is made again with the same key (idempotent)</option>
-                <option value="once">is never made again by itself (once)</option>
-              </Select>
-            )}
-          </Field>
+          <SelectField
+            label="After a crash with unknown outcome"
+            path="effect"
+            {...(isNew ? { first: 'The default of its kind' } : {})}
+            value={draft.effect}
+            onChange={(effect) => change({ effect })}
+            options={[
+              ['pure', 'Call again: it has no effect (pure)'],
+              ['idempotent', 'Call again with the same key (idempotent)'],
+              ['once', 'Never call again automatically (once)'],
+            ]}
+          />
           {isAnswered || kind === 'network' || kind === 'agent' ? (
             <Milliseconds
               label="How long an answer may take (ms)"
               value={draft.deadlineMs}
-              error={issueAt(error, 'deadlineMs')}
+              path="deadlineMs"
               onChange={(deadlineMs) => change({ deadlineMs })}
             />
           ) : (
             <Milliseconds
               label="How long it may take (ms)"
               value={draft.timeoutMs}
-              error={issueAt(error, 'timeoutMs')}
+              path="timeoutMs"
               onChange={(timeoutMs) => change({ timeoutMs })}
             />
           )}
@@ -185,7 +167,7 @@ export function ToolForm(props: ToolFormProps) {
             checked={draft.visible}
             onChange={({ target }) => change({ visible: target.checked })}
           />
-          {issueAt(error, 'approval') && <p className="text-xs text-bad">{issueAt(error, 'approval')}</p>}
+          <Issue path="approval" />
         </div>
       </Card>
     </div>
@@ -195,32 +177,30 @@ export function ToolForm(props: ToolFormProps) {
 function Milliseconds({
   label,
   value,
-  error,
+  path,
   onChange,
 }: {
   label: string;
   value: number;
-  error: string | undefined;
+  path: string;
   onChange: (value: number) => void;
 }) {
   return (
-    <Field label={label} hint={formatDuration(value)} error={error}>
-      {(ids) => (
-        <Input
-          {...ids}
-          type="number"
-          min={1}
-          step={1}
-          required
-          value={value}
-          onChange={({ target }) => onChange(Number(target.value))}
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      hint={formatDuration(value)}
+      path={path}
+      type="number"
+      min={1}
+      step={1}
+      required
+      value={value}
+      onChange={(text) => onChange(Number(text))}
+    />
   );
 }
 
-function TargetField({ draft, change, error }: ToolFormProps) {
+function TargetField({ draft, change }: ToolFormProps) {
   const agents = useAgents();
   const networks = useQuery({
     queryKey: ['networks', 'names'],
@@ -230,28 +210,15 @@ function TargetField({ draft, change, error }: ToolFormProps) {
   const names = draft.kind === 'agent' ? agents?.map(({ name }) => name) : networks?.map(({ name }) => name);
   return (
     <Card title={draft.kind === 'agent' ? 'Agent' : 'Network'}>
-      <Field
-        label={draft.kind === 'agent' ? 'Who is asked' : 'What is run'}
+      <TextField
+        label={draft.kind === 'agent' ? 'Agent' : 'Network'}
         hint={kindWords[draft.kind]}
-        error={issueAt(error, draft.kind)}
-      >
-        {(ids) => (
-          <>
-            <Input
-              {...ids}
-              required
-              list={`${ids.id}-names`}
-              value={draft.target}
-              onChange={({ target }) => change({ target: target.value })}
-            />
-            <datalist id={`${ids.id}-names`}>
-              {(names ?? []).map((name) => (
-                <option key={name} value={name} />
-              ))}
-            </datalist>
-          </>
-        )}
-      </Field>
+        path={draft.kind}
+        required
+        suggestions={names ?? []}
+        value={draft.target}
+        onChange={(target) => change({ target })}
+      />
     </Card>
   );
 }

@@ -4,15 +4,17 @@ import type { Api } from '@troupe/sdk';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { FormErrors } from '../../blocks/form-errors.tsx';
 import { Page } from '../../blocks/page.tsx';
-import { Loaded, Notice } from '../../blocks/states.tsx';
+import { SaveBar } from '../../blocks/save-bar.tsx';
+import { Loaded } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say } from '../../blocks/toast.tsx';
 import { Unsaved } from '../../blocks/unsaved.tsx';
 import { NewerNotice, VersionConflict } from '../../blocks/version-conflict.tsx';
 import { troupe } from '../../data/client.ts';
-import { messageOf } from '../../data/issues.ts';
+import { useInvalidFields } from '../../data/invalid-fields.ts';
 import { useVersioned } from '../../data/versioned.ts';
 import { bodyOf, draftOf } from './draft.ts';
 import { ToolForm } from './tool-form.tsx';
@@ -67,8 +69,8 @@ export function ToolPage() {
       <Confirm
         open={deletes}
         onClose={() => setDeletes(false)}
-        title={`Delete ${tool?.name}?`}
-        label="Delete"
+        title={`Delete tool ${tool?.name}?`}
+        label="Delete tool"
         act={async () => {
           await troupe.tools.remove({ params: { toolId } });
           client.removeQueries({ queryKey: ['tools', 'one', toolId] });
@@ -76,14 +78,14 @@ export function ToolPage() {
           await navigate({ to: '/tools' });
         }}
       >
-        A tool that an agent carries or a network has cannot be deleted. Runs that have begun keep it.
+        A tool that an agent or a network uses cannot be deleted. Runs in progress keep it.
       </Confirm>
     </Page>
   );
 }
 
 function EditTool({ tool }: { tool: Api.Tool }) {
-  const [invalid, setInvalid] = useState<ReadonlySet<string>>(new Set());
+  const invalid = useInvalidFields();
   const client = useQueryClient();
   const edited = useVersioned({
     row: tool,
@@ -94,56 +96,44 @@ function EditTool({ tool }: { tool: Api.Tool }) {
     update: (changes, baseVersion) =>
       troupe.tools.update({ params: { toolId: tool.id }, body: { ...changes, baseVersion } }),
     onSaved: async (saved) => {
-      say(`Saved as version ${saved.version}. The next run of every agent that carries it gets it.`);
+      say(`Saved as version ${saved.version}. New runs use it.`);
       await client.invalidateQueries({ queryKey: ['tools'] });
     },
   });
   const { draft, error } = edited;
-  const isChanged = edited.isChanged || invalid.size > 0;
+  const isChanged = edited.isChanged || invalid.any;
   edited.follow(isChanged);
   return (
-    <form
-      aria-label="Edit the tool"
-      className="flex min-w-0 flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isChanged && invalid.size === 0) edited.save();
-      }}
-    >
-      <NewerNotice version={tool.version} base={edited.base.version} />
-      <ToolForm
-        key={edited.key}
-        isNew={false}
-        draft={draft}
-        change={edited.change}
-        invalid={(field, isInvalid) =>
-          setInvalid((now) => {
-            const next = new Set(now);
-            if (isInvalid) next.add(field);
-            else next.delete(field);
-            return next;
-          })
-        }
-        error={error}
-      />
-      {error && <Notice tone="bad">{messageOf(error)}</Notice>}
-      {isChanged && (
-        <div className="sticky bottom-2 flex justify-end gap-2 rounded-lg border border-line bg-raised p-3 shadow-high">
-          <Button
-            onClick={() => {
-              setInvalid(new Set());
+    <FormErrors error={error}>
+      <form
+        aria-label="Edit the tool"
+        className="flex min-w-0 flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isChanged && !invalid.any) edited.save();
+        }}
+      >
+        <NewerNotice version={tool.version} base={edited.base.version} />
+        <ToolForm
+          key={edited.key}
+          isNew={false}
+          draft={draft}
+          change={edited.change}
+          invalid={invalid.mark}
+        />
+        {isChanged && (
+          <SaveBar
+            busy={edited.isSaving}
+            isIncomplete={invalid.any}
+            onDiscard={() => {
+              invalid.clear();
               edited.discard();
             }}
-          >
-            Discard
-          </Button>
-          <Button type="submit" kind="primary" busy={edited.isSaving} disabled={invalid.size > 0}>
-            Save
-          </Button>
-        </div>
-      )}
-      <Unsaved when={isChanged} />
-      <VersionConflict what="tool" conflict={edited.conflict} />
-    </form>
+          />
+        )}
+        <Unsaved when={isChanged} />
+        <VersionConflict what="tool" conflict={edited.conflict} />
+      </form>
+    </FormErrors>
   );
 }

@@ -3,18 +3,19 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus, Wrench } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { buttonClass } from '../../blocks/button.tsx';
-import { Select } from '../../blocks/field.tsx';
-import { Card, Page } from '../../blocks/page.tsx';
+import { FilterSelect } from '../../blocks/field.tsx';
+import { asList, TableList, Toolbar } from '../../blocks/list.tsx';
+import { Page } from '../../blocks/page.tsx';
 import { SearchBox } from '../../blocks/search-box.tsx';
-import { Empty, Loaded, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Empty, Loading } from '../../blocks/states.tsx';
+import { NameCell } from '../../blocks/table.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { When } from '../../blocks/when.tsx';
+import { toolAddress } from '../../data/addresses.ts';
 import { useLive } from '../../data/live.ts';
-import type { SearchChange } from '../../data/search-change.ts';
-import { given } from '../../data/search-values.ts';
-import { toolsQuery } from '../agents/queries.ts';
+import { toolsQuery } from '../../data/queries.ts';
+import { given, type SearchChange } from '../../data/search-values.ts';
 import { KINDS, type Kind, kindWords } from './words.ts';
 
 const McpServers = lazy(() => import('./mcp-servers.tsx'));
@@ -27,7 +28,7 @@ export function ToolsPage() {
     void navigate({ search: (now) => given({ ...now, ...part }), replace: true });
   const newTool = (
     <Link to="/tools/new" className={buttonClass('primary')}>
-      <Plus size={14} aria-hidden="true" /> New tool
+      <Plus size={14} aria-hidden="true" /> Create tool
     </Link>
   );
   return (
@@ -80,108 +81,80 @@ function ToolList({
   newTool: React.ReactNode;
 }) {
   useLive('tools');
-  const query = useQuery(toolsQuery);
+  const list = asList(useQuery(toolsQuery));
+  const all = list.items ?? [];
   const word = search.toLowerCase();
+  const shown = all.filter(
+    (tool) =>
+      (!kind || tool.kind === kind) &&
+      (!word || `${tool.name} ${tool.displayName ?? ''} ${tool.description}`.toLowerCase().includes(word)),
+  );
+  const counts = KINDS.map((one) => [one, all.filter((tool) => tool.kind === one).length] as const);
   return (
-    <Loaded query={query}>
-      {(all) => {
-        const shown = all.filter(
-          (tool) =>
-            (!kind || tool.kind === kind) &&
-            (!word ||
-              `${tool.name} ${tool.displayName ?? ''} ${tool.description}`.toLowerCase().includes(word)),
-        );
-        const counts = KINDS.map((one) => [one, all.filter((tool) => tool.kind === one).length] as const);
-        return (
-          <div className="flex flex-col gap-4">
-            <div className="flex flex-wrap items-center gap-2">
-              <SearchBox label="Search tools" value={search} onSearch={onSearch} className="w-full sm:w-72" />
-              <Select
-                aria-label="Kind"
-                className="max-w-40"
-                value={kind ?? ''}
-                onChange={({ target }) => onKind((target.value || undefined) as Kind | undefined)}
-              >
-                <option value="">All kinds</option>
-                {counts
-                  .filter(([one, count]) => count > 0 || one === kind)
-                  .map(([one, count]) => (
-                    <option key={one} value={one}>
-                      {one} ({count})
-                    </option>
-                  ))}
-              </Select>
-            </div>
-            <Card flush>
-              {all.length === 0 ? (
-                <Empty icon={<Wrench size={20} aria-hidden="true" />} title="No tools yet" action={newTool}>
-                  Capabilities bring tools of their own; here are yours: requests to a server, what a program
-                  or a person answers, functions of workers, tools of MCP servers.
-                </Empty>
-              ) : shown.length === 0 ? (
-                <Empty title="No tool fits">Another word or another kind may.</Empty>
-              ) : (
-                <Table
-                  label="Tools"
-                  head={
-                    <>
-                      <Th>Name</Th>
-                      <Th>Kind</Th>
-                      <Th>Effect</Th>
-                      <Th>Calls</Th>
-                      <Th className="text-right">Version</Th>
-                      <Th>Changed</Th>
-                    </>
-                  }
-                >
-                  {shown.map((tool) => (
-                    <Tr key={tool.id}>
-                      <Td className="max-w-56 min-w-48 @5xl:max-w-md">
-                        <Link
-                          to="/tools/$toolId"
-                          params={{ toolId: tool.id }}
-                          className="block truncate font-mono text-xs font-medium hover:underline"
-                        >
-                          {tool.name}
-                        </Link>
-                        <p className="truncate text-xs text-muted" title={tool.description}>
-                          {tool.description}
-                        </p>
-                      </Td>
-                      <Td label="Kind">
-                        <Tag title={kindWords[tool.kind]}>{tool.kind}</Tag>
-                      </Td>
-                      <Td label="Effect" className="text-muted">
-                        {tool.effect}
-                      </Td>
-                      <Td label="Calls" className="max-w-72 truncate font-mono text-xs text-muted">
-                        {tool.request
-                          ? `${tool.request.method} ${tool.request.url}`
-                          : (tool.mcp?.tool ??
-                            tool.function ??
-                            tool.agent?.agent ??
-                            tool.network?.network ??
-                            '–')}
-                        {tool.approval && (
-                          <Tag tone="warn" className="ml-2 font-sans">
-                            approval
-                          </Tag>
-                        )}
-                      </Td>
-                      <Td label="Version" className="text-right @max-2xl:hidden text-muted tabular-nums">
-                        {tool.version}
-                      </Td>
-                      <Td label="Changed" className="text-muted">
-                        <When value={tool.updatedAt} />
-                      </Td>
-                    </Tr>
-                  ))}
-                </Table>
-              )}
-            </Card>
-          </div>
-        );
-      }}
-    </Loaded>
+    <div className="flex flex-col gap-4">
+      <Toolbar>
+        <SearchBox label="Search tools" value={search} onSearch={onSearch} className="w-full sm:w-72" />
+        <FilterSelect
+          label="Kind"
+          all="All kinds"
+          value={kind}
+          onChange={onKind}
+          options={counts.filter(([, count]) => count > 0).map(([one, count]) => [one, `${one} (${count})`])}
+        />
+      </Toolbar>
+      <TableList
+        list={{ ...list, items: list.items && shown }}
+        empty={
+          all.length === 0 ? (
+            <Empty icon={<Wrench size={20} aria-hidden="true" />} title="No tools yet" action={newTool}>
+              Tools of the project: HTTP requests, functions of workers, tools of MCP servers, and calls that
+              a program or a person answers. Capabilities have their own tools.
+            </Empty>
+          ) : (
+            <Empty title="No tools match">Change the search or the kind.</Empty>
+          )
+        }
+        label="Tools"
+        keyOf={(tool) => tool.id}
+        columns={[
+          {
+            name: 'Name',
+            cellClass: 'max-w-56 min-w-48 @5xl:max-w-md',
+            cell: ({ id, name, description }) => (
+              <NameCell to={toolAddress(id)} name={name} about={description} mono />
+            ),
+          },
+          { name: 'Kind', cell: (tool) => <Tag title={kindWords[tool.kind]}>{tool.kind}</Tag> },
+          { name: 'Effect', cellClass: 'text-muted', cell: (tool) => tool.effect },
+          {
+            name: 'Calls',
+            cellClass: 'max-w-72 truncate font-mono text-xs text-muted',
+            cell: (tool) => (
+              <>
+                {tool.request
+                  ? `${tool.request.method} ${tool.request.url}`
+                  : (tool.mcp?.tool ?? tool.function ?? tool.agent?.agent ?? tool.network?.network ?? '–')}
+                {tool.approval && (
+                  <Tag tone="warn" className="ml-2 font-sans">
+                    approval
+                  </Tag>
+                )}
+              </>
+            ),
+          },
+          {
+            name: 'Version',
+            isRight: true,
+            cellClass: 'text-muted @max-2xl:hidden',
+            cell: (tool) => tool.version,
+          },
+          {
+            name: 'Changed',
+            cellClass: 'text-muted',
+            cell: (tool) => <When value={tool.updatedAt} />,
+          },
+        ]}
+      />
+    </div>
   );
 }

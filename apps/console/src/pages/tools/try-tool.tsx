@@ -128,7 +128,7 @@ function Call({ tool }: { tool: Api.Tool }) {
             {tool.effect === 'pure' ? 'It changes nothing.' : 'It takes effect, and asks nobody.'}
           </p>
           <Button type="submit" kind="primary" busy={call.isPending} disabled={invalid}>
-            Call it
+            Call tool
           </Button>
         </div>
       </form>

@@ -2,13 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { RefreshCw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
-import { Select } from '../../blocks/field.tsx';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card } from '../../blocks/page.tsx';
+import { FilterSelect } from '../../blocks/field.tsx';
+import { Confirm } from '../../blocks/form.tsx';
+import { TableList, Toolbar } from '../../blocks/list.tsx';
 import { SearchBox } from '../../blocks/search-box.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Empty } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { When } from '../../blocks/when.tsx';
@@ -50,7 +48,7 @@ export function DeliveryList({
   const redeliver = useMutation({
     mutationFn: (deliveryId: string) => troupe.triggers.redeliver({ params: { deliveryId } }),
     onSuccess: () => {
-      say('It is on its way again.');
+      say('Queued the delivery.');
       return client.invalidateQueries({ queryKey: ['deliveries'] });
     },
     onError: sayError,
@@ -58,22 +56,20 @@ export function DeliveryList({
   const again = filter.status === 'delivered' ? 'delivered' : 'dead';
   return (
     <div className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center gap-2">
-        <Select
-          aria-label="Status"
-          className="max-w-40"
-          value={filter.status ?? ''}
-          onChange={({ target }) =>
-            onFilter({ status: DELIVERY_STATUSES.find((one) => one === target.value) })
-          }
-        >
-          <option value="">All</option>
-          {DELIVERY_STATUSES.map((status) => (
-            <option key={status} value={status}>
-              {deliveryWords[status]}
-            </option>
-          ))}
-        </Select>
+      <Toolbar
+        actions={
+          <Button icon={<RefreshCw size={14} aria-hidden="true" />} onClick={() => setRedoes(true)}>
+            Redeliver many…
+          </Button>
+        }
+      >
+        <FilterSelect
+          label="Status"
+          all="All"
+          value={filter.status}
+          onChange={(status) => onFilter({ status })}
+          options={DELIVERY_STATUSES.map((status) => [status, deliveryWords[status]])}
+        />
         <SearchBox
           label="Document, by id or path"
           value={filter.document ?? ''}
@@ -85,121 +81,109 @@ export function DeliveryList({
             Of {filter.trigger}: show all
           </Button>
         )}
-        <span className="flex-1" />
-        <Button icon={<RefreshCw size={14} aria-hidden="true" />} onClick={() => setRedoes(true)}>
-          Deliver many again…
-        </Button>
-      </div>
-      <Card flush>
-        {list.items === undefined ? (
-          list.error ? (
-            <Failure error={list.error} retry={list.refetch} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
+      </Toolbar>
+      <TableList
+        list={list}
+        empty={
           <Empty
             icon={<Send size={20} aria-hidden="true" />}
-            title={filter.status || filter.document ? 'No delivery fits' : 'No deliveries yet'}
+            title={filter.status || filter.document ? 'No deliveries match' : 'No deliveries yet'}
           >
             A delivery is made with each change that fits a rule, and is kept with every attempt: for 7 days,
             or 30 where it was given up.
           </Empty>
-        ) : (
-          <>
-            <Table
-              label="Deliveries"
-              head={
-                <>
-                  <Th>Status</Th>
-                  {!trigger && <Th>Trigger</Th>}
-                  <Th>Document</Th>
-                  <Th className="@2xl:@max-5xl:hidden text-right">Attempts</Th>
-                  <Th className="@2xl:@max-5xl:hidden">Last</Th>
-                  <Th>Made</Th>
-                  <Th>
-                    <span className="sr-only">Actions</span>
-                  </Th>
-                </>
-              }
-            >
-              {list.items.map((delivery) => (
-                <Tr key={delivery.id}>
-                  <Td>
-                    <Tag tone={deliveryTones[delivery.status]}>{deliveryWords[delivery.status]}</Tag>
-                  </Td>
-                  {!trigger && (
-                    <Td label="Trigger" className="max-w-32 @5xl:max-w-40 truncate">
-                      <button
-                        type="button"
-                        className="rounded-sm hover:underline"
-                        onClick={() => onFilter({ trigger: delivery.trigger })}
-                      >
-                        {delivery.trigger}
-                      </button>
-                    </Td>
-                  )}
-                  <Td label="Document" className="max-w-52 @5xl:max-w-80">
-                    <button
-                      type="button"
-                      title={delivery.path}
-                      className="block max-w-full truncate rounded-sm font-mono text-xs hover:underline"
-                      onClick={() => onFilter({ delivery: delivery.id })}
-                    >
-                      {delivery.event} {delivery.path}
-                    </button>
-                  </Td>
-                  <Td label="Attempts" className="@2xl:@max-5xl:hidden text-right tabular-nums">
-                    {delivery.attempts}
-                  </Td>
-                  <Td
-                    label="Last"
-                    className="@2xl:@max-5xl:hidden max-w-64 truncate text-xs text-muted"
-                    title={delivery.error?.message}
+        }
+        label="Deliveries"
+        keyOf={(delivery) => delivery.id}
+        columns={[
+          {
+            name: 'Status',
+            cell: (delivery) => (
+              <Tag tone={deliveryTones[delivery.status]}>{deliveryWords[delivery.status]}</Tag>
+            ),
+          },
+          !trigger && {
+            name: 'Trigger',
+            cellClass: 'max-w-32 @5xl:max-w-40 truncate',
+            cell: (delivery) => (
+              <button
+                type="button"
+                className="rounded-sm hover:underline"
+                onClick={() => onFilter({ trigger: delivery.trigger })}
+              >
+                {delivery.trigger}
+              </button>
+            ),
+          },
+          {
+            name: 'Document',
+            cellClass: 'max-w-52 @5xl:max-w-80',
+            cell: (delivery) => (
+              <button
+                type="button"
+                title={delivery.path}
+                className="block max-w-full truncate rounded-sm font-mono text-xs hover:underline"
+                onClick={() => onFilter({ delivery: delivery.id })}
+              >
+                {delivery.event} {delivery.path}
+              </button>
+            ),
+          },
+          {
+            name: 'Attempts',
+            isRight: true,
+            className: '@2xl:@max-5xl:hidden',
+            cell: (delivery) => delivery.attempts,
+          },
+          {
+            name: 'Last',
+            className: '@2xl:@max-5xl:hidden',
+            cellClass: 'max-w-64 truncate text-xs text-muted',
+            title: (delivery) => delivery.error?.message,
+            cell: (delivery) =>
+              delivery.error
+                ? delivery.error.message
+                : delivery.result
+                  ? JSON.stringify(delivery.result)
+                  : '–',
+          },
+          {
+            name: 'Made',
+            cellClass: 'text-muted',
+            cell: (delivery) => <When value={delivery.createdAt} />,
+          },
+          {
+            name: 'Actions',
+            isAction: true,
+            cell: (delivery) => (
+              <>
+                <Button size="small" kind="quiet" onClick={() => onFilter({ delivery: delivery.id })}>
+                  Details
+                </Button>
+                {(delivery.status === 'dead' || delivery.status === 'delivered') && !delivery.erased && (
+                  <Button
+                    size="small"
+                    kind="quiet"
+                    busy={redeliver.isPending && redeliver.variables === delivery.id}
+                    onClick={() => redeliver.mutate(delivery.id)}
                   >
-                    {delivery.error
-                      ? delivery.error.message
-                      : delivery.result
-                        ? JSON.stringify(delivery.result)
-                        : '–'}
-                  </Td>
-                  <Td label="Made" className="text-muted">
-                    <When value={delivery.createdAt} />
-                  </Td>
-                  <Td className="w-px whitespace-nowrap">
-                    <Button size="small" kind="quiet" onClick={() => onFilter({ delivery: delivery.id })}>
-                      Details
-                    </Button>
-                    {(delivery.status === 'dead' || delivery.status === 'delivered') && !delivery.erased && (
-                      <Button
-                        size="small"
-                        kind="quiet"
-                        busy={redeliver.isPending && redeliver.variables === delivery.id}
-                        onClick={() => redeliver.mutate(delivery.id)}
-                      >
-                        Deliver again
-                      </Button>
-                    )}
-                  </Td>
-                </Tr>
-              ))}
-            </Table>
-            <MoreButton list={list} />
-          </>
-        )}
-      </Card>
+                    Deliver again
+                  </Button>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
       {filter.delivery && (
         <DeliveryDetails id={filter.delivery} onClose={() => onFilter({ delivery: undefined })} />
       )}
       <Confirm
         open={redoes}
         onClose={() => setRedoes(false)}
-        title={
-          again === 'dead'
-            ? 'Deliver again all that were given up?'
-            : 'Deliver again all that were delivered?'
-        }
-        label="Deliver again"
+        title={again === 'dead' ? 'Redeliver all dead deliveries?' : 'Redeliver all delivered ones?'}
+        label="Redeliver"
+        changes="deliveries"
         act={async () => {
           const { redelivered } = await troupe.triggers.redeliverMany({
             body: {
@@ -208,14 +192,13 @@ export function DeliveryList({
               status: again,
             },
           });
-          say(`${redelivered} ${redelivered === 1 ? 'is' : 'are'} on the way again.`);
-          await client.invalidateQueries({ queryKey: ['deliveries'] });
+          say(`Queued ${redelivered} ${redelivered === 1 ? 'delivery' : 'deliveries'}.`);
         }}
       >
         {of ? `Of ${of}, ` : 'Of all triggers, '}
-        {filter.document ? `of the document ${filter.document}, ` : ''}1,000 at most, as the triggers are now
-        and under the same ids.{' '}
-        {again === 'dead' ? 'To do so with those that were delivered, filter by them first.' : ''}
+        {filter.document ? `of the document ${filter.document}, ` : ''}at most 1,000, with the current
+        triggers and the same ids.{' '}
+        {again === 'dead' ? 'To redeliver delivered ones, filter by that status first.' : ''}
       </Confirm>
     </div>
   );

@@ -80,7 +80,7 @@ export function draftOf(trigger: Api.Trigger): TriggerDraft {
   };
 }
 
-export function actionOf(draft: TriggerDraft): Api.TriggerAction {
+function actionOf(draft: TriggerDraft): Api.TriggerAction {
   if (draft.type === 'webhook')
     return { type: 'webhook', url: draft.url.trim(), headers: draft.headers, secrets: draft.secrets };
   if (draft.type === 'run') return { type: 'run', agent: draft.agent, instruction: draft.text };

@@ -15,7 +15,7 @@ export function NewTriggerPage() {
     mutationFn: () => troupe.triggers.create({ body: inputOf(draft, true) }),
     onSuccess: async (trigger) => {
       await client.invalidateQueries({ queryKey: ['triggers'] });
-      say(`${trigger.name} counts from now on.`);
+      say(`Created trigger ${trigger.name}.`);
       await navigate({
         to: '/triggers/$trigger',
         params: { trigger: trigger.name },
@@ -24,7 +24,7 @@ export function NewTriggerPage() {
     },
   });
   return (
-    <Page title="New trigger" crumbs={[{ label: 'Triggers', to: '/triggers' }]}>
+    <Page title="Create trigger" crumbs={[{ label: 'Triggers', to: '/triggers' }]}>
       <TriggerEditor
         draft={draft}
         change={(part) => setDraft((now) => ({ ...now, ...part }))}

@@ -1,7 +1,6 @@
-import { Field, Input } from '../../blocks/field.tsx';
+import { TextField } from '../../blocks/field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { formatDuration } from '../../data/format.ts';
-import { issueAt } from '../../data/issues.ts';
 import type { EditorProps } from './trigger-editor.tsx';
 
 const fields = [
@@ -12,48 +11,34 @@ const fields = [
 ] as const;
 
 /** How long, how often, how many. */
-export function RetryFields({ draft, change, error }: EditorProps) {
+export function RetryFields({ draft, change }: EditorProps) {
   return (
     <Card title="Attempts and limits">
       <div className="grid gap-4 sm:grid-cols-3">
         {fields.map(({ name, label, path, isTime }) => (
-          <Field
+          <TextField
             key={name}
             label={label}
             hint={isTime ? formatDuration(draft[name]) : undefined}
-            error={issueAt(error, path)}
-          >
-            {(ids) => (
-              <Input
-                {...ids}
-                type="number"
-                min={1}
-                step={1}
-                required
-                value={draft[name]}
-                onChange={({ target }) => change({ [name]: Number(target.value) })}
-              />
-            )}
-          </Field>
+            path={path}
+            type="number"
+            min={1}
+            step={1}
+            required
+            value={draft[name]}
+            onChange={(value) => change({ [name]: Number(value) })}
+          />
         ))}
-        <Field
+        <TextField
           label="At most in a minute"
           hint={draft.type === 'webhook' ? 'Empty: no limit.' : 'Empty: 60.'}
-          error={issueAt(error, 'ratePerMinute')}
-        >
-          {(ids) => (
-            <Input
-              {...ids}
-              type="number"
-              min={1}
-              step={1}
-              value={draft.ratePerMinute ?? ''}
-              onChange={({ target }) =>
-                change({ ratePerMinute: target.value === '' ? null : Number(target.value) })
-              }
-            />
-          )}
-        </Field>
+          path="ratePerMinute"
+          type="number"
+          min={1}
+          step={1}
+          value={draft.ratePerMinute ?? ''}
+          onChange={(value) => change({ ratePerMinute: value === '' ? null : Number(value) })}
+        />
       </div>
     </Card>
   );

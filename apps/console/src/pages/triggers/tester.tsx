@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { Spinner } from '../../blocks/button.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { Notice } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Table } from '../../blocks/table.tsx';
 import { troupe } from '../../data/client.ts';
 import { messageOf } from '../../data/issues.ts';
 import { type TriggerDraft, triedOf } from './draft.ts';
@@ -89,19 +89,17 @@ export function Tester({ test }: { test: Test }) {
               className={isOld ? 'max-h-[70vh] overflow-y-auto opacity-60' : 'max-h-[70vh] overflow-y-auto'}
             >
               <Table
-                narrow="scroll"
                 label="Documents, and whether they match"
-                head={
-                  <>
-                    <Th className="w-px">Matches</Th>
-                    <Th>Document</Th>
-                  </>
-                }
-              >
-                {results.map((result) => (
-                  <Tr key={`${result.path} ${result.event}`}>
-                    <Td className="align-top">
-                      {result.matches ? (
+                narrow="scroll"
+                items={results}
+                keyOf={(result) => `${result.path} ${result.event}`}
+                columns={[
+                  {
+                    name: 'Matches',
+                    className: 'w-px',
+                    cellClass: 'align-top',
+                    cell: (result) =>
+                      result.matches ? (
                         <span className="inline-flex items-center gap-1 text-good">
                           <Check size={14} aria-hidden="true" /> yes
                         </span>
@@ -109,17 +107,23 @@ export function Tester({ test }: { test: Test }) {
                         <span className="inline-flex items-center gap-1 text-faint">
                           <Minus size={14} aria-hidden="true" /> no
                         </span>
-                      )}
-                    </Td>
-                    <Td className="max-w-60 sm:max-w-72">
-                      <p className="truncate font-mono text-xs" title={result.path}>
-                        {result.event} {result.path}
-                      </p>
-                      <p className="text-xs break-words text-muted">{result.reason}</p>
-                    </Td>
-                  </Tr>
-                ))}
-              </Table>
+                      ),
+                  },
+                  {
+                    name: 'Document',
+                    isPlain: true,
+                    cellClass: 'max-w-60 sm:max-w-72',
+                    cell: (result) => (
+                      <>
+                        <p className="truncate font-mono text-xs" title={result.path}>
+                          {result.event} {result.path}
+                        </p>
+                        <p className="text-xs break-words text-muted">{result.reason}</p>
+                      </>
+                    ),
+                  },
+                ]}
+              />
             </div>
           )}
         </>

@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
-import { Confirm } from '../../blocks/dialog.tsx';
+import { Confirm } from '../../blocks/form.tsx';
 import { Page } from '../../blocks/page.tsx';
 import { Loaded, Notice } from '../../blocks/states.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
@@ -110,8 +110,8 @@ export function TriggerPage() {
       <Confirm
         open={deletes}
         onClose={() => setDeletes(false)}
-        title={`Delete ${trigger?.name}?`}
-        label="Delete"
+        title={`Delete trigger ${trigger?.name}?`}
+        label="Delete trigger"
         act={async () => {
           await troupe.triggers.remove({ params: { trigger: trigger!.id } });
           client.removeQueries({ queryKey: ['triggers', 'one', ref] });
@@ -119,7 +119,7 @@ export function TriggerPage() {
           await go({ to: '/triggers' });
         }}
       >
-        Its deliveries go with it, those that wait included.
+        This deletes its deliveries too, including pending ones.
       </Confirm>
     </Page>
   );

@@ -4,13 +4,14 @@ import { FileUp, Plus, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import { Button, buttonClass } from '../../blocks/button.tsx';
 import { cx } from '../../blocks/cx.ts';
-import { MoreButton } from '../../blocks/more-button.tsx';
-import { Card, Page } from '../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { TableList } from '../../blocks/list.tsx';
+import { Page } from '../../blocks/page.tsx';
+import { Empty } from '../../blocks/states.tsx';
+import { NameCell } from '../../blocks/table.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { When } from '../../blocks/when.tsx';
+import { triggerAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
@@ -28,7 +29,7 @@ export function TriggersPage() {
   const [applies, setApplies] = useState(false);
   const newTrigger = (
     <Link to="/triggers/new" className={buttonClass('primary')}>
-      <Plus size={14} aria-hidden="true" /> New trigger
+      <Plus size={14} aria-hidden="true" /> Create trigger
     </Link>
   );
   return (
@@ -39,7 +40,7 @@ export function TriggersPage() {
       actions={
         <>
           <Button icon={<FileUp size={14} aria-hidden="true" />} onClick={() => setApplies(true)}>
-            Apply a file
+            Apply triggers
           </Button>
           {newTrigger}
         </>
@@ -79,104 +80,91 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
   // A rule has it by id or by name.
   const agentOf = (agent: string) => agents?.find(({ id }) => id === agent)?.name ?? agent;
   return (
-    <Card flush>
-      {list.items === undefined ? (
-        list.error ? (
-          <Failure error={list.error} retry={list.refetch} />
-        ) : (
-          <Loading />
-        )
-      ) : list.items.length === 0 ? (
+    <TableList
+      list={list}
+      empty={
         <Empty icon={<Webhook size={20} aria-hidden="true" />} title="No triggers yet" action={newTrigger}>
-          A trigger is about a collection, such as runs or messages of sessions. Where a change fits its
+          A trigger watches a collection, such as runs or messages of sessions. When a change matches its
           condition, it calls a webhook, starts a run of an agent, or posts a message.
         </Empty>
-      ) : (
-        <>
-          <Table
-            label="Triggers"
-            head={
-              <>
-                <Th>Name</Th>
-                <Th>About</Th>
-                <Th>Does</Th>
-                <Th>State</Th>
-                <Th className="@2xl:@max-5xl:hidden text-right">To deliver</Th>
-                <Th className="@2xl:@max-5xl:hidden">Changed</Th>
-                <Th>Enabled</Th>
-              </>
-            }
-          >
-            {list.items.map((trigger) => (
-              <Tr key={trigger.id}>
-                <Td className="max-w-40 @5xl:max-w-56">
-                  <Link
-                    to="/triggers/$trigger"
-                    params={{ trigger: trigger.name }}
-                    title={trigger.name}
-                    className="block truncate font-medium hover:underline"
-                  >
-                    {trigger.name}
-                  </Link>
-                </Td>
-                <Td label="About" className="max-w-52 @5xl:max-w-72">
-                  <p className="truncate font-mono text-xs" title={trigger.collection}>
-                    {trigger.collection}
-                  </p>
-                  <p className="truncate text-xs text-muted" title={trigger.condition ?? ''}>
-                    {trigger.events.join(', ')}
-                    {trigger.condition && (
-                      <>
-                        {' where '}
-                        <code className="font-mono">{trigger.condition}</code>
-                      </>
-                    )}
-                  </p>
-                </Td>
-                <Td label="Does" className="max-w-40 @5xl:max-w-56 truncate">
-                  <Tag>{trigger.action.type}</Tag>{' '}
-                  <span
-                    className={cx('text-xs text-muted', trigger.action.type === 'webhook' && 'font-mono')}
-                  >
-                    {trigger.action.type === 'webhook'
-                      ? trigger.action.url
-                      : trigger.action.type === 'run'
-                        ? agentOf(trigger.action.agent)
-                        : ''}
-                  </span>
-                </Td>
-                <Td label="State">
-                  {trigger.disabledReason ? (
-                    <Tag tone="bad" title={trigger.disabledReason}>
-                      turned off
-                    </Tag>
-                  ) : !trigger.enabled ? (
-                    <Tag>disabled</Tag>
-                  ) : trigger.conditionError ? (
-                    <Tag tone="warn" title={trigger.conditionError.message}>
-                      condition fails
-                    </Tag>
-                  ) : trigger.deadInRow > 0 ? (
-                    <Tag tone="warn">{trigger.deadInRow} given up</Tag>
-                  ) : (
-                    <Tag tone="good">enabled</Tag>
-                  )}
-                </Td>
-                <Td label="To deliver" className="@2xl:@max-5xl:hidden text-right tabular-nums">
-                  {trigger.open}
-                </Td>
-                <Td label="Changed" className="@2xl:@max-5xl:hidden text-muted">
-                  <When value={trigger.updatedAt} />
-                </Td>
-                <Td label="Enabled">
-                  <Switch trigger={trigger} />
-                </Td>
-              </Tr>
-            ))}
-          </Table>
-          <MoreButton list={list} />
-        </>
-      )}
-    </Card>
+      }
+      label="Triggers"
+      keyOf={(trigger) => trigger.id}
+      columns={[
+        {
+          name: 'Name',
+          cellClass: 'max-w-40 @5xl:max-w-56',
+          cell: ({ name }) => <NameCell to={triggerAddress(name)} name={name} />,
+        },
+        {
+          name: 'About',
+          cellClass: 'max-w-52 @5xl:max-w-72',
+          cell: (trigger) => (
+            <>
+              <p className="truncate font-mono text-xs" title={trigger.collection}>
+                {trigger.collection}
+              </p>
+              <p className="truncate text-xs text-muted" title={trigger.condition ?? ''}>
+                {trigger.events.join(', ')}
+                {trigger.condition && (
+                  <>
+                    {' where '}
+                    <code className="font-mono">{trigger.condition}</code>
+                  </>
+                )}
+              </p>
+            </>
+          ),
+        },
+        {
+          name: 'Does',
+          cellClass: 'max-w-40 @5xl:max-w-56 truncate',
+          cell: (trigger) => (
+            <>
+              <Tag>{trigger.action.type}</Tag>{' '}
+              <span className={cx('text-xs text-muted', trigger.action.type === 'webhook' && 'font-mono')}>
+                {trigger.action.type === 'webhook'
+                  ? trigger.action.url
+                  : trigger.action.type === 'run'
+                    ? agentOf(trigger.action.agent)
+                    : ''}
+              </span>
+            </>
+          ),
+        },
+        {
+          name: 'State',
+          cell: (trigger) =>
+            trigger.disabledReason ? (
+              <Tag tone="bad" title={trigger.disabledReason}>
+                turned off
+              </Tag>
+            ) : !trigger.enabled ? (
+              <Tag>disabled</Tag>
+            ) : trigger.conditionError ? (
+              <Tag tone="warn" title={trigger.conditionError.message}>
+                condition fails
+              </Tag>
+            ) : trigger.deadInRow > 0 ? (
+              <Tag tone="warn">{trigger.deadInRow} given up</Tag>
+            ) : (
+              <Tag tone="good">enabled</Tag>
+            ),
+        },
+        {
+          name: 'To deliver',
+          isRight: true,
+          className: '@2xl:@max-5xl:hidden',
+          cell: (trigger) => trigger.open,
+        },
+        {
+          name: 'Changed',
+          className: '@2xl:@max-5xl:hidden',
+          cellClass: 'text-muted',
+          cell: (trigger) => <When value={trigger.updatedAt} />,
+        },
+        { name: 'Enabled', cell: (trigger) => <Switch trigger={trigger} /> },
+      ]}
+    />
   );
 }

@@ -4,7 +4,7 @@ import type { Api } from '@troupe/sdk';
 import { cx } from '../../blocks/cx.ts';
 import { Card } from '../../blocks/page.tsx';
 import { Empty, Loaded } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Table } from '../../blocks/table.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatCost, formatNumber } from '../../data/format.ts';
 import { type UsageSearch, windowOf } from './range.ts';
@@ -58,55 +58,42 @@ function Rows({ series, total, by }: { series: Api.UsageSeries[]; total: Api.Usa
   // Where nothing has a price, tokens tell who used most.
   const byCost = total.cost > 0;
   const all = byCost ? total.cost : total.inputTokens + total.outputTokens;
-  const shareOf = `Share of ${byCost ? 'cost' : 'tokens'}`;
   return (
     <Table
       label={`Usage by ${by}`}
-      head={
-        <>
-          <Th>{words[by]}</Th>
-          <Th className="w-36 @5xl:w-48">{shareOf}</Th>
-          {by !== 'model' && <Th className="text-right">Runs</Th>}
-          {by !== 'model' && <Th className="text-right">Failed</Th>}
-          <Th className="text-right">Tokens in</Th>
-          <Th className="text-right">Tokens out</Th>
-          <Th className="text-right">Cost</Th>
-        </>
-      }
-    >
-      {series.map(({ key, name, total: own }) => {
-        const share = all > 0 ? (byCost ? own.cost : own.inputTokens + own.outputTokens) / all : 0;
-        return (
-          <Tr key={key ?? 'none'}>
-            <Td className="max-w-48 truncate @5xl:max-w-64" title={name ?? key ?? undefined}>
-              <Name id={key} name={name} by={by} />
-            </Td>
-            <Td label={shareOf}>
-              <Share share={share} />
-            </Td>
-            {by !== 'model' && (
-              <Td label="Runs" className="text-right tabular-nums">
-                {formatNumber(own.started)}
-              </Td>
-            )}
-            {by !== 'model' && (
-              <Td label="Failed" className={cx('text-right tabular-nums', own.failed > 0 && 'text-bad')}>
-                {formatNumber(own.failed)}
-              </Td>
-            )}
-            <Td label="Tokens in" className="text-right tabular-nums">
-              {formatNumber(own.inputTokens)}
-            </Td>
-            <Td label="Tokens out" className="text-right tabular-nums">
-              {formatNumber(own.outputTokens)}
-            </Td>
-            <Td label="Cost" className="text-right tabular-nums">
-              {formatCost(own.cost)}
-            </Td>
-          </Tr>
-        );
-      })}
-    </Table>
+      items={series}
+      keyOf={({ key }) => key ?? 'none'}
+      columns={[
+        {
+          name: words[by],
+          cellClass: 'max-w-48 truncate @5xl:max-w-64',
+          title: ({ key, name }) => name ?? key ?? undefined,
+          cell: ({ key, name }) => <Name id={key} name={name} by={by} />,
+        },
+        {
+          name: `Share of ${byCost ? 'cost' : 'tokens'}`,
+          className: 'w-36 @5xl:w-48',
+          cell: ({ total: own }) => (
+            <Share share={all > 0 ? (byCost ? own.cost : own.inputTokens + own.outputTokens) / all : 0} />
+          ),
+        },
+        by !== 'model' && {
+          name: 'Runs',
+          isRight: true,
+          cell: ({ total: own }) => formatNumber(own.started),
+        },
+        by !== 'model' && {
+          name: 'Failed',
+          isRight: true,
+          cell: ({ total: own }) => (
+            <span className={cx(own.failed > 0 && 'text-bad')}>{formatNumber(own.failed)}</span>
+          ),
+        },
+        { name: 'Tokens in', isRight: true, cell: ({ total: own }) => formatNumber(own.inputTokens) },
+        { name: 'Tokens out', isRight: true, cell: ({ total: own }) => formatNumber(own.outputTokens) },
+        { name: 'Cost', isRight: true, cell: ({ total: own }) => formatCost(own.cost) },
+      ]}
+    />
   );
 }
 

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import type { ReactNode } from 'react';
 import { Card, Page } from '../../blocks/page.tsx';
-import { fillBuckets, TimeBars, TimeLine } from '../../blocks/plots/index.ts';
+import { endedSeries, fillBuckets, TimeBars, TimeLine, tokenSeries } from '../../blocks/plots/index.ts';
 import { Loaded, Notice } from '../../blocks/states.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatCost, formatNumber } from '../../data/format.ts';
@@ -86,25 +86,10 @@ function Plots({ report }: { report: Api.UsageReport }) {
   return (
     <div className="grid gap-4 xl:grid-cols-2">
       <Card title="Runs that ended" className="xl:col-span-2">
-        <TimeBars
-          label="Runs that ended, over time"
-          buckets={buckets}
-          series={[
-            { key: 'completed', label: 'Completed', tone: 'good' },
-            { key: 'failed', label: 'Failed', tone: 'bad' },
-            { key: 'canceled', label: 'Canceled', tone: 'quiet' },
-          ]}
-        />
+        <TimeBars label="Runs that ended, over time" buckets={buckets} series={endedSeries} />
       </Card>
       <Card title="Tokens">
-        <TimeBars
-          label="Tokens over time"
-          buckets={buckets}
-          series={[
-            { key: 'inputTokens', label: 'Read', tone: 'info' },
-            { key: 'outputTokens', label: 'Written', tone: 'accent' },
-          ]}
-        />
+        <TimeBars label="Tokens over time" buckets={buckets} series={tokenSeries} />
       </Card>
       <Card title="Cost">
         <TimeLine

@@ -2,7 +2,7 @@ import type { Api } from '@troupe/sdk';
 import { Time } from '@troupe/ui';
 import { Card } from '../../blocks/page.tsx';
 import { Empty } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Table } from '../../blocks/table.tsx';
 
 /** Timers, plans and purges that were tried as often as they may be. */
 export function FailedJobs({ jobs }: { jobs: NonNullable<Api.Queue['failedJobs']> }) {
@@ -16,32 +16,28 @@ export function FailedJobs({ jobs }: { jobs: NonNullable<Api.Queue['failedJobs']
       ) : (
         <Table
           label="Failed jobs"
-          head={
-            <>
-              <Th>Job</Th>
-              <Th>Error</Th>
-              <Th className="text-right">Tries</Th>
-              <Th className="text-right">Last tried</Th>
-            </>
-          }
-        >
-          {jobs.newest.map((job) => (
-            <Tr key={job.id}>
-              <Td className="font-mono text-xs whitespace-nowrap">{job.task}</Td>
-              <Td label="Error" className="max-w-96">
+          items={jobs.newest}
+          keyOf={(job) => job.id}
+          columns={[
+            { name: 'Job', cellClass: 'font-mono text-xs whitespace-nowrap', cell: (job) => job.task },
+            {
+              name: 'Error',
+              cellClass: 'max-w-96',
+              cell: (job) => (
                 <span className="line-clamp-3 text-xs break-words text-bad" title={job.error ?? undefined}>
                   {job.error ?? 'It did not say.'}
                 </span>
-              </Td>
-              <Td label="Tries" className="text-right tabular-nums">
-                {job.attempts}
-              </Td>
-              <Td label="Last tried" className="text-right whitespace-nowrap text-muted">
-                <Time value={job.lastTriedAt} />
-              </Td>
-            </Tr>
-          ))}
-        </Table>
+              ),
+            },
+            { name: 'Tries', isRight: true, cell: (job) => job.attempts },
+            {
+              name: 'Last tried',
+              isRight: true,
+              cellClass: 'whitespace-nowrap text-muted',
+              cell: (job) => <Time value={job.lastTriedAt} />,
+            },
+          ]}
+        />
       )}
     </Card>
   );

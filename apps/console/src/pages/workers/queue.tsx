@@ -4,7 +4,7 @@ import { Time } from '@troupe/ui';
 import { cx } from '../../blocks/cx.ts';
 import { Card } from '../../blocks/page.tsx';
 import { Empty, Notice } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Table } from '../../blocks/table.tsx';
 import { formatDuration, formatNumber, shortId } from '../../data/format.ts';
 import { doorWord, useWhoWorks } from '../runs/names.ts';
 
@@ -94,20 +94,12 @@ function QueueTable({ queue }: { queue: Api.Queue }) {
     <>
       <Table
         label="First of the queue"
-        head={
-          <>
-            <Th>Run</Th>
-            <Th>Agent or network</Th>
-            <Th>Door</Th>
-            <Th className="text-right">Failed tries</Th>
-            <Th>Waits for</Th>
-            <Th className="text-right">Due</Th>
-          </>
-        }
-      >
-        {queue.oldest.map((run) => (
-          <Tr key={run.id}>
-            <Td>
+        items={queue.oldest}
+        keyOf={(run) => run.id}
+        columns={[
+          {
+            name: 'Run',
+            cell: (run) => (
               <Link
                 to="/runs/$runId"
                 params={{ runId: run.id }}
@@ -115,35 +107,32 @@ function QueueTable({ queue }: { queue: Api.Queue }) {
               >
                 {shortId(run.id)}
               </Link>
-            </Td>
-            <Td label="Agent or network" className="max-w-56 truncate">
-              {whoWorks(run)}
-            </Td>
-            <Td label="Door" className="text-muted">
-              {doorWord(run.door)}
-            </Td>
-            <Td label="Failed tries" className="text-right tabular-nums">
-              {run.attempt || ''}
-            </Td>
-            <Td
-              label="Waits for"
-              className="max-w-72 truncate text-muted"
-              title={run.waitsForCode?.join(', ')}
-            >
-              {run.waitsForCode?.length ? (
+            ),
+          },
+          { name: 'Agent or network', cellClass: 'max-w-56 truncate', cell: (run) => whoWorks(run) },
+          { name: 'Door', cellClass: 'text-muted', cell: (run) => doorWord(run.door) },
+          { name: 'Failed tries', isRight: true, cell: (run) => run.attempt || '' },
+          {
+            name: 'Waits for',
+            cellClass: 'max-w-72 truncate text-muted',
+            title: (run) => run.waitsForCode?.join(', '),
+            cell: (run) =>
+              run.waitsForCode?.length ? (
                 <span className="text-warn">{run.waitsForCode.join(', ')}</span>
               ) : run.dueAt > queue.now ? (
                 'its time'
               ) : (
                 'a place'
-              )}
-            </Td>
-            <Td label="Due" className="text-right whitespace-nowrap text-muted">
-              <Time value={run.dueAt} />
-            </Td>
-          </Tr>
-        ))}
-      </Table>
+              ),
+          },
+          {
+            name: 'Due',
+            isRight: true,
+            cellClass: 'whitespace-nowrap text-muted',
+            cell: (run) => <Time value={run.dueAt} />,
+          },
+        ]}
+      />
       {all > queue.oldest.length && (
         <p className="border-t border-line px-4 py-2 text-xs text-faint">
           The first {queue.oldest.length} of {formatNumber(all)}.{' '}

@@ -6,7 +6,7 @@ import { Server } from 'lucide-react';
 import { cx } from '../../blocks/cx.ts';
 import { Card, Page } from '../../blocks/page.tsx';
 import { Empty, Loaded, Notice } from '../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../blocks/table.tsx';
+import { Table } from '../../blocks/table.tsx';
 import { troupe } from '../../data/client.ts';
 import { formatDuration, shortId } from '../../data/format.ts';
 import { FailedJobs } from './failed-jobs.tsx';
@@ -81,59 +81,68 @@ function Workers({ workers, now }: { workers: Api.Worker[]; now: string }) {
   return (
     <Table
       label="Workers"
-      head={
-        <>
-          <Th>State</Th>
-          <Th>Process</Th>
-          <Th>Heartbeat</Th>
-          <Th className="min-w-44">Places taken</Th>
-          <Th>Functions</Th>
-          <Th className="text-right">Started</Th>
-        </>
-      }
-    >
-      {workers.map((worker) => {
-        const state = states[worker.state];
-        const age = Math.max(0, Date.parse(now) - Date.parse(worker.lastBeatAt));
-        return (
-          <Tr key={worker.id}>
-            <Td>
-              <span
-                title={state.about}
-                className={cx('rounded-full px-2 py-0.5 text-xs font-medium', state.tone)}
-              >
-                {state.word}
+      items={workers}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'State',
+          cell: (worker) => {
+            const { word, tone, about } = states[worker.state];
+            return (
+              <span title={about} className={cx('rounded-full px-2 py-0.5 text-xs font-medium', tone)}>
+                {word}
               </span>
-            </Td>
-            <Td label="Process" className="max-w-64">
-              <span className="block truncate font-medium" title={worker.host}>
-                {worker.host}
+            );
+          },
+        },
+        {
+          name: 'Process',
+          cellClass: 'max-w-64',
+          cell: ({ id, host, pid }) => (
+            <>
+              <span className="block truncate font-medium" title={host}>
+                {host}
               </span>
-              <span className="block text-2xs whitespace-nowrap text-faint" title={worker.id}>
-                pid {worker.pid} · {shortId(worker.id)}
+              <span className="block text-2xs whitespace-nowrap text-faint" title={id}>
+                pid {pid} · {shortId(id)}
               </span>
-            </Td>
-            <Td
-              label="Heartbeat"
-              className={cx('whitespace-nowrap tabular-nums', worker.state === 'silent' && 'text-bad')}
-            >
-              {age < 1_000 ? 'just now' : `${formatDuration(age)} ago`}
-            </Td>
-            <Td label="Places taken">
-              <Places taken={worker.taken} places={worker.places} />
-            </Td>
-            <Td label="Functions" className="max-w-72">
-              <span className="line-clamp-2 text-xs text-muted" title={worker.functions.join(', ')}>
-                {worker.functions.join(', ') || 'none'}
+            </>
+          ),
+        },
+        {
+          name: 'Heartbeat',
+          cellClass: 'whitespace-nowrap tabular-nums',
+          cell: ({ lastBeatAt, state }) => {
+            const age = Math.max(0, Date.parse(now) - Date.parse(lastBeatAt));
+            return (
+              <span className={cx(state === 'silent' && 'text-bad')}>
+                {age < 1_000 ? 'just now' : `${formatDuration(age)} ago`}
               </span>
-            </Td>
-            <Td label="Started" className="text-right whitespace-nowrap text-muted">
-              <Time value={worker.startedAt} />
-            </Td>
-          </Tr>
-        );
-      })}
-    </Table>
+            );
+          },
+        },
+        {
+          name: 'Places taken',
+          className: 'min-w-44',
+          cell: ({ taken, places }) => <Places taken={taken} places={places} />,
+        },
+        {
+          name: 'Functions',
+          cellClass: 'max-w-72',
+          cell: ({ functions }) => (
+            <span className="line-clamp-2 text-xs text-muted" title={functions.join(', ')}>
+              {functions.join(', ') || 'none'}
+            </span>
+          ),
+        },
+        {
+          name: 'Started',
+          isRight: true,
+          cellClass: 'whitespace-nowrap text-muted',
+          cell: ({ startedAt }) => <Time value={startedAt} />,
+        },
+      ]}
+    />
   );
 }
 

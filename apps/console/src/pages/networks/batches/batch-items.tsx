@@ -3,11 +3,10 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { StatusBadge } from '@troupe/ui';
 import { useEffect } from 'react';
-import { Select } from '../../../blocks/field.tsx';
-import { MoreButton } from '../../../blocks/more-button.tsx';
-import { Card } from '../../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../../blocks/table.tsx';
+import { cx } from '../../../blocks/cx.ts';
+import { FilterSelect } from '../../../blocks/field.tsx';
+import { TableList } from '../../../blocks/list.tsx';
+import { Empty } from '../../../blocks/states.tsx';
 import { runAddress } from '../../../data/addresses.ts';
 import { troupe } from '../../../data/client.ts';
 import { useCursorPages } from '../../../data/cursor-pages.ts';
@@ -19,7 +18,7 @@ export function BatchItems({ batch, search, go }: { batch: Api.Batch; search: Ne
   const status = search.items;
   const client = useQueryClient();
   const counted = JSON.stringify(batch.counts);
-  // Whoever shows the batch looks at its counts every moment: where they are others, items are others.
+  // The counts of the batch are polled. When they change, items have changed.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is the counts that matter
   useEffect(() => {
     void client.invalidateQueries({ queryKey: ['batch-items', batch.id] });
@@ -27,101 +26,82 @@ export function BatchItems({ batch, search, go }: { batch: Api.Batch; search: Ne
   const list = useCursorPages(['batch-items', batch.id, status ?? 'all'], (page) =>
     troupe.batch(batch.id).items({ ...page, ...(status ? { status } : {}) }),
   );
-  const count = (one: (typeof itemStatuses)[number]) => batch.counts[one];
   return (
-    <Card
-      flush
+    <TableList
+      list={list}
       title="Items"
       actions={
-        <Select
-          aria-label="Status of the items"
+        <FilterSelect
+          label="Status of the items"
+          all="All"
           className="w-auto!"
-          value={status ?? ''}
-          onChange={({ target }) => go({ items: (target.value || undefined) as typeof status })}
-        >
-          <option value="">All</option>
-          {itemStatuses.map((one) => (
-            <option key={one} value={one}>
-              {one.charAt(0).toUpperCase() + one.slice(1)} ({formatNumber(count(one))})
-            </option>
-          ))}
-        </Select>
+          value={status}
+          onChange={(items) => go({ items })}
+          options={itemStatuses.map((one) => [
+            one,
+            `${one.charAt(0).toUpperCase() + one.slice(1)} (${formatNumber(batch.counts[one])})`,
+          ])}
+        />
       }
-    >
-      {!list.items ? (
-        list.error ? (
-          <Failure error={list.error} retry={list.refetch} />
-        ) : (
-          <Loading />
-        )
-      ) : list.items.length === 0 ? (
-        <Empty title="No such items" />
-      ) : (
-        <>
-          <Table
-            label="Items of the batch"
-            head={
-              <>
-                <Th className="text-right">Row</Th>
-                <Th>Status</Th>
-                <Th>Input</Th>
-                <Th>Answer</Th>
-                <Th>Run</Th>
-              </>
-            }
-          >
-            {list.items.map((item) => (
-              <Item key={`${item.row} ${item.iteration}`} item={item} isMany={batch.iterations > 1} />
-            ))}
-          </Table>
-          <MoreButton list={list} />
-        </>
-      )}
-    </Card>
+      empty={<Empty title="No items match" />}
+      label="Items of the batch"
+      keyOf={({ row, iteration }) => `${row} ${iteration}`}
+      columns={[
+        {
+          name: 'Row',
+          isRight: true,
+          cellClass: 'whitespace-nowrap',
+          cell: ({ row, iteration, attempt }) => (
+            <>
+              {row}
+              {batch.iterations > 1 && <span className="text-faint">·{iteration}</span>}
+              {attempt > 1 && <span className="block text-2xs text-faint">attempt {attempt}</span>}
+            </>
+          ),
+        },
+        {
+          name: 'Status',
+          cell: ({ status }) =>
+            status === 'bad' ? (
+              <StatusBadge status="failed" label="Bad row" />
+            ) : (
+              <StatusBadge status={status} />
+            ),
+        },
+        {
+          name: 'Input',
+          cellClass: 'max-w-80',
+          cell: ({ input }) => <ShortText text={textOf(input)} />,
+        },
+        {
+          name: 'Answer',
+          cellClass: 'max-w-96',
+          cell: ({ error, response }) => (
+            <ShortText text={error ? error.message : textOf(response)} isBad={error !== null} />
+          ),
+        },
+        {
+          name: 'Run',
+          cellClass: 'whitespace-nowrap',
+          cell: ({ runId }) =>
+            runId ? (
+              <Link to={runAddress(runId)} className="rounded-sm font-mono text-xs hover:underline">
+                {shortId(runId)}
+              </Link>
+            ) : (
+              '–'
+            ),
+        },
+      ]}
+    />
   );
 }
 
-function Item({ item, isMany }: { item: Api.BatchItem; isMany: boolean }) {
-  const { row, iteration, attempt, status, input, response, error, runId } = item;
+function ShortText({ text, isBad = false }: { text: string; isBad?: boolean }) {
   return (
-    <Tr>
-      <Td className="text-right whitespace-nowrap tabular-nums">
-        {row}
-        {isMany && <span className="text-faint">·{iteration}</span>}
-        {attempt > 1 && <span className="block text-2xs text-faint">attempt {attempt}</span>}
-      </Td>
-      <Td label="Status">
-        <StatusBadge
-          status={status === 'bad' ? 'failed' : status}
-          {...(status === 'bad' ? { label: 'Bad row' } : {})}
-        />
-      </Td>
-      <Td label="Input" className="max-w-80">
-        <p className="line-clamp-2 break-words" title={textOf(input)}>
-          {textOf(input) || '–'}
-        </p>
-      </Td>
-      <Td label="Answer" className="max-w-96">
-        {error ? (
-          <p className="line-clamp-2 break-words text-bad" title={error.message}>
-            {error.message}
-          </p>
-        ) : (
-          <p className="line-clamp-2 break-words" title={textOf(response)}>
-            {textOf(response) || '–'}
-          </p>
-        )}
-      </Td>
-      <Td label="Run" className="whitespace-nowrap">
-        {runId ? (
-          <Link to={runAddress(runId)} className="rounded-sm font-mono text-xs hover:underline">
-            {shortId(runId)}
-          </Link>
-        ) : (
-          '–'
-        )}
-      </Td>
-    </Tr>
+    <p className={cx('line-clamp-2 break-words', isBad && 'text-bad')} title={text}>
+      {text || '–'}
+    </p>
   );
 }
 

@@ -4,7 +4,7 @@ import { Duration, StatusBadge, Time } from '@troupe/ui';
 import { ArrowLeft, CircleStop, Download, RotateCcw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
-import { Confirm } from '../../../blocks/dialog.tsx';
+import { Confirm } from '../../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../../blocks/menu.tsx';
 import { Card } from '../../../blocks/page.tsx';
 import { Failure, Loading } from '../../../blocks/states.tsx';

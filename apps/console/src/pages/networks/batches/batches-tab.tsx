@@ -1,11 +1,9 @@
 import type { Api } from '@troupe/sdk';
 import { StatusBadge, Time } from '@troupe/ui';
-import { Layers, Plus } from 'lucide-react';
-import { Button } from '../../../blocks/button.tsx';
-import { MoreButton } from '../../../blocks/more-button.tsx';
-import { Card } from '../../../blocks/page.tsx';
-import { Empty, Failure, Loading } from '../../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../../blocks/table.tsx';
+import { Layers } from 'lucide-react';
+import { AddButton } from '../../../blocks/button.tsx';
+import { TableList } from '../../../blocks/list.tsx';
+import { Empty } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
 import { useCursorPages } from '../../../data/cursor-pages.ts';
 import { formatCost, formatNumber } from '../../../data/format.ts';
@@ -36,75 +34,57 @@ function BatchList({ network, go }: Props) {
   const list = useCursorPages(['batches', network.id], (page) =>
     troupe.batches.list({ params: { network: network.id }, query: page }),
   );
-  if (!list.items) return list.error ? <Failure error={list.error} retry={list.refetch} /> : <Loading />;
   const begin = (
-    <Button
-      kind="primary"
-      icon={<Plus size={15} />}
+    <AddButton
       disabled={network.status !== 'published'}
       onClick={() => go({ batch: 'new' }, { replace: false })}
     >
-      New batch
-    </Button>
+      Create batch
+    </AddButton>
   );
-  if (list.items.length === 0)
-    return (
-      <Empty icon={<Layers size={20} aria-hidden="true" />} title="No batches yet" action={begin}>
-        A batch runs the network over many inputs, from a CSV or JSONL file, as often as you like, and keeps
-        the results together.
-        {network.status !== 'published' && ' Publish the network first.'}
-      </Empty>
-    );
   return (
-    <Card flush title="Batches" actions={begin}>
-      <Table
-        label="Batches"
-        head={
-          <>
-            <Th>Batch</Th>
-            <Th>Status</Th>
-            <Th className="min-w-40">Progress</Th>
-            <Th className="text-right">Version</Th>
-            <Th className="text-right">Tokens</Th>
-            <Th className="text-right">Cost</Th>
-            <Th>Made</Th>
-          </>
-        }
-      >
-        {list.items.map((batch) => (
-          <Tr key={batch.id}>
-            <Td className="max-w-64">
-              <button
-                type="button"
-                className="max-w-full truncate rounded-sm text-left font-medium hover:underline"
-                title={batch.name ?? batch.id}
-                onClick={() => go({ batch: batch.id }, { replace: false })}
-              >
-                {batch.name ?? `${formatNumber(batch.counts.rows)} rows`}
-              </button>
-            </Td>
-            <Td label="Status">
-              <StatusBadge status={batch.status} />
-            </Td>
-            <Td label="Progress">
-              <Progress counts={batch.counts} />
-            </Td>
-            <Td label="Version" className="text-right tabular-nums">
-              {batch.network.version}
-            </Td>
-            <Td label="Tokens" className="text-right tabular-nums">
-              {formatNumber(batch.usage.inputTokens + batch.usage.outputTokens)}
-            </Td>
-            <Td label="Cost" className="text-right tabular-nums">
-              {formatCost(batch.cost)}
-            </Td>
-            <Td label="Made" className="whitespace-nowrap text-muted">
-              <Time value={batch.createdAt} />
-            </Td>
-          </Tr>
-        ))}
-      </Table>
-      <MoreButton list={list} />
-    </Card>
+    <TableList
+      list={list}
+      title="Batches"
+      actions={list.items?.length !== 0 && begin}
+      empty={
+        <Empty icon={<Layers size={20} aria-hidden="true" />} title="No batches yet" action={begin}>
+          A batch runs the network over the rows of a CSV or JSONL file and collects the results.
+          {network.status !== 'published' && ' Publish the network first.'}
+        </Empty>
+      }
+      label="Batches"
+      keyOf={(batch) => batch.id}
+      columns={[
+        {
+          name: 'Batch',
+          cellClass: 'max-w-64',
+          cell: (batch) => (
+            <button
+              type="button"
+              className="max-w-full truncate rounded-sm text-left font-medium hover:underline"
+              title={batch.name ?? batch.id}
+              onClick={() => go({ batch: batch.id }, { replace: false })}
+            >
+              {batch.name ?? `${formatNumber(batch.counts.rows)} rows`}
+            </button>
+          ),
+        },
+        { name: 'Status', cell: (batch) => <StatusBadge status={batch.status} /> },
+        { name: 'Progress', className: 'min-w-40', cell: (batch) => <Progress counts={batch.counts} /> },
+        { name: 'Version', isRight: true, cell: (batch) => batch.network.version },
+        {
+          name: 'Tokens',
+          isRight: true,
+          cell: (batch) => formatNumber(batch.usage.inputTokens + batch.usage.outputTokens),
+        },
+        { name: 'Cost', isRight: true, cell: (batch) => formatCost(batch.cost) },
+        {
+          name: 'Made',
+          cellClass: 'whitespace-nowrap text-muted',
+          cell: (batch) => <Time value={batch.createdAt} />,
+        },
+      ]}
+    />
   );
 }

@@ -1,5 +1,5 @@
 import { Notice } from '../../../blocks/states.tsx';
-import { Table, Td, Th, Tr } from '../../../blocks/table.tsx';
+import { Table } from '../../../blocks/table.tsx';
 import { Tag } from '../../../blocks/tag.tsx';
 import { formatNumber } from '../../../data/format.ts';
 import type { Preview } from './rows.ts';
@@ -27,28 +27,25 @@ export function MappingPreview({ preview, isPart }: { preview: Preview; isPart: 
         <Table
           narrow="scroll"
           label="The first rows"
-          head={columns.map(({ name, becomes }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name
-            <Th key={index}>
-              <span className="block font-mono text-text">{name}</span>
-              <Tag tone={tones[becomes]}>{becomes}</Tag>
-            </Th>
-          ))}
-        >
-          {rows.map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
-            <Tr key={index}>
-              {columns.map(({ name }, column) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have one name
-                <Td key={column} className="max-w-72">
-                  <p className="truncate" title={`${name}: ${row[column] ?? ''}`}>
-                    {row[column]}
-                  </p>
-                </Td>
-              ))}
-            </Tr>
-          ))}
-        </Table>
+          items={rows}
+          keyOf={(_, index) => index}
+          columns={columns.map(({ name, becomes }, at) => ({
+            // Two columns may have one name.
+            name: `${at} ${name}`,
+            head: (
+              <>
+                <span className="block font-mono text-text">{name}</span>
+                <Tag tone={tones[becomes]}>{becomes}</Tag>
+              </>
+            ),
+            cellClass: 'max-w-72',
+            cell: (row: (typeof rows)[number]) => (
+              <p className="truncate" title={`${name}: ${row[at] ?? ''}`}>
+                {row[at]}
+              </p>
+            ),
+          }))}
+        />
       </div>
     </section>
   );

@@ -79,7 +79,7 @@ const shown = (value: unknown): string =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 /** RFC 4180, with commas, semicolons or tabs. */
-export function parseCsv(text: string): string[][] {
+function parseCsv(text: string): string[][] {
   const separator = separatorOf(text);
   const rows: string[][] = [];
   let row: string[] = [];

@@ -3,7 +3,7 @@ import type { Fact } from './changes.ts';
 
 // What differs in what a network only refers to: tools, models and agents of the project. The server tells it by JSONPath, below `$.compiled`.
 
-export interface Borrowed {
+interface Borrowed {
   what: 'tool' | 'agent';
   name: string;
   facts: Fact[];
@@ -63,7 +63,7 @@ function written(value: Api.Json | undefined): string {
 }
 
 /** `$.compiled.tools["a-b"].timeoutMs` and `$.compiled.models.desk[0].model` as words. */
-export function stepsOf(path: string): string[] {
+function stepsOf(path: string): string[] {
   return [...path.matchAll(/\$|\.(\w+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)].map(
     ([all, word, place, quoted]) => word ?? place ?? (quoted ? (JSON.parse(quoted) as string) : all),
   );

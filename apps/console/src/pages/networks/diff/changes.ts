@@ -1,5 +1,11 @@
 import type { Api } from '@troupe/sdk';
-import { type AgentDefinition, type Definition, positionsOf, sameKey } from '../draft/definition.ts';
+import {
+  type AgentDefinition,
+  BLANK_AGENT,
+  type Definition,
+  positionsOf,
+  sameKey,
+} from '../draft/definition.ts';
 import { same } from '../draft/same.ts';
 
 // What differs between two documents of a network, as a person would tell it.
@@ -62,20 +68,7 @@ function pairs<Entry extends { key: string }>(
   ];
 }
 
-const blank = (key: string): AgentDefinition => ({
-  key,
-  agentId: null,
-  displayName: null,
-  description: '',
-  prompt: '',
-  modelId: null,
-  allowRespond: false,
-  allowTaskGroup: false,
-  isDefault: false,
-  tools: [],
-  routes: [],
-  metadata: {},
-});
+const blank = (key: string): AgentDefinition => ({ key, ...BLANK_AGENT });
 
 function agentFacts(from: AgentDefinition, to: AgentDefinition, names: Names): Fact[] {
   const named = (id: string | null, name: (id: string) => string) => (id === null ? 'none' : name(id));

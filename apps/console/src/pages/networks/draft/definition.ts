@@ -62,7 +62,7 @@ export function freeKey(definition: Definition, name: string): string {
   }
 }
 
-const BLANK: Omit<AgentDefinition, 'key'> = {
+export const BLANK_AGENT: Omit<AgentDefinition, 'key'> = {
   agentId: null,
   displayName: null,
   description: '',
@@ -83,7 +83,7 @@ export function addAgent(
   position?: Position,
 ): Definition {
   const isFirst = definition.agents.length === 0;
-  const agent = { ...BLANK, isDefault: isFirst, allowRespond: isFirst, ...given };
+  const agent = { ...BLANK_AGENT, isDefault: isFirst, allowRespond: isFirst, ...given };
   const next = { ...definition, agents: [...definition.agents, agent] };
   return position ? moveAgent(next, agent.key, position) : next;
 }

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
-import { Checkbox, Field, Input, Select, TextArea } from '../../../blocks/field.tsx';
-import { agentsQuery } from '../../../data/queries.ts';
+import { Checkbox, SelectField, TextAreaField, TextField } from '../../../blocks/field.tsx';
+import { agentsQuery, modelsQuery, toolsQuery } from '../../../data/queries.ts';
 import {
   type AgentDefinition,
   agentOf,
@@ -15,7 +15,6 @@ import {
   setTool,
 } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
-import { modelsQuery, toolsQuery } from '../names.ts';
 import { KeyPicker } from './key-picker.tsx';
 
 const KEY = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -50,17 +49,13 @@ export function AgentForm({
           onRename?.(key);
         }}
       />
-      <Field label="Name">
-        {(ids) => (
-          <Input
-            {...ids}
-            maxLength={200}
-            placeholder={agent.key}
-            value={agent.displayName ?? ''}
-            onChange={({ target }) => set({ displayName: target.value || null }, 'name')}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        maxLength={200}
+        placeholder={agent.key}
+        value={agent.displayName ?? ''}
+        onChange={(value) => set({ displayName: value || null }, 'name')}
+      />
       <div className="flex flex-col gap-1.5">
         <Checkbox
           label="Runs begin here"
@@ -96,74 +91,39 @@ export function AgentForm({
         onRemove={(tool) => edit((now) => setTool(now, agent.key, tool, false))}
         removeLabel={(tool) => `Take ${tool} away`}
       />
-      <Field label="Description" hint="What other agents read when they may hand over to it.">
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={2}
-            maxLength={10_000}
-            value={agent.description}
-            onChange={({ target }) => set({ description: target.value }, 'description')}
-          />
-        )}
-      </Field>
-      <Field
+      <TextAreaField
+        label="Description"
+        hint="What other agents read when they may hand over to it."
+        rows={2}
+        maxLength={10_000}
+        value={agent.description}
+        onChange={(value) => set({ description: value }, 'description')}
+      />
+      <TextAreaField
         label="Prompt"
         hint={agent.agentId && agent.prompt === '' ? 'Empty: that of the agent of the project.' : undefined}
-      >
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={8}
-            className="font-mono text-xs"
-            value={agent.prompt}
-            onChange={({ target }) => set({ prompt: target.value }, 'prompt')}
-          />
-        )}
-      </Field>
-      <Field
-        label="Takes after"
-        hint="An agent of the project whose prompt and model it has, where its own are empty."
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            value={agent.agentId ?? ''}
-            onChange={({ target }) => set({ agentId: target.value || null })}
-          >
-            <option value="">Nobody</option>
-            {agent.agentId && !agents.some(({ id }) => id === agent.agentId) && (
-              <option value={agent.agentId}>{agent.agentId}</option>
-            )}
-            {agents.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
-      <Field label="Model">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={agent.modelId ?? ''}
-            onChange={({ target }) => set({ modelId: target.value || null })}
-          >
-            <option value="">
-              {agent.agentId ? 'That of the agent it takes after' : 'That of the project'}
-            </option>
-            {agent.modelId && !models.some(({ id }) => id === agent.modelId) && (
-              <option value={agent.modelId}>{agent.modelId}</option>
-            )}
-            {models.map(({ id, displayName, status }) => (
-              <option key={id} value={id} disabled={status === 'disabled'}>
-                {displayName}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
+        rows={8}
+        mono
+        value={agent.prompt}
+        onChange={(value) => set({ prompt: value }, 'prompt')}
+      />
+      <SelectField
+        label="Based on"
+        hint="An agent of the project. It gives the prompt and the model that are empty here."
+        first="No agent"
+        value={agent.agentId ?? ''}
+        onChange={(agentId) => set({ agentId: agentId || null })}
+        options={agents.map(({ id, name }) => [id, name])}
+      />
+      <SelectField
+        label="Model"
+        first={agent.agentId ? 'The model of that agent' : 'The default model of the project'}
+        value={agent.modelId ?? ''}
+        onChange={(modelId) => set({ modelId: modelId || null })}
+        options={models
+          .filter(({ id, status }) => status === 'active' || id === agent.modelId)
+          .map(({ id, displayName }) => [id, displayName])}
+      />
       {!isFixed && (
         <Button
           kind="danger"
@@ -200,22 +160,20 @@ function KeyField({
       ? 'Another agent of the network has this key.'
       : undefined;
   return (
-    <Field label="Key" error={error} hint="What routes and documents call it.">
-      {(ids) => (
-        <Input
-          {...ids}
-          className="font-mono"
-          maxLength={64}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-          onBlur={() => {
-            if (!error && key !== agent.key) onRename(key);
-          }}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') event.currentTarget.blur();
-          }}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Key"
+      error={error}
+      hint="Routes and documents refer to the agent by it."
+      mono
+      maxLength={64}
+      value={text}
+      onChange={setText}
+      onBlur={() => {
+        if (!error && key !== agent.key) onRename(key);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') event.currentTarget.blur();
+      }}
+    />
   );
 }

@@ -1,6 +1,6 @@
 import type { Api } from '@troupe/sdk';
 import { TriangleAlert, X } from 'lucide-react';
-import { Button } from '../../../blocks/button.tsx';
+import { IconButton } from '../../../blocks/button.tsx';
 import type { AgentDefinition } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
 import { AgentForm } from './agent-form.tsx';
@@ -27,13 +27,7 @@ export function AgentPanel({
         <h2 className="min-w-0 flex-1 truncate text-sm font-semibold" title={agent.key}>
           {agent.displayName || agent.key}
         </h2>
-        <Button
-          kind="quiet"
-          size="small-icon"
-          aria-label="Close the panel"
-          icon={<X size={15} />}
-          onClick={onClose}
-        />
+        <IconButton label="Close the panel" icon={X} onClick={onClose} />
       </div>
       {own.length > 0 && (
         <ul className="flex flex-col gap-1 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">

@@ -1,6 +1,6 @@
 import { Redo2, TriangleAlert, Undo2, WandSparkles } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef } from 'react';
-import { Button } from '../../../blocks/button.tsx';
+import { Button, IconButton } from '../../../blocks/button.tsx';
 import { cx } from '../../../blocks/cx.ts';
 import { Loading, Notice } from '../../../blocks/states.tsx';
 import { Conflict } from '../draft/conflict.tsx';
@@ -50,22 +50,18 @@ export default function GraphTab(props: EditorProps) {
             </button>
           ))}
         </fieldset>
-        <Button
-          kind="quiet"
-          size="small-icon"
-          aria-label="Undo"
+        <IconButton
+          label="Undo"
           title="Undo (Ctrl+Z)"
           disabled={!draft.canUndo}
-          icon={<Undo2 size={15} />}
+          icon={Undo2}
           onClick={draft.undo}
         />
-        <Button
-          kind="quiet"
-          size="small-icon"
-          aria-label="Redo"
+        <IconButton
+          label="Redo"
           title="Redo (Ctrl+Shift+Z)"
           disabled={!draft.canRedo}
-          icon={<Redo2 size={15} />}
+          icon={Redo2}
           onClick={draft.redo}
         />
         {view === 'graph' && (

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { Field, Select } from '../../../blocks/field.tsx';
+import { SelectField } from '../../../blocks/field.tsx';
 import { sameKey } from '../draft/definition.ts';
 
 /** A list of keys: those that are there, each with its way out, and a choice of those that are not. */
@@ -47,23 +47,14 @@ export function KeyPicker({
           ))}
         </ul>
       )}
-      <Field label={<span className="sr-only">{add}</span>}>
-        {(ids) => (
-          <Select
-            {...ids}
-            value=""
-            disabled={left.length === 0}
-            onChange={({ target }) => target.value && onAdd(target.value)}
-          >
-            <option value="">{left.length === 0 ? 'Nothing left to add' : `${add}…`}</option>
-            {left.map((key) => (
-              <option key={key} value={key}>
-                {key}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
+      <SelectField
+        label={<span className="sr-only">{add}</span>}
+        disabled={left.length === 0}
+        value={'' as string}
+        onChange={(value) => value && onAdd(value)}
+        first={left.length === 0 ? 'Nothing left to add' : `${add}…`}
+        options={left.map((key) => [key, key])}
+      />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Field, TextArea } from '../../../blocks/field.tsx';
+import { TextAreaField } from '../../../blocks/field.tsx';
 import { JsonField } from '../../../blocks/json-field.tsx';
 import type { Definition } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
@@ -32,16 +32,13 @@ export function ContractForm({ draft }: { draft: Draft }) {
         empty={null}
         onChange={(schema, isValid) => isValid && isObject(schema) && set({ schema }, 'schema')}
       />
-      <Field label="Guidance" hint="What the agents are told about it.">
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={2}
-            value={response.guidance ?? ''}
-            onChange={({ target }) => set({ guidance: target.value || null }, 'guidance')}
-          />
-        )}
-      </Field>
+      <TextAreaField
+        label="Guidance"
+        hint="What the agents are told about it."
+        rows={2}
+        value={response.guidance ?? ''}
+        onChange={(value) => set({ guidance: value || null }, 'guidance')}
+      />
       <JsonField
         label="Example"
         value={response.example}

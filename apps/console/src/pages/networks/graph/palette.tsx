@@ -3,8 +3,7 @@ import { dragData } from '@troupe/ui/graph';
 import { Bot, GripVertical, Plus, Wrench } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { Input } from '../../../blocks/field.tsx';
-import { agentsQuery } from '../../../data/queries.ts';
-import { toolsQuery } from '../names.ts';
+import { agentsQuery, toolsQuery } from '../../../data/queries.ts';
 
 const MOST_SHOWN = 60;
 

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
-import { Field, Select } from '../../../blocks/field.tsx';
+import { SelectField } from '../../../blocks/field.tsx';
 import { hasRoute, sameKey, setRoute } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
 
@@ -23,30 +23,21 @@ export function RouteForm({ draft }: { draft: Draft }) {
     <form onSubmit={draw} aria-label="Draw a route" className="flex flex-col gap-2">
       <h3 className="text-xs font-semibold">Draw a route</h3>
       <div className="grid grid-cols-2 gap-2">
-        <Field label="From">
-          {(ids) => (
-            <Select {...ids} value={from} onChange={({ target }) => setFrom(target.value)}>
-              <option value="">Choose…</option>
-              {keys.map((key) => (
-                <option key={key} value={key}>
-                  {key}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label="To">
-          {(ids) => (
-            <Select {...ids} value={to} disabled={from === ''} onChange={({ target }) => setTo(target.value)}>
-              <option value="">Choose…</option>
-              {targets.map((key) => (
-                <option key={key} value={key}>
-                  {key}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+        <SelectField
+          label="From"
+          value={from}
+          onChange={setFrom}
+          first="Choose…"
+          options={keys.map((key) => [key, key])}
+        />
+        <SelectField
+          label="To"
+          disabled={from === ''}
+          value={to}
+          onChange={setTo}
+          first="Choose…"
+          options={targets.map((key) => [key, key])}
+        />
       </div>
       <Button type="submit" className="self-start" disabled={!isReady}>
         Draw

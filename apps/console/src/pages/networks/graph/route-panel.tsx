@@ -1,5 +1,5 @@
 import { ArrowRight, Trash2, X } from 'lucide-react';
-import { Button } from '../../../blocks/button.tsx';
+import { Button, IconButton } from '../../../blocks/button.tsx';
 import { setRoute } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
 
@@ -16,13 +16,7 @@ export function RoutePanel({
     <div className="flex flex-col gap-3 p-4">
       <div className="flex items-center gap-2">
         <h2 className="min-w-0 flex-1 text-sm font-semibold">Route</h2>
-        <Button
-          kind="quiet"
-          size="small-icon"
-          aria-label="Close the panel"
-          icon={<X size={15} />}
-          onClick={onClose}
-        />
+        <IconButton label="Close the panel" icon={X} onClick={onClose} />
       </div>
       <p className="flex min-w-0 flex-wrap items-center gap-2 font-mono text-sm break-all">
         {from} <ArrowRight size={14} aria-label="to" /> {to}

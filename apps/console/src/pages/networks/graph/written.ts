@@ -12,7 +12,7 @@ import { same } from '../draft/same.ts';
 // A network as a text that people write: without what is as it would be anyway, and with a line for everything that is wrong.
 
 export type Format = 'yaml' | 'json';
-export interface Flaw {
+interface Flaw {
   /** From 1 on. */
   line: number;
   message: string;

@@ -3,7 +3,7 @@ import type { Api } from '@troupe/sdk';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
 import { CodeArea, jsonProblem } from '../../../blocks/code-area.tsx';
-import { Field, Select } from '../../../blocks/field.tsx';
+import { Field, optionsOf, SelectField } from '../../../blocks/field.tsx';
 import { Card } from '../../../blocks/page.tsx';
 import { Failure } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
@@ -46,29 +46,14 @@ export function DecisionTrial({ draft, agent }: { draft: Draft; agent: string })
     <Card title="What it may decide">
       <form onSubmit={submit} className="flex flex-col gap-3">
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="Decision">
-            {(ids) => (
-              <Select {...ids} value={kind} onChange={({ target: { value } }) => setKind(value as Kind)}>
-                {Object.entries(kinds).map(([value, label]) => (
-                  <option key={value} value={value}>
-                    {label}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
+          <SelectField label="Decision" value={kind} onChange={setKind} options={optionsOf(kinds)} />
           {kind !== 'RESPOND' && (
-            <Field label={kind === 'USE_TOOL' ? 'Tool' : 'To'}>
-              {(ids) => (
-                <Select {...ids} value={chosen} onChange={({ target: { value } }) => setTarget(value)}>
-                  {options.map((key) => (
-                    <option key={key} value={key}>
-                      {key}
-                    </option>
-                  ))}
-                </Select>
-              )}
-            </Field>
+            <SelectField
+              label={kind === 'USE_TOOL' ? 'Tool' : 'To'}
+              value={chosen}
+              onChange={setTarget}
+              options={options.map((key) => [key, key])}
+            />
           )}
         </div>
         {kind !== 'ROUTE_TO_AGENT' && (

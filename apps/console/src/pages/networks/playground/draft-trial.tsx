@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Json } from '@troupe/ui';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
-import { Field, Select, TextArea } from '../../../blocks/field.tsx';
+import { SelectField, TextAreaField } from '../../../blocks/field.tsx';
 import { Card } from '../../../blocks/page.tsx';
 import { Empty, Failure, Notice } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
@@ -22,17 +22,13 @@ export function DraftTrial({ draft }: { draft: Draft }) {
       {draft.isChanged && (
         <Notice tone="warn">What is asked is the draft as it is saved: your last changes are not.</Notice>
       )}
-      <Field label="Agent" className="max-w-xs">
-        {(ids) => (
-          <Select {...ids} value={key} onChange={({ target }) => setAgent(target.value)}>
-            {definition.agents.map((one) => (
-              <option key={one.key} value={one.key}>
-                {one.key}
-              </option>
-            ))}
-          </Select>
-        )}
-      </Field>
+      <SelectField
+        label="Agent"
+        className="max-w-xs"
+        value={key}
+        onChange={setAgent}
+        options={definition.agents.map((one) => [one.key, one.key])}
+      />
       <PromptTrial networkId={draft.networkId} agent={key} />
       <DecisionTrial draft={draft} agent={key} />
     </div>
@@ -51,11 +47,7 @@ function PromptTrial({ networkId, agent }: { networkId: string; agent: string })
   return (
     <Card title="What it would be told">
       <form onSubmit={submit} className="flex flex-col gap-3">
-        <Field label="Input">
-          {(ids) => (
-            <TextArea {...ids} rows={2} value={input} onChange={({ target }) => setInput(target.value)} />
-          )}
-        </Field>
+        <TextAreaField label="Input" rows={2} value={input} onChange={setInput} />
         <Button type="submit" busy={ask.isPending} className="self-start">
           Show the prompt
         </Button>

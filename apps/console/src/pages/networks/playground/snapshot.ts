@@ -3,7 +3,7 @@ import type { Api } from '@troupe/sdk';
 import { troupe } from '../../../data/client.ts';
 import type { SystemParam } from './system-params.tsx';
 
-export interface Snapshot {
+interface Snapshot {
   defaultAgent: string | null;
   agents: string[];
   systemParams: SystemParam[];

@@ -1,39 +1,35 @@
-import { Field, Input } from '../../../blocks/field.tsx';
+import { TextField } from '../../../blocks/field.tsx';
+import { Issue } from '../../../blocks/form-errors.tsx';
 
 export interface SystemParam {
   name: string;
   isRequired: boolean;
 }
 
-/** What tools get from whoever runs the network. */
+/** Values that the caller of a network passes to its tools. */
 export function SystemParams({
   params,
   given,
   onChange,
-  error,
 }: {
   params: SystemParam[];
   given: Record<string, string>;
   onChange: (given: Record<string, string>) => void;
-  error?: string | undefined;
 }) {
   if (params.length === 0) return null;
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1 text-xs font-semibold">System parameters, which no agent sees</legend>
+      <legend className="mb-1 text-xs font-semibold">System parameters (hidden from agents)</legend>
       {params.map(({ name, isRequired }) => (
-        <Field key={name} label={isRequired ? `${name} (required)` : name}>
-          {(ids) => (
-            <Input
-              {...ids}
-              autoComplete="off"
-              value={given[name] ?? ''}
-              onChange={({ target }) => onChange({ ...given, [name]: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          key={name}
+          label={isRequired ? `${name} (required)` : name}
+          autoComplete="off"
+          value={given[name] ?? ''}
+          onChange={(value) => onChange({ ...given, [name]: value })}
+        />
       ))}
-      {error && <p className="text-xs text-bad">{error}</p>}
+      <Issue path="systemParams" />
     </fieldset>
   );
 }

@@ -1,6 +1,5 @@
-import { cx } from '../../../blocks/cx.ts';
 import { Card } from '../../../blocks/page.tsx';
-import { Table, Td, Th, Tr } from '../../../blocks/table.tsx';
+import { Table } from '../../../blocks/table.tsx';
 import { formatCost, formatDuration, formatNumber } from '../../../data/format.ts';
 import { statusWords } from '../filter.ts';
 import { doorWord, useWhoWorks } from '../names.ts';
@@ -50,29 +49,30 @@ export function FactsTable({ one, other }: { one: RunDetails; other: RunDetails 
       <Table
         narrow="scroll"
         label="Facts of both runs"
-        head={
-          <>
-            <Th> </Th>
-            <Th>A</Th>
-            <Th>B</Th>
-            <Th>Difference</Th>
-          </>
-        }
-      >
-        {facts.map(({ name, one: before, other: after, change }) => {
-          const isOther = before !== after;
-          return (
-            <Tr key={name}>
-              <Th scope="row" className="text-left text-muted">
-                {name}
-              </Th>
-              <Td className="tabular-nums">{before}</Td>
-              <Td className={cx('tabular-nums', isOther && 'font-semibold')}>{after}</Td>
-              <Td className="text-muted tabular-nums">{change ?? (isOther ? 'differs' : '')}</Td>
-            </Tr>
-          );
-        })}
-      </Table>
+        items={facts}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            name: 'Fact',
+            head: ' ',
+            isHeader: true,
+            cellClass: 'text-left font-medium whitespace-nowrap text-muted',
+            cell: ({ name }) => name,
+          },
+          { name: 'A', cellClass: 'tabular-nums', cell: (fact) => fact.one },
+          {
+            name: 'B',
+            cellClass: 'tabular-nums',
+            cell: ({ one: before, other: after }) =>
+              before === after ? after : <span className="font-semibold">{after}</span>,
+          },
+          {
+            name: 'Difference',
+            cellClass: 'text-muted tabular-nums',
+            cell: ({ one: before, other: after, change }) => change ?? (before === after ? '' : 'differs'),
+          },
+        ]}
+      />
     </Card>
   );
 }

@@ -1,9 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Ban, GitFork, MessageSquarePlus, MoreHorizontal, RotateCcw, Scale } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from '../../../blocks/button.tsx';
-import { Confirm } from '../../../blocks/dialog.tsx';
+import { Confirm } from '../../../blocks/form.tsx';
 import { Menu, MenuItem } from '../../../blocks/menu.tsx';
 import { say } from '../../../blocks/toast.tsx';
 import { troupe } from '../../../data/client.ts';
@@ -17,7 +16,6 @@ const CompareWith = lazy(() => import('./compare-with.tsx'));
 /** What can be done with a run. */
 export function Actions({ run, onFork }: { run: RunDetails; onFork: () => void }) {
   const [act, setAct] = useState<'cancel' | 'retry' | 'continue' | 'compare' | null>(null);
-  const client = useQueryClient();
   const navigate = useNavigate();
   const close = () => setAct(null);
   const ended = hasEnded(run);
@@ -77,14 +75,14 @@ export function Actions({ run, onFork }: { run: RunDetails; onFork: () => void }
         open={act === 'cancel'}
         onClose={close}
         title="Cancel this run?"
-        label="Cancel the run"
+        label="Cancel run"
+        changes="runs"
         act={async () => {
           await troupe.runs.cancel({ params: { runId: run.id } });
           say('Canceled.');
-          await client.invalidateQueries({ queryKey: ['runs'] });
         }}
       >
-        What it did stays. It stops as soon as its worker hears of it, and can be taken up again.
+        Finished steps are kept. The run can be retried later.
       </Confirm>
       <Suspense>
         {act === 'retry' && <Retry run={run} onClose={close} />}

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { StatusBadge, Time } from '@troupe/ui';
 import { useDeferredValue, useState } from 'react';
 import { Dialog } from '../../../blocks/dialog.tsx';
-import { Field, Input } from '../../../blocks/field.tsx';
+import { TextField } from '../../../blocks/field.tsx';
 import { Empty, Loaded } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
 import { askedOf } from '../run-table.tsx';
@@ -22,20 +22,14 @@ export default function CompareWith({ run, onClose }: { run: RunDetails; onClose
   return (
     <Dialog open onClose={onClose} title="Compare with another run" wide>
       <div className="flex flex-col gap-3">
-        <Field
+        <TextField
           label="Find"
           hint="An id, an error code, or what was asked. Without it: the newest of the same agent or network."
-        >
-          {(ids) => (
-            <Input
-              {...ids}
-              type="search"
-              value={text}
-              maxLength={200}
-              onChange={({ target }) => setText(target.value)}
-            />
-          )}
-        </Field>
+          type="search"
+          maxLength={200}
+          value={text}
+          onChange={setText}
+        />
         <Loaded query={runs}>
           {({ data }) => {
             const others = data.filter(({ id }) => id !== run.id);

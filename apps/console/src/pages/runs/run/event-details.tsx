@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
 import { Json, Time } from '@troupe/ui';
 import { X } from 'lucide-react';
-import { Button } from '../../../blocks/button.tsx';
+import { IconButton } from '../../../blocks/button.tsx';
 import { Empty, Loaded } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
 
@@ -35,13 +35,7 @@ export function EventDetails({
     >
       <header className="flex items-center gap-2 border-b border-line px-4 py-2">
         <h2 className="min-w-0 flex-1 truncate text-sm font-semibold">Event {sequence}</h2>
-        <Button
-          kind="quiet"
-          size="small-icon"
-          aria-label="Close"
-          icon={<X size={14} aria-hidden="true" />}
-          onClick={onClose}
-        />
+        <IconButton label="Close" icon={X} onClick={onClose} />
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto p-4">
         {event ? (

@@ -8,7 +8,7 @@ const BEYOND = Number.MAX_SAFE_INTEGER;
 /** What comes live is shown so often at most. */
 const GATHER_MS = 100;
 
-export interface LogState {
+interface LogState {
   /** From the first event on, without a gap. */
   head: readonly Api.Event[];
   /** Up to the last event, without a gap; null while nobody has jumped there, and once it has met the head. */

@@ -3,7 +3,8 @@ import type { Api } from '@troupe/sdk';
 import { ArrowDownToLine, ArrowUpToLine } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { Button, Spinner } from '../../../blocks/button.tsx';
-import { Checkbox, Input, Select } from '../../../blocks/field.tsx';
+import { EventTypes } from '../../../blocks/event-types.tsx';
+import { Checkbox, Input } from '../../../blocks/field.tsx';
 import { Empty, Failure, Loading } from '../../../blocks/states.tsx';
 import { sayError } from '../../../blocks/toast.tsx';
 import { formatNumber } from '../../../data/format.ts';
@@ -15,8 +16,6 @@ import { EventLog } from './event-log.ts';
 import { searchable } from './event-row.tsx';
 import type { RunDetails } from './queries.ts';
 import type { ChangeSearch } from './run.tsx';
-
-const nouns = [...new Set(eventTypes.map((type) => type.split('.', 1)[0]!))];
 
 /** Everything that happened in a run, however much that is: only what is in sight is in the page. */
 export default function Events({
@@ -78,26 +77,15 @@ export default function Events({
           value={search.find ?? ''}
           onChange={({ target }) => onChange({ find: target.value || undefined })}
         />
-        <Select
-          aria-label="Types of events"
+        <EventTypes
+          types={eventTypes}
           className="w-auto max-w-48"
-          value={search.types ?? ''}
-          onChange={({ target }) => onChange({ types: target.value || undefined, event: undefined })}
-        >
-          <option value="">All types</option>
-          {nouns.map((noun) => (
-            <optgroup key={noun} label={noun}>
-              <option value={`${noun}.*`}>All of {noun}</option>
-              {eventTypes
-                .filter((type) => type.startsWith(`${noun}.`))
-                .map((type) => (
-                  <option key={type} value={type}>
-                    {type}
-                  </option>
-                ))}
-            </optgroup>
-          ))}
-        </Select>
+          // The API takes `run.*` for all types of a noun.
+          value={search.types?.replace(/\*$/, '') ?? ''}
+          onChange={(type) =>
+            onChange({ types: type.endsWith('.') ? `${type}*` : type || undefined, event: undefined })
+          }
+        />
         <Checkbox label="Follow" checked={follows} onChange={({ target }) => setFollows(target.checked)} />
         <span role="status" className="flex items-center gap-1.5 text-xs text-faint tabular-nums">
           {state.loading && <Spinner />}

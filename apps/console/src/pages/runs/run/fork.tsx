@@ -1,13 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type Api, ApiError } from '@troupe/sdk';
-import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { Button } from '../../../blocks/button.tsx';
-import { Dialog } from '../../../blocks/dialog.tsx';
-import { Field, Select } from '../../../blocks/field.tsx';
-import { Loaded, Notice } from '../../../blocks/states.tsx';
+import type { Api } from '@troupe/sdk';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { SelectField } from '../../../blocks/field.tsx';
+import { FormDialog } from '../../../blocks/form.tsx';
+import { Loaded } from '../../../blocks/states.tsx';
 import { say } from '../../../blocks/toast.tsx';
 import { troupe } from '../../../data/client.ts';
+import { issuesOf } from '../../../data/issues.ts';
 import { type Edits, editsOf, messagesUpTo } from './fork-edits.ts';
 import { EditableMessage } from './fork-message.tsx';
 import type { RunDetails } from './queries.ts';
@@ -23,11 +23,8 @@ export default function Fork({
   onClose: () => void;
 }) {
   const navigate = useNavigate();
-  const client = useQueryClient();
   const [step, setStep] = useState(Math.min(after, run.step));
   const [edits, setEdits] = useState<Edits>({});
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
   const [issues, setIssues] = useState<Record<number, string>>({});
   const messages = useQuery({
     queryKey: ['run-fork', run.id],
@@ -53,103 +50,81 @@ export default function Fork({
   }, [step, messages.data]);
   const changed = taken.filter(({ sequence }) => edits[sequence] !== undefined).length;
 
-  const go = async (event: FormEvent) => {
-    event.preventDefault();
-    setError(null);
+  const fork = async () => {
     setIssues({});
     const made = editsOf(taken, edits);
     if (!made.ok) {
       setIssues(made.issues);
-      setError('One of the messages is no JSON.');
-      return;
+      throw new Error('A changed message is not valid JSON.');
     }
-    setBusy(true);
     try {
-      const forked = await troupe.runs.fork({ params: { runId: run.id }, body: { step, edits: made.edits } });
-      say('Forked.');
-      await client.invalidateQueries({ queryKey: ['runs'] });
-      void navigate({ to: '/runs/$runId', params: { runId: forked.id } });
-    } catch (reason) {
-      if (reason instanceof ApiError && reason.issues) {
-        const bySequence: Record<number, string> = {};
-        for (const { path, message } of reason.issues) {
-          const edit = made.edits[Number(/^edits\.(\d+)/.exec(path)?.[1] ?? -1)];
-          if (edit) bySequence[edit.sequence] = message;
-        }
-        setIssues(bySequence);
-      }
-      setError(reason instanceof Error ? reason.message : String(reason));
-      setBusy(false);
+      return await troupe.runs.fork({ params: { runId: run.id }, body: { step, edits: made.edits } });
+    } catch (error) {
+      const found = issuesOf(error).flatMap(({ path, message }): [number, string][] => {
+        const edit = made.edits[Number(/^edits\.(\d+)/.exec(path)?.[1] ?? -1)];
+        return edit ? [[edit.sequence, message]] : [];
+      });
+      setIssues(Object.fromEntries(found));
+      throw error;
     }
   };
   return (
-    <Dialog
-      open
+    <FormDialog
       wide
       onClose={() => {
-        if (changed === 0 || window.confirm('Leave without forking? The changes to messages are lost.'))
-          onClose();
+        if (changed === 0 || window.confirm('Close without forking? Your changes are lost.')) onClose();
       }}
-      title="Fork"
+      title="Fork run"
+      submit="Fork and run"
+      act={fork}
+      changes="runs"
+      onDone={({ id }) => {
+        say('Forked the run.');
+        void navigate({ to: '/runs/$runId', params: { runId: id } });
+      }}
     >
-      <form onSubmit={(event) => void go(event)} className="flex flex-col gap-4">
-        <p className="text-sm text-muted">
-          A fork takes over all messages up to a step and goes on from there, in a thread of its own. This run
-          stays as it is.
+      <p className="text-sm text-muted">
+        A fork copies all messages up to a step into a new thread and runs from there. This run does not
+        change.
+      </p>
+      <SelectField
+        label="After step"
+        className="max-w-72"
+        value={String(step)}
+        onChange={(value) => setStep(Number(value))}
+        options={Array.from({ length: run.step + 1 }, (_, index) => [
+          String(index),
+          index === 0 ? 'Before step 1' : `Step ${index}`,
+        ])}
+      />
+      <Loaded query={messages}>
+        {() => (
+          <ol
+            ref={list}
+            aria-label="Messages of the fork"
+            className="max-h-[45vh] divide-y divide-line overflow-y-auto rounded-md border border-line"
+          >
+            {taken.map((message) => (
+              <EditableMessage
+                key={message.id}
+                message={message}
+                value={edits[message.sequence]}
+                issue={issues[message.sequence]}
+                onChange={(value) =>
+                  setEdits(({ [message.sequence]: _, ...others }) =>
+                    value === undefined ? others : { ...others, [message.sequence]: value },
+                  )
+                }
+              />
+            ))}
+          </ol>
+        )}
+      </Loaded>
+      {changed > 0 && (
+        <p className="text-xs text-muted">
+          {changed} {changed === 1 ? 'message' : 'messages'} changed
         </p>
-        <Field label="After which step">
-          {(ids) => (
-            <Select
-              {...ids}
-              className="max-w-72"
-              value={step}
-              onChange={({ target }) => setStep(Number(target.value))}
-            >
-              {Array.from({ length: run.step + 1 }, (_, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: steps are numbers
-                <option key={index} value={index}>
-                  {index === 0 ? 'Before the first one' : `Step ${index}`}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Loaded query={messages}>
-          {() => (
-            <ol
-              ref={list}
-              aria-label="Messages of the fork"
-              className="max-h-[45vh] divide-y divide-line overflow-y-auto rounded-md border border-line"
-            >
-              {taken.map((message) => (
-                <EditableMessage
-                  key={message.id}
-                  message={message}
-                  value={edits[message.sequence]}
-                  issue={issues[message.sequence]}
-                  onChange={(value) =>
-                    setEdits(({ [message.sequence]: _, ...others }) =>
-                      value === undefined ? others : { ...others, [message.sequence]: value },
-                    )
-                  }
-                />
-              ))}
-            </ol>
-          )}
-        </Loaded>
-        {error && <Notice tone="bad">{error}</Notice>}
-        <div className="flex items-center justify-end gap-2">
-          {changed > 0 && (
-            <span className="mr-auto text-xs text-muted">
-              {changed} {changed === 1 ? 'message' : 'messages'} changed
-            </span>
-          )}
-          <Button onClick={onClose}>Leave it</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Fork and run
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }

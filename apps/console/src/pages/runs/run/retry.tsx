@@ -1,67 +1,43 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { Button } from '../../../blocks/button.tsx';
-import { Dialog } from '../../../blocks/dialog.tsx';
-import { Field, Select } from '../../../blocks/field.tsx';
-import { Notice } from '../../../blocks/states.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { SelectField } from '../../../blocks/field.tsx';
+import { FormDialog } from '../../../blocks/form.tsx';
 import { say } from '../../../blocks/toast.tsx';
 import { troupe } from '../../../data/client.ts';
+import { modelsQuery } from '../../../data/queries.ts';
 import type { RunDetails } from './queries.ts';
 
-/** Takes it up again after its last step, with another model if wanted. */
+/** Retries a run after its last finished step, optionally with another model. */
 export default function Retry({ run, onClose }: { run: RunDetails; onClose: () => void }) {
-  const client = useQueryClient();
-  const models = useQuery({
-    queryKey: ['models', 'choices'],
-    queryFn: async () => (await troupe.models.listModels({ query: { limit: 200 } })).data,
-  });
+  const models = useQuery(modelsQuery);
   const [modelId, setModelId] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const go = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await troupe.runs.retry({ params: { runId: run.id }, body: modelId ? { modelId } : {} });
-      say('Queued again.');
-      await client.invalidateQueries({ queryKey: ['runs'] });
-      onClose();
-    } catch (reason) {
-      setError(reason instanceof Error ? reason.message : String(reason));
-    } finally {
-      setBusy(false);
-    }
-  };
   return (
-    <Dialog open onClose={onClose} title="Retry">
-      <form onSubmit={(event) => void go(event)} className="flex flex-col gap-4">
-        <p className="text-sm text-muted">
-          {run.step > 0 ? `The ${run.step} ${run.step === 1 ? 'step' : 'steps'} already taken stay. ` : ''}
-          What follows runs with the agent as it is now.
-        </p>
-        <Field label="Model" hint="Another one is also taken whenever the run is taken up again.">
-          {(ids) => (
-            <Select {...ids} value={modelId} onChange={({ target }) => setModelId(target.value)}>
-              <option value="">As a new message would have</option>
-              {models.data
-                ?.filter(({ status }) => status === 'active')
-                .map((model) => (
-                  <option key={model.id} value={model.id}>
-                    {model.displayName}
-                  </option>
-                ))}
-            </Select>
-          )}
-        </Field>
-        {error && <Notice tone="bad">{error}</Notice>}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Retry
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      onClose={onClose}
+      title="Retry run"
+      submit="Retry run"
+      act={() => troupe.runs.retry({ params: { runId: run.id }, body: modelId ? { modelId } : {} })}
+      changes="runs"
+      onDone={() => {
+        say('The run is queued.');
+        onClose();
+      }}
+    >
+      <p className="text-sm text-muted">
+        {run.step > 0 ? `The ${run.step} finished ${run.step === 1 ? 'step is' : 'steps are'} kept. ` : ''}
+        The run continues with the current version of the agent.
+      </p>
+      <SelectField
+        label="Model"
+        path="modelId"
+        hint="Another model is used for the rest of the run."
+        first="The model of the agent"
+        value={modelId}
+        onChange={setModelId}
+        options={(models.data ?? [])
+          .filter(({ status }) => status === 'active')
+          .map((model) => [model.id, model.displayName])}
+      />
+    </FormDialog>
   );
 }
