@@ -64,7 +64,7 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
   await page.getByRole('button', { name: 'Test', exact: true }).click();
   await page.getByText('It can be reached.').waitFor();
   await page.getByLabel('city *').fill('Oslo');
-  await page.getByRole('button', { name: 'Call it' }).click();
+  await page.getByRole('button', { name: 'Call tool' }).click();
   const outcome = page.getByRole('region', { name: 'What became of it' });
   await outcome.getByText(`GET ${address}/current?city=Oslo`).waitFor();
   await outcome.getByText('"temperature": -4').waitFor();
@@ -74,7 +74,7 @@ it('defines an http tool with a secret, says what is wrong with its schema, test
   await page.getByLabel('What the model gets of it').fill('"/now/temperature"');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('version 2', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Call it' }).click();
+  await page.getByRole('button', { name: 'Call tool' }).click();
   await outcome.getByText('-4', { exact: true }).waitFor();
 });
 

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
 import { CodeBlock } from '../../blocks/code-block.tsx';
 import { Checkbox } from '../../blocks/field.tsx';
+import { Form } from '../../blocks/form.tsx';
 import { JsonField } from '../../blocks/json-field.tsx';
 import { Card } from '../../blocks/page.tsx';
 import { SchemaFields } from '../../blocks/schema-fields.tsx';
@@ -78,9 +79,7 @@ function Call({ tool }: { tool: Api.Tool }) {
   const [values, setValues] = useState<Arguments>({});
   const [invalid, setInvalid] = useState(false);
   const [asJson, setAsJson] = useState(Object.keys(tool.inputSchema.properties ?? {}).length === 0);
-  const call = useMutation({
-    mutationFn: () => troupe.tools.try({ params: { toolId: tool.id }, body: { arguments: values } }),
-  });
+  const [trial, setTrial] = useState<Api.ToolTrial | null>(null);
   return (
     <Card
       title="Try it"
@@ -95,13 +94,12 @@ function Call({ tool }: { tool: Api.Tool }) {
         />
       }
     >
-      <form
-        aria-label="Try the tool"
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          call.mutate();
-        }}
+      <Form
+        label="Try the tool"
+        submit="Call tool"
+        isIncomplete={invalid}
+        act={() => troupe.tools.try({ params: { toolId: tool.id }, body: { arguments: values } })}
+        onDone={setTrial}
       >
         {asJson ? (
           <JsonField
@@ -123,21 +121,11 @@ function Call({ tool }: { tool: Api.Tool }) {
             }}
           />
         )}
-        <div className="flex items-center justify-between gap-2">
-          <p className="text-xs text-faint">
-            {tool.effect === 'pure' ? 'It changes nothing.' : 'It takes effect, and asks nobody.'}
-          </p>
-          <Button type="submit" kind="primary" busy={call.isPending} disabled={invalid}>
-            Call tool
-          </Button>
-        </div>
-      </form>
-      {call.error && (
-        <Notice tone="bad" className="mt-4">
-          {messageOf(call.error)}
-        </Notice>
-      )}
-      {call.data && <Trial trial={call.data} />}
+        <p className="text-xs text-faint">
+          {tool.effect === 'pure' ? 'The call has no effect.' : 'The call takes effect, without approval.'}
+        </p>
+      </Form>
+      {trial && <Trial trial={trial} />}
     </Card>
   );
 }

@@ -1,11 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { type FormEvent, useState } from 'react';
-import { Button } from '../../../blocks/button.tsx';
+import { useState } from 'react';
 import { CodeArea, jsonProblem } from '../../../blocks/code-area.tsx';
 import { Field, optionsOf, SelectField } from '../../../blocks/field.tsx';
+import { Form } from '../../../blocks/form.tsx';
 import { Card } from '../../../blocks/page.tsx';
-import { Failure } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
 import type { Draft } from '../draft/use-draft.ts';
 import { Verdict } from './step-list.tsx';
@@ -17,7 +15,9 @@ const kinds: Record<Kind, string> = {
   USE_TOOL: 'Call a tool',
 };
 
-/** What the runtime would say to one decision of an agent. */
+type Checked = Awaited<ReturnType<ReturnType<typeof troupe.network>['check']>>;
+
+/** Checks one decision of an agent as the runtime would. */
 export function DecisionTrial({ draft, agent }: { draft: Draft; agent: string }) {
   const { definition, networkId } = draft;
   const [kind, setKind] = useState<Kind>('ROUTE_TO_AGENT');
@@ -27,24 +27,19 @@ export function DecisionTrial({ draft, agent }: { draft: Draft; agent: string })
     kind === 'USE_TOOL' ? definition.tools.map(({ key }) => key) : definition.agents.map(({ key }) => key);
   const chosen = options.includes(target) ? target : (options[0] ?? '');
   const problem = kind === 'ROUTE_TO_AGENT' ? null : jsonProblem(params);
-  const ask = useMutation({
-    mutationFn: () => {
-      const action: Api.Instruction['action'] =
-        kind === 'RESPOND'
-          ? { type: kind, payload: JSON.parse(params) }
-          : kind === 'USE_TOOL'
-            ? { type: kind, tool: chosen, params: JSON.parse(params) }
-            : { type: kind, agent: chosen };
-      return troupe.network(networkId).check({ draft: true, agent, instruction: { action } });
-    },
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (!problem) ask.mutate();
+  const [verdict, setVerdict] = useState<Checked | null>(null);
+  const check = () => {
+    const action: Api.Instruction['action'] =
+      kind === 'RESPOND'
+        ? { type: kind, payload: JSON.parse(params) }
+        : kind === 'USE_TOOL'
+          ? { type: kind, tool: chosen, params: JSON.parse(params) }
+          : { type: kind, agent: chosen };
+    return troupe.network(networkId).check({ draft: true, agent, instruction: { action } });
   };
   return (
-    <Card title="What it may decide">
-      <form onSubmit={submit} className="flex flex-col gap-3">
+    <Card title="Decisions">
+      <Form submit="Check decision" isIncomplete={problem !== null} act={check} onDone={setVerdict}>
         <div className="grid gap-3 sm:grid-cols-2">
           <SelectField label="Decision" value={kind} onChange={setKind} options={optionsOf(kinds)} />
           {kind !== 'RESPOND' && (
@@ -69,17 +64,13 @@ export function DecisionTrial({ draft, agent }: { draft: Draft; agent: string })
             )}
           </Field>
         )}
-        <Button type="submit" busy={ask.isPending} className="self-start">
-          Ask for the verdict
-        </Button>
-        {ask.error && <Failure error={ask.error} className="py-4" />}
-        {ask.data && (
-          <p className="flex flex-wrap items-center gap-2 text-sm">
-            <Verdict status={ask.data.status} code={ask.data.code} />
-            <span className="min-w-0 break-words text-muted">{ask.data.message}</span>
-          </p>
-        )}
-      </form>
+      </Form>
+      {verdict && (
+        <p className="mt-4 flex flex-wrap items-center gap-2 text-sm">
+          <Verdict status={verdict.status} code={verdict.code} />
+          <span className="min-w-0 break-words text-muted">{verdict.message}</span>
+        </p>
+      )}
     </Card>
   );
 }

@@ -1,10 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
 import { Json } from '@troupe/ui';
-import { type FormEvent, useState } from 'react';
-import { Button } from '../../../blocks/button.tsx';
+import { useState } from 'react';
 import { SelectField, TextAreaField } from '../../../blocks/field.tsx';
+import { Form } from '../../../blocks/form.tsx';
 import { Card } from '../../../blocks/page.tsx';
-import { Empty, Failure, Notice } from '../../../blocks/states.tsx';
+import { Empty, Notice } from '../../../blocks/states.tsx';
 import { troupe } from '../../../data/client.ts';
 import { defaultAgentOf } from '../draft/definition.ts';
 import type { Draft } from '../draft/use-draft.ts';
@@ -35,31 +34,27 @@ export function DraftTrial({ draft }: { draft: Draft }) {
   );
 }
 
+type Prompt = Awaited<ReturnType<ReturnType<typeof troupe.network>['prompt']>>;
+
 function PromptTrial({ networkId, agent }: { networkId: string; agent: string }) {
   const [input, setInput] = useState('');
-  const ask = useMutation({
-    mutationFn: () => troupe.network(networkId).prompt({ draft: true, agent, input }),
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    ask.mutate();
-  };
+  const [prompt, setPrompt] = useState<Prompt | null>(null);
   return (
-    <Card title="What it would be told">
-      <form onSubmit={submit} className="flex flex-col gap-3">
-        <TextAreaField label="Input" rows={2} value={input} onChange={setInput} />
-        <Button type="submit" busy={ask.isPending} className="self-start">
-          Show the prompt
-        </Button>
-        {ask.error && <Failure error={ask.error} className="py-4" />}
-        {ask.data && (
-          <div className="flex flex-col gap-3">
-            <Json value={ask.data.system} label="System prompt" lines={40} />
-            <Json value={ask.data.messages} label="Messages" />
-            <Json value={ask.data.tools} label="Tools" lines={12} />
-          </div>
-        )}
-      </form>
+    <Card title="Prompt">
+      <Form
+        submit="Show prompt"
+        act={() => troupe.network(networkId).prompt({ draft: true, agent, input })}
+        onDone={setPrompt}
+      >
+        <TextAreaField label="Input" path="input" rows={2} value={input} onChange={setInput} />
+      </Form>
+      {prompt && (
+        <div className="mt-4 flex flex-col gap-3">
+          <Json value={prompt.system} label="System prompt" lines={40} />
+          <Json value={prompt.messages} label="Messages" />
+          <Json value={prompt.tools} label="Tools" lines={12} />
+        </div>
+      )}
     </Card>
   );
 }
