@@ -1,6 +1,7 @@
 import { type LucideIcon, Plus } from 'lucide-react';
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps } from 'react';
 import { cx } from './cx.ts';
+import { Icon, type IconSource } from './icon.tsx';
 
 const kinds = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong border-transparent shadow-low',
@@ -19,7 +20,7 @@ interface ButtonProps extends ComponentProps<'button'> {
   kind?: keyof typeof kinds;
   size?: keyof typeof sizes;
   busy?: boolean;
-  icon?: ReactNode;
+  icon?: IconSource | undefined;
 }
 
 export const buttonClass = (kind: keyof typeof kinds = 'plain', size: keyof typeof sizes = 'normal') =>
@@ -38,7 +39,7 @@ export function Button({ kind, size, busy, icon, className, children, disabled, 
       aria-busy={busy || undefined}
       className={cx(buttonClass(kind, size), className)}
     >
-      {busy ? <Spinner /> : icon}
+      {busy ? <Spinner /> : icon && <Icon of={icon} size={size === 'icon' ? 16 : 14} />}
       {children}
     </button>
   );
@@ -46,24 +47,15 @@ export function Button({ kind, size, busy, icon, className, children, disabled, 
 
 /** The button that opens the form for a new item. */
 export function AddButton(props: ButtonProps) {
-  return <Button kind="primary" icon={<Plus size={14} aria-hidden="true" />} {...props} />;
+  return <Button kind="primary" icon={Plus} {...props} />;
 }
 
 /** A button that is an icon only; `label` says what it does. */
 export function IconButton({
   label,
-  icon: Icon,
   ...rest
 }: Omit<ButtonProps, 'icon' | 'aria-label'> & { label: string; icon: LucideIcon }) {
-  return (
-    <Button
-      kind="quiet"
-      size="small-icon"
-      {...rest}
-      aria-label={label}
-      icon={<Icon size={14} aria-hidden="true" />}
-    />
-  );
+  return <Button kind="quiet" size="small-icon" {...rest} aria-label={label} />;
 }
 
 export function Spinner({ className }: { className?: string }) {

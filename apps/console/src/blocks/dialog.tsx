@@ -32,9 +32,7 @@ export function Dialog({
         >
           <header className="flex items-center gap-2 border-b border-line px-4 py-3">
             <Base.Title className="min-w-0 flex-1 truncate font-semibold">{title}</Base.Title>
-            <Base.Close
-              render={<Button kind="quiet" size="small-icon" aria-label="Close" icon={<X size={16} />} />}
-            />
+            <Base.Close render={<Button kind="quiet" size="small-icon" aria-label="Close" icon={X} />} />
           </header>
           <div ref={body} className="min-h-0 overflow-y-auto p-4">
             {children}

@@ -74,10 +74,7 @@ function OneEventList({ source, name, filter, onFilter }: EventListProps) {
         )}
       </div>
       {shown.length === 0 && (
-        <Empty
-          icon={<ScrollText size={20} aria-hidden="true" />}
-          title={filter ? 'None of this type' : 'No events yet'}
-        >
+        <Empty icon={ScrollText} title={filter ? 'None of this type' : 'No events yet'}>
           Whatever happens is written down here, with a number, before it is told to anybody.
         </Empty>
       )}

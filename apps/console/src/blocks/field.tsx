@@ -27,10 +27,20 @@ export function Select({ className, children, ...rest }: ComponentProps<'select'
   );
 }
 
-export function Checkbox({ label, className, ...rest }: ComponentProps<'input'> & { label: ReactNode }) {
+export function Checkbox({
+  label,
+  className,
+  onChange,
+  ...rest
+}: Omit<ComponentProps<'input'>, 'onChange'> & { label: ReactNode; onChange: (isChecked: boolean) => void }) {
   return (
     <label className={cx('inline-flex items-center gap-2 text-sm', className)}>
-      <input type="checkbox" {...rest} className="size-4 accent-[var(--troupe-accent)]" />
+      <input
+        type="checkbox"
+        {...rest}
+        onChange={({ target }) => onChange(target.checked)}
+        className="size-4 accent-[var(--troupe-accent)]"
+      />
       {label}
     </label>
   );

@@ -1,6 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import type { ReactElement, ReactNode } from 'react';
 import { cx } from './cx.ts';
+import { Icon, type IconSource } from './icon.tsx';
 
 /** What can be done, behind one button. */
 export function Menu({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
@@ -28,7 +29,7 @@ export function MenuItem({
   onSelect: () => void;
   danger?: boolean;
   disabled?: boolean;
-  icon?: ReactNode;
+  icon?: IconSource;
   children: ReactNode;
 }) {
   return (
@@ -40,7 +41,7 @@ export function MenuItem({
         danger && 'text-bad',
       )}
     >
-      {icon}
+      {icon && <Icon of={icon} size={14} />}
       {children}
     </Base.Item>
   );

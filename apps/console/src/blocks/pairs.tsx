@@ -63,7 +63,7 @@ export function Pairs({
             kind="quiet"
             size="small-icon"
             aria-label={`Remove ${pair.name || `row ${index + 1}`}`}
-            icon={<X size={14} />}
+            icon={X}
             onClick={() => change(pairs.filter(({ key }) => key !== pair.key))}
           />
         </div>
@@ -72,7 +72,7 @@ export function Pairs({
         <Button
           size="small"
           kind="quiet"
-          icon={<Plus size={14} aria-hidden="true" />}
+          icon={Plus}
           onClick={() => setPairs([...pairs, { key: nextKey++, name: '', value: '' }])}
         >
           {add}

@@ -67,11 +67,7 @@ function OneField({
   if (kind === 'boolean')
     return (
       <div className="flex flex-col gap-1">
-        <Checkbox
-          label={name}
-          checked={(value ?? schema.default ?? false) === true}
-          onChange={({ target }) => onChange(target.checked)}
-        />
+        <Checkbox label={name} checked={(value ?? schema.default ?? false) === true} onChange={onChange} />
         {hint && <p className="text-xs text-faint">{hint}</p>}
         {path && <Issue path={path} />}
       </div>

@@ -3,16 +3,17 @@ import { CircleAlert, Inbox, PlugZap, SearchX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button, Spinner } from './button.tsx';
 import { cx } from './cx.ts';
+import { Icon, type IconSource } from './icon.tsx';
 
 /** Nothing there: what would be here, and how to make the first one. */
 export function Empty({
-  icon,
+  icon = Inbox,
   title,
   children,
   action,
   className,
 }: {
-  icon?: ReactNode;
+  icon?: IconSource;
   title: string;
   children?: ReactNode;
   action?: ReactNode;
@@ -21,7 +22,7 @@ export function Empty({
   return (
     <div className={cx('flex flex-col items-center justify-center gap-2 px-6 py-12 text-center', className)}>
       <div className="mb-1 grid size-11 place-items-center rounded-lg bg-sunken text-faint">
-        {icon ?? <Inbox size={20} aria-hidden="true" />}
+        <Icon of={icon} size={20} />
       </div>
       <p className="font-semibold">{title}</p>
       {children && <div className="max-w-[52ch] text-sm text-muted">{children}</div>}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment, type Key, type ReactNode } from 'react';
 import { cx } from './cx.ts';
+import { When } from './when.tsx';
 
 /** Safari takes them from what is not drawn as a table. */
 const as = {
@@ -15,7 +16,9 @@ export interface Column<Item> {
   name: string;
   /** What is shown above the column, unless it is the name. */
   head?: ReactNode;
-  cell: (item: Item, index: number) => ReactNode;
+  cell?: (item: Item, index: number) => ReactNode;
+  /** Instead of a cell: a time, such as that of the last change. */
+  time?: (item: Item) => string | null;
   /** Numbers and times stand at the right. */
   isRight?: boolean;
   /** Beside the name of the row, without a label, where rows are stacked; its name is read to screen readers only. */
@@ -86,7 +89,10 @@ export function Table<Item>({
                 className={cx('border-b border-line last:border-0 hover:bg-hover', rowClass?.(item))}
               >
                 {shown.map(
-                  ({ name, cell, isRight, isAction, isPlain, isHeader, className, cellClass, title }, at) => {
+                  (
+                    { name, cell, time, isRight, isAction, isPlain, isHeader, className, cellClass, title },
+                    at,
+                  ) => {
                     const Cell = isHeader ? 'th' : 'td';
                     return (
                       <Cell
@@ -98,11 +104,12 @@ export function Table<Item>({
                           'px-4 py-2 align-middle',
                           isRight && 'text-right tabular-nums',
                           isAction && 'w-px whitespace-nowrap',
+                          time && 'text-muted',
                           className,
                           cellClass,
                         )}
                       >
-                        {cell(item, index)}
+                        {time ? <When value={time(item)} /> : cell?.(item, index)}
                       </Cell>
                     );
                   },

@@ -74,7 +74,7 @@ function AskForKey({ refused }: { refused: boolean }) {
         <Checkbox
           label={isPublic ? 'Remember the key in this browser' : 'Remember it in this browser'}
           checked={remember}
-          onChange={({ target }) => setRemember(target.checked)}
+          onChange={setRemember}
         />
         <Button type="submit" kind="primary">
           Enter

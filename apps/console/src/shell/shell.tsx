@@ -41,7 +41,7 @@ export function Shell() {
             kind="quiet"
             size="icon"
             aria-label="Open the menu"
-            icon={<Menu size={18} />}
+            icon={Menu}
             onClick={() => setDrawer(true)}
           />
           <img src="/icon.svg" alt="" width={20} height={20} />

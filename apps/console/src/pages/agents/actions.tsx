@@ -51,37 +51,22 @@ export function AgentActions({ agent }: { agent: Api.Agent }) {
         Runs
       </Link>
       {!isArchived && (
-        <Button
-          kind="primary"
-          busy={talk.isPending}
-          icon={<MessageSquare size={14} aria-hidden="true" />}
-          onClick={() => talk.mutate()}
-        >
+        <Button kind="primary" busy={talk.isPending} icon={MessageSquare} onClick={() => talk.mutate()}>
           Talk to it
         </Button>
       )}
-      <Menu
-        trigger={<Button size="icon" aria-label="More" icon={<Ellipsis size={16} aria-hidden="true" />} />}
-      >
+      <Menu trigger={<Button size="icon" aria-label="More" icon={Ellipsis} />}>
         {(['markdown', 'yaml', 'json'] as const).map((format) => (
-          <MenuItem
-            key={format}
-            icon={<Download size={14} aria-hidden="true" />}
-            onSelect={() => void download(format)}
-          >
+          <MenuItem key={format} icon={Download} onSelect={() => void download(format)}>
             Export as {{ markdown: 'Markdown', yaml: 'YAML', json: 'JSON' }[format]}
           </MenuItem>
         ))}
         {isArchived ? (
-          <MenuItem icon={<ArchiveRestore size={14} aria-hidden="true" />} onSelect={() => restore.mutate()}>
+          <MenuItem icon={ArchiveRestore} onSelect={() => restore.mutate()}>
             Bring back
           </MenuItem>
         ) : (
-          <MenuItem
-            danger
-            icon={<Archive size={14} aria-hidden="true" />}
-            onSelect={() => setArchiving(true)}
-          >
+          <MenuItem danger icon={Archive} onSelect={() => setArchiving(true)}>
             Archive…
           </MenuItem>
         )}

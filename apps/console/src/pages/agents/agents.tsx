@@ -11,7 +11,6 @@ import { SearchBox } from '../../blocks/search-box.tsx';
 import { Empty } from '../../blocks/states.tsx';
 import { NameCell } from '../../blocks/table.tsx';
 import { Tag } from '../../blocks/tag.tsx';
-import { When } from '../../blocks/when.tsx';
 import { agentAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -48,7 +47,7 @@ export function AgentsPage() {
       about="Prompts, models, capabilities and tools, under a name."
       actions={
         <>
-          <Button icon={<Upload size={14} aria-hidden="true" />} onClick={() => change({ new: 'import' })}>
+          <Button icon={Upload} onClick={() => change({ new: 'import' })}>
             Import agent
           </Button>
           {add}
@@ -81,7 +80,7 @@ export function AgentsPage() {
           isFiltered ? (
             <Empty title="No agents match">Change the search, the tag or the status.</Empty>
           ) : (
-            <Empty icon={<Bot size={20} aria-hidden="true" />} title="No agents yet" action={add}>
+            <Empty icon={Bot} title="No agents yet" action={add}>
               An agent is a prompt with a model, capabilities and tools. It answers in sessions and spaces,
               and runs on plans and triggers.
             </Empty>
@@ -152,7 +151,7 @@ function AgentTable(props: { list: ListState<Api.Agent>; empty: ReactNode }) {
           cellClass: 'text-muted @max-2xl:hidden',
           cell: (agent) => agent.version,
         },
-        { name: 'Changed', cellClass: 'text-muted', cell: (agent) => <When value={agent.updatedAt} /> },
+        { name: 'Changed', time: (agent) => agent.updatedAt },
       ]}
     />
   );

@@ -54,7 +54,7 @@ export function EditAnswers({ draft, change, invalid }: PartProps) {
           <Checkbox
             label="In a space, it may wait for replies"
             checked={draft.replyWaiting}
-            onChange={({ target }) => change({ replyWaiting: target.checked })}
+            onChange={(replyWaiting) => change({ replyWaiting })}
           />
         </div>
       </div>

@@ -69,7 +69,7 @@ export function EditTools({ draft, change }: PartProps) {
                     <Checkbox
                       label="Ask a person"
                       checked={draft.approvals.includes(name)}
-                      onChange={({ target }) => setApproval(name, target.checked)}
+                      onChange={(checked) => setApproval(name, checked)}
                     />
                   )}
                   <IconButton

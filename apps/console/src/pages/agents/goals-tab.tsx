@@ -8,7 +8,6 @@ import { Confirm } from '../../blocks/form.tsx';
 import { TableList } from '../../blocks/list.tsx';
 import { Empty } from '../../blocks/states.tsx';
 import { sayError } from '../../blocks/toast.tsx';
-import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
@@ -41,7 +40,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
       <TableList
         list={list}
         empty={
-          <Empty icon={<Target size={20} aria-hidden="true" />} title="No goals yet">
+          <Empty icon={Target} title="No goals yet">
             An agent with the Memory capability has its goals in its prompt, sorted by priority. It sets its
             own goals. Add one above.
           </Empty>
@@ -88,7 +87,7 @@ export default function GoalsTab({ agentId }: { agentId: string }) {
               </Select>
             ),
           },
-          { name: 'Changed', cellClass: 'text-muted', cell: (goal) => <When value={goal.updatedAt} /> },
+          { name: 'Changed', time: (goal) => goal.updatedAt },
           {
             name: 'Actions',
             isAction: true,

@@ -8,7 +8,6 @@ import { Confirm, FormDialog } from '../../blocks/form.tsx';
 import { TableList, Toolbar } from '../../blocks/list.tsx';
 import { SearchBox } from '../../blocks/search-box.tsx';
 import { Empty } from '../../blocks/states.tsx';
-import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
@@ -51,7 +50,7 @@ export default function MemoriesTab({ agentId }: { agentId: string }) {
           search ? (
             <Empty title="No memories match" />
           ) : (
-            <Empty icon={<Brain size={20} aria-hidden="true" />} title="No memories yet">
+            <Empty icon={Brain} title="No memories yet">
               An agent with the Memory capability stores facts here. You can add more.
             </Empty>
           )
@@ -70,11 +69,7 @@ export default function MemoriesTab({ agentId }: { agentId: string }) {
             cellClass: 'max-w-xl align-top',
             cell: (memory) => <p className="line-clamp-3 break-words whitespace-pre-wrap">{memory.value}</p>,
           },
-          {
-            name: 'Changed',
-            cellClass: 'align-top text-muted',
-            cell: (memory) => <When value={memory.updatedAt} />,
-          },
+          { name: 'Changed', cellClass: 'align-top', time: (memory) => memory.updatedAt },
           {
             name: 'Actions',
             isAction: true,

@@ -11,7 +11,6 @@ import { Loaded } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { TextDiff } from '../../blocks/text-diff.tsx';
 import { say } from '../../blocks/toast.tsx';
-import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { restAsText } from './definition.ts';
@@ -75,7 +74,7 @@ export default function VersionsTab({ agent }: { agent: Api.Agent }) {
             title: (version) => version.notes ?? undefined,
             cell: (version) => version.notes ?? <span className="text-faint">–</span>,
           },
-          { name: 'Made', cellClass: 'text-muted', cell: (version) => <When value={version.createdAt} /> },
+          { name: 'Made', time: (version) => version.createdAt },
           {
             name: 'Actions',
             isAction: true,
@@ -96,7 +95,7 @@ function RollBack({ agent, version }: { agent: Api.Agent; version: number }) {
       <Button
         size="small"
         kind="quiet"
-        icon={<RotateCcw size={13} aria-hidden="true" />}
+        icon={RotateCcw}
         aria-label={`Roll back to version ${version}`}
         onClick={() => setOpen(true)}
       >

@@ -60,10 +60,7 @@ export function AuditPage() {
         <TableList
           list={list}
           empty={
-            <Empty
-              icon={<ScrollText size={20} aria-hidden="true" />}
-              title={action ? 'No entries match' : 'No changes yet'}
-            >
+            <Empty icon={ScrollText} title={action ? 'No entries match' : 'No changes yet'}>
               Each change of a definition, a key or a setting is recorded here, in the transaction that makes
               it.
             </Empty>
@@ -107,12 +104,7 @@ export function AuditPage() {
                 />
               ),
             },
-            {
-              name: 'When',
-              isPlain: true,
-              cellClass: 'whitespace-nowrap text-muted',
-              cell: (entry) => <When value={entry.createdAt} />,
-            },
+            { name: 'When', isPlain: true, time: (entry) => entry.createdAt },
             {
               name: 'Who',
               cellClass: 'max-w-28 truncate sm:max-w-48',

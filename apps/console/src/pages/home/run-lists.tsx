@@ -16,7 +16,7 @@ export function OpenRuns() {
       title="Under way"
       status="running,queued,waiting_tool,waiting_reply"
       empty={
-        <Empty icon={<Activity size={20} aria-hidden="true" />} title="Nothing is under way" className="py-8">
+        <Empty icon={Activity} title="Nothing is under way" className="py-8">
           Runs appear here while agents work.
         </Empty>
       }
@@ -30,11 +30,7 @@ export function FailedRuns() {
       title="Failed lately"
       status="failed"
       empty={
-        <Empty
-          icon={<CircleCheck size={20} aria-hidden="true" />}
-          title="Nothing has failed"
-          className="py-8"
-        >
+        <Empty icon={CircleCheck} title="Nothing has failed" className="py-8">
           When a run fails, it says here why, and its page offers to take it up again.
         </Empty>
       }

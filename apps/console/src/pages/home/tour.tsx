@@ -32,7 +32,7 @@ export function Tour() {
             Four ways of working, one durable loop. Each starts real runs here, and needs no key.
           </p>
         </div>
-        <Button kind="primary" icon={<Play size={14} aria-hidden="true" />} onClick={startAll}>
+        <Button kind="primary" icon={Play} onClick={startAll}>
           {begun ? 'Start all again' : 'Start all four'}
         </Button>
         <Button
@@ -40,7 +40,7 @@ export function Tour() {
           size="icon"
           aria-label="Close the tour"
           title="Close the tour; Settings brings it back"
-          icon={<X size={16} />}
+          icon={X}
           onClick={() => changeSettings({ tourDone: true })}
         />
       </header>
@@ -136,12 +136,7 @@ function Part<Of>({
       <p className="mt-1 text-xs text-faint">{about}</p>
       <div className="mt-3 flex min-h-0 flex-1 flex-col">
         {stage.state === 'idle' && (
-          <Button
-            size="small"
-            className="m-auto"
-            icon={<Play size={12} />}
-            onClick={() => void startDemo(name)}
-          >
+          <Button size="small" className="m-auto" icon={Play} onClick={() => void startDemo(name)}>
             Start <span className="sr-only">{title}</span>
           </Button>
         )}

@@ -45,7 +45,7 @@ export function WaitingList() {
       ) : inbox.isLoading ? (
         <Loading />
       ) : (
-        <Empty icon={<Inbox size={20} aria-hidden="true" />} title="Nothing waits for you" className="py-8">
+        <Empty icon={Inbox} title="Nothing waits for you" className="py-8">
           Approvals, questions and calls in doubt come here.
         </Empty>
       )}

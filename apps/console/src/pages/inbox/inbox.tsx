@@ -80,7 +80,7 @@ export function InboxPage() {
           <Checkbox
             label={<span className="text-xs text-muted">Select all</span>}
             checked={selected.length === items.length}
-            onChange={({ target }) => setChecked(new Set(target.checked ? items.map(({ key }) => key) : []))}
+            onChange={(checked) => setChecked(new Set(checked ? items.map(({ key }) => key) : []))}
           />
           <span className="ml-auto text-xs text-faint max-md:hidden">
             <kbd>j</kbd> <kbd>k</kbd> move, <kbd>x</kbd> select, <kbd>a</kbd> approve, <kbd>r</kbd> reject
@@ -111,7 +111,7 @@ export function InboxPage() {
     <Loading />
   ) : inbox.error ? null : (
     <Empty
-      icon={<PartyPopper size={20} aria-hidden="true" />}
+      icon={PartyPopper}
       title={search.kind ? `${kindWords[search.kind].many}: nothing waits` : 'Nothing waits for you'}
       className="py-20"
     >
@@ -153,7 +153,7 @@ export function InboxPage() {
               kind="quiet"
               size="small"
               className="mb-3"
-              icon={<ArrowLeft size={14} aria-hidden="true" />}
+              icon={ArrowLeft}
               onClick={() => change({ item: undefined })}
             >
               All that waits

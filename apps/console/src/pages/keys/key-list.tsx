@@ -27,7 +27,7 @@ export function KeyList() {
       <TableList
         list={list}
         empty={
-          <Empty icon={<KeyRound size={20} aria-hidden="true" />} title="No keys yet" action={make}>
+          <Empty icon={KeyRound} title="No keys yet" action={make}>
             A program sends a key with each request. In development, this machine needs none.
           </Empty>
         }
@@ -51,22 +51,18 @@ export function KeyList() {
             ),
           },
           {
-            name: 'May',
+            name: 'Scopes',
             cellClass: 'max-w-60 @5xl:max-w-72',
             cell: (key) =>
               key.scopes.length === 0 ? (
-                <span className="text-muted">everything</span>
+                <span className="text-muted">all</span>
               ) : (
                 <span className="line-clamp-2 text-xs" title={key.scopes.join(', ')}>
                   {key.scopes.join(', ')}
                 </span>
               ),
           },
-          {
-            name: 'Last used',
-            cellClass: 'text-muted',
-            cell: (key) => <When value={key.lastUsedAt} />,
-          },
+          { name: 'Last used', time: (key) => key.lastUsedAt },
           {
             name: 'Expires',
             cellClass: 'text-muted',

@@ -75,11 +75,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       />
       <fieldset>
         <legend className="mb-1 text-xs font-medium text-muted">Scopes</legend>
-        <Checkbox
-          label="All scopes of its kind"
-          checked={all}
-          onChange={({ target }) => setAll(target.checked)}
-        />
+        <Checkbox label="All scopes of its kind" checked={all} onChange={setAll} />
         {!all && (
           <div className="mt-2 grid grid-cols-2 gap-1.5 rounded-md bg-sunken p-3">
             {nouns.flatMap((noun) => [box(`${noun}:read`), box(`${noun}:write`)])}

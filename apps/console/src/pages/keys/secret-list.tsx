@@ -7,7 +7,6 @@ import { Confirm, FormDialog } from '../../blocks/form.tsx';
 import { asList, TableList, Toolbar } from '../../blocks/list.tsx';
 import { Empty } from '../../blocks/states.tsx';
 import { say } from '../../blocks/toast.tsx';
-import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useLive } from '../../data/live.ts';
 import { secretsQuery } from '../../data/queries.ts';
@@ -25,7 +24,7 @@ export function SecretList() {
       <TableList
         list={list}
         empty={
-          <Empty icon={<Lock size={20} aria-hidden="true" />} title="No secrets yet" action={add}>
+          <Empty icon={Lock} title="No secrets yet" action={add}>
             Tools, MCP servers and webhooks refer to a secret as{' '}
             <code className="font-mono text-xs">{'{{secrets.NAME}}'}</code>. It is stored encrypted and
             redacted in results.
@@ -40,11 +39,7 @@ export function SecretList() {
             title: ({ name }) => name,
             cell: ({ name }) => name,
           },
-          {
-            name: 'Set',
-            cellClass: 'text-muted',
-            cell: ({ updatedAt }) => <When value={updatedAt} />,
-          },
+          { name: 'Set', time: ({ updatedAt }) => updatedAt },
           {
             name: 'Actions',
             isAction: true,

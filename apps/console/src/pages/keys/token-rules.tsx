@@ -86,11 +86,9 @@ function Rules({ rules }: { rules: Api.TokenRules | null }) {
                 key={algorithm}
                 label={algorithm}
                 checked={algorithms.includes(algorithm)}
-                onChange={({ target }) =>
+                onChange={(checked) =>
                   setAlgorithms(
-                    target.checked
-                      ? [...algorithms, algorithm]
-                      : algorithms.filter((one) => one !== algorithm),
+                    checked ? [...algorithms, algorithm] : algorithms.filter((one) => one !== algorithm),
                   )
                 }
               />

@@ -108,7 +108,7 @@ export function EditModel({
         label="Default model of the project"
         checked={isDefault}
         disabled={model?.isDefault}
-        onChange={({ target }) => setDefault(target.checked)}
+        onChange={setDefault}
       />
     </FormDialog>
   );

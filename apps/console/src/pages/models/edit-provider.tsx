@@ -77,11 +77,7 @@ export function EditProvider({
         onChange={setApiKey}
       />
       {provider?.keySet && apiKey === '' && (
-        <Checkbox
-          label="Remove the key"
-          checked={removesKey}
-          onChange={({ target }) => setRemovesKey(target.checked)}
-        />
+        <Checkbox label="Remove the key" checked={removesKey} onChange={setRemovesKey} />
       )}
       <TextField
         label="Base URL"
@@ -97,13 +93,7 @@ export function EditProvider({
         value={baseUrl}
         onChange={setBaseUrl}
       />
-      {provider && (
-        <Checkbox
-          label="Disable this provider"
-          checked={isDisabled}
-          onChange={({ target }) => setDisabled(target.checked)}
-        />
-      )}
+      {provider && <Checkbox label="Disable this provider" checked={isDisabled} onChange={setDisabled} />}
     </FormDialog>
   );
 }

@@ -61,7 +61,7 @@ export function ModelsPage() {
           )
         ) : providers.data.length === 0 ? (
           <Card>
-            <Empty icon={<Cpu size={20} aria-hidden="true" />} title="No providers yet" action={add}>
+            <Empty icon={Cpu} title="No providers yet" action={add}>
               Add OpenAI or Anthropic with a key of yours, or any server that speaks Chat Completions: Ollama,
               vLLM, LM Studio, OpenRouter.
             </Empty>
@@ -78,7 +78,7 @@ export function ModelsPage() {
                   <>
                     <Button
                       size="small"
-                      icon={<Plus size={13} aria-hidden="true" />}
+                      icon={Plus}
                       aria-label={`Add model of ${provider.name}`}
                       onClick={() => setOpened({ what: 'model', provider, model: null })}
                     >

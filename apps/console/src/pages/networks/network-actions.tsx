@@ -45,35 +45,26 @@ export function NetworkActions({
   return (
     <>
       {draft.isChanged && <Tag tone="warn">Unsaved changes</Tag>}
-      <Button
-        icon={<Save size={15} />}
-        disabled={!draft.isChanged || isArchived}
-        onClick={() => setOpen('save')}
-      >
+      <Button icon={Save} disabled={!draft.isChanged || isArchived} onClick={() => setOpen('save')}>
         Save
       </Button>
-      <Button
-        kind="primary"
-        icon={<Rocket size={15} />}
-        disabled={isArchived}
-        onClick={() => setOpen('publish')}
-      >
+      <Button kind="primary" icon={Rocket} disabled={isArchived} onClick={() => setOpen('publish')}>
         Publish
       </Button>
-      <Menu trigger={<Button kind="quiet" size="icon" aria-label="More" icon={<Ellipsis size={16} />} />}>
-        <MenuItem icon={<Copy size={14} />} onSelect={() => setOpen('copy')}>
+      <Menu trigger={<Button kind="quiet" size="icon" aria-label="More" icon={Ellipsis} />}>
+        <MenuItem icon={Copy} onSelect={() => setOpen('copy')}>
           Copy
         </MenuItem>
         {isArchived ? (
-          <MenuItem icon={<ArchiveRestore size={14} />} onSelect={() => setArchived(false).catch(sayError)}>
+          <MenuItem icon={ArchiveRestore} onSelect={() => setArchived(false).catch(sayError)}>
             Take out of the archive
           </MenuItem>
         ) : (
-          <MenuItem icon={<Archive size={14} />} onSelect={() => setOpen('archive')}>
+          <MenuItem icon={Archive} onSelect={() => setOpen('archive')}>
             Archive
           </MenuItem>
         )}
-        <MenuItem danger icon={<Trash2 size={14} />} onSelect={() => setOpen('delete')}>
+        <MenuItem danger icon={Trash2} onSelect={() => setOpen('delete')}>
           Delete
         </MenuItem>
       </Menu>

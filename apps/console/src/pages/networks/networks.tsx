@@ -46,11 +46,7 @@ export function NetworksPage() {
       <TableList
         list={list}
         empty={
-          <Empty
-            icon={<Waypoints size={20} aria-hidden="true" />}
-            title={status ? 'No networks match' : 'No networks yet'}
-            action={begin}
-          >
+          <Empty icon={Waypoints} title={status ? 'No networks match' : 'No networks yet'} action={begin}>
             A network is a set of agents, tools and the routes allowed between them. Draw it, publish it, and
             run it over one input or a batch.
           </Empty>
@@ -74,11 +70,7 @@ export function NetworksPage() {
             cellClass: 'whitespace-nowrap text-muted',
             cell: ({ publishedAt }) => <Time value={publishedAt} empty="never" />,
           },
-          {
-            name: 'Changed',
-            cellClass: 'whitespace-nowrap text-muted',
-            cell: ({ updatedAt }) => <Time value={updatedAt} />,
-          },
+          { name: 'Changed', time: ({ updatedAt }) => updatedAt },
         ]}
       />
       {create === 'yes' && (

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
-import { StatusBadge, Time } from '@troupe/ui';
+import { StatusBadge } from '@troupe/ui';
 import { Activity } from 'lucide-react';
 import { TableList } from '../../blocks/list.tsx';
 import { Empty } from '../../blocks/states.tsx';
@@ -20,7 +20,7 @@ export default function RunsTab({ network }: { network: Api.Network }) {
     <TableList
       list={list}
       empty={
-        <Empty icon={<Activity size={20} aria-hidden="true" />} title="No runs yet">
+        <Empty icon={Activity} title="No runs yet">
           Run it in the playground, over a file as a batch, or with{' '}
           <code className="font-mono text-xs">POST /v1/networks/{network.id}/invoke</code>.
         </Empty>
@@ -56,11 +56,7 @@ export default function RunsTab({ network }: { network: Api.Network }) {
           cell: (run) => formatNumber(run.usage.inputTokens + run.usage.outputTokens),
         },
         { name: 'Cost', isRight: true, cell: (run) => formatCost(run.cost) },
-        {
-          name: 'Began',
-          cellClass: 'whitespace-nowrap text-muted',
-          cell: (run) => <Time value={run.createdAt} />,
-        },
+        { name: 'Began', time: (run) => run.createdAt },
       ]}
     />
   );

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
-import { Time } from '@troupe/ui';
 import { Download, History, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
@@ -46,7 +45,7 @@ export default function VersionsTab({
         list={list}
         title="Versions"
         empty={
-          <Empty icon={<History size={20} aria-hidden="true" />} title="No versions yet">
+          <Empty icon={History} title="No versions yet">
             Publishing compiles the draft to an immutable version. Runs use the current version, and you can
             roll back to an earlier one.
           </Empty>
@@ -73,11 +72,7 @@ export default function VersionsTab({
               </p>
             ),
           },
-          {
-            name: 'Published',
-            cellClass: 'whitespace-nowrap text-muted',
-            cell: (version) => <Time value={version.publishedAt} />,
-          },
+          { name: 'Published', time: (version) => version.publishedAt },
           {
             name: 'By',
             cellClass: 'max-w-40 truncate text-muted',
@@ -92,7 +87,7 @@ export default function VersionsTab({
                 {!version.isCurrent && (
                   <Button
                     size="small"
-                    icon={<Undo2 size={13} />}
+                    icon={Undo2}
                     aria-label={`${actOf(version)} to version ${version.version}`}
                     disabled={network.status === 'archived'}
                     onClick={() => setBack(version)}
@@ -102,7 +97,7 @@ export default function VersionsTab({
                 )}
                 <Button
                   size="small"
-                  icon={<Download size={13} />}
+                  icon={Download}
                   aria-label={`Export version ${version.version}`}
                   onClick={() => void download(version.version).catch(sayError)}
                 >

@@ -94,7 +94,7 @@ export function PlanList({
         list={list}
         empty={
           <Empty
-            icon={<CalendarClock size={20} aria-hidden="true" />}
+            icon={CalendarClock}
             title={status ? `No ${status} plans` : 'No plans yet'}
             action={!status && add}
           >
@@ -153,20 +153,20 @@ export function PlanList({
             isAction: true,
             cell: (plan) => (
               <Menu trigger={<IconButton label={`Actions of ${plan.name}`} icon={Ellipsis} />}>
-                <MenuItem icon={<Pencil size={14} />} onSelect={() => setEdited(plan)}>
+                <MenuItem icon={Pencil} onSelect={() => setEdited(plan)}>
                   Edit
                 </MenuItem>
                 {plan.status === 'pending' && (
-                  <MenuItem icon={<Square size={14} />} onSelect={() => void cancel(plan)}>
+                  <MenuItem icon={Square} onSelect={() => void cancel(plan)}>
                     {plan.cron ? 'Pause' : 'Cancel'}
                   </MenuItem>
                 )}
                 {plan.status === 'canceled' && plan.cron && (
-                  <MenuItem icon={<Play size={14} />} onSelect={() => void resume(plan)}>
+                  <MenuItem icon={Play} onSelect={() => void resume(plan)}>
                     Resume
                   </MenuItem>
                 )}
-                <MenuItem danger icon={<Trash2 size={14} />} onSelect={() => setGone(plan)}>
+                <MenuItem danger icon={Trash2} onSelect={() => setGone(plan)}>
                   Delete…
                 </MenuItem>
               </Menu>

@@ -72,13 +72,7 @@ export function BulkBar({
           Compare the two
         </Link>
       )}
-      <Button
-        kind="quiet"
-        size="small"
-        className="ml-auto"
-        icon={<X size={13} aria-hidden="true" />}
-        onClick={onClear}
-      >
+      <Button kind="quiet" size="small" className="ml-auto" icon={X} onClick={onClear}>
         Clear
       </Button>
     </div>

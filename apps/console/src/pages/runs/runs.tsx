@@ -126,7 +126,7 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
     return (
       <Empty
         className="flex-1"
-        icon={<Activity size={20} aria-hidden="true" />}
+        icon={Activity}
         title="No run fits these filters"
         action={
           <Link to="/runs" search={{}} className={buttonClass()}>
@@ -138,7 +138,7 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
   return (
     <Empty
       className="flex-1"
-      icon={<Activity size={20} aria-hidden="true" />}
+      icon={Activity}
       title="Nothing has run yet"
       action={
         <Link to="/sessions" className={buttonClass('primary')}>

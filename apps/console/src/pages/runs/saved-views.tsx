@@ -21,12 +21,7 @@ export function SavedViews({ search }: { search: RunsSearch }) {
         <ViewLink key={view.name} view={view} isCurrent={view === current} isOwn={own.includes(view)} />
       ))}
       {!current && (
-        <Button
-          kind="quiet"
-          size="small"
-          icon={<Bookmark size={13} aria-hidden="true" />}
-          onClick={() => setSaving(true)}
-        >
+        <Button kind="quiet" size="small" icon={Bookmark} onClick={() => setSaving(true)}>
           Save view
         </Button>
       )}

@@ -35,33 +35,23 @@ export function SessionActions({ session }: { session: Api.Session }) {
   return (
     <>
       {isAtWork && (
-        <Button
-          busy={stop.isPending}
-          icon={<Square size={14} aria-hidden="true" />}
-          onClick={() => stop.mutate()}
-        >
+        <Button busy={stop.isPending} icon={Square} onClick={() => stop.mutate()}>
           Stop all
         </Button>
       )}
       {session.status === 'failed' && (
-        <Button
-          busy={retry.isPending}
-          icon={<RotateCcw size={14} aria-hidden="true" />}
-          onClick={() => retry.mutate()}
-        >
+        <Button busy={retry.isPending} icon={RotateCcw} onClick={() => retry.mutate()}>
           Retry
         </Button>
       )}
-      <Menu
-        trigger={<Button size="icon" aria-label="More" icon={<Ellipsis size={16} aria-hidden="true" />} />}
-      >
-        <MenuItem icon={<Pencil size={14} aria-hidden="true" />} onSelect={() => setAsked('edit')}>
+      <Menu trigger={<Button size="icon" aria-label="More" icon={Ellipsis} />}>
+        <MenuItem icon={Pencil} onSelect={() => setAsked('edit')}>
           Rename and settings
         </MenuItem>
-        <MenuItem icon={<GitFork size={14} aria-hidden="true" />} onSelect={() => setAsked('fork')}>
+        <MenuItem icon={GitFork} onSelect={() => setAsked('fork')}>
           Fork
         </MenuItem>
-        <MenuItem danger icon={<Trash2 size={14} aria-hidden="true" />} onSelect={() => setAsked('delete')}>
+        <MenuItem danger icon={Trash2} onSelect={() => setAsked('delete')}>
           Delete
         </MenuItem>
       </Menu>

@@ -36,11 +36,7 @@ export default function FileView({
           <p className="text-xs text-faint">
             {file ? `${formatBytes(file.size)}, ${file.type}` : 'It is not in the list any more.'}
           </p>
-          <Button
-            size="small"
-            icon={<Download size={14} aria-hidden="true" />}
-            onClick={() => void saveFile(files, path).catch(sayError)}
-          >
+          <Button size="small" icon={Download} onClick={() => void saveFile(files, path).catch(sayError)}>
             Download
           </Button>
         </div>

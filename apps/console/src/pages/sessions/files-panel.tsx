@@ -42,12 +42,7 @@ export function FilesPanel({
     onSettled: after,
   });
   const uploadButton = (
-    <Button
-      size="small"
-      busy={upload.isPending}
-      icon={<Upload size={14} aria-hidden="true" />}
-      onClick={() => picker.current?.click()}
-    >
+    <Button size="small" busy={upload.isPending} icon={Upload} onClick={() => picker.current?.click()}>
       Upload
     </Button>
   );
@@ -76,7 +71,7 @@ export function FilesPanel({
       <Loaded query={files}>
         {({ data, totals }) =>
           data.length === 0 ? (
-            <Empty icon={<FolderOpen size={20} aria-hidden="true" />} title="No files" action={uploadButton}>
+            <Empty icon={FolderOpen} title="No files" action={uploadButton}>
               What the agent writes is here, and what you upload or drop, for the agent to read.
             </Empty>
           ) : (

@@ -11,7 +11,7 @@ export function FindingsPanel({ agentId, sessionId }: { agentId: string; session
     <Loaded query={findings}>
       {({ findings: list }) =>
         list.length === 0 ? (
-          <Empty icon={<Telescope size={20} aria-hidden="true" />} title="No findings">
+          <Empty icon={Telescope} title="No findings">
             What research in this session claims is listed here, each with the page that says so.
           </Empty>
         ) : (

@@ -14,7 +14,7 @@ export function RunsPanel({ sessionId }: { sessionId: string }) {
     <RunList
       list={list}
       empty={
-        <Empty icon={<Activity size={20} aria-hidden="true" />} title="No runs yet">
+        <Empty icon={Activity} title="No runs yet">
           Every message that is answered makes a run.
         </Empty>
       }

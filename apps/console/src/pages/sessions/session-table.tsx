@@ -93,8 +93,7 @@ export function SessionTable({
           isRight: true,
           isPlain: true,
           className: 'max-md:hidden',
-          cellClass: 'whitespace-nowrap text-muted',
-          cell: (session) => <Time value={session.lastActivityAt} />,
+          time: (session) => session.lastActivityAt,
         },
       ]}
     />

@@ -80,11 +80,7 @@ export function SessionsPage() {
               Search matches titles and the start of ids.
             </Empty>
           ) : (
-            <Empty
-              icon={<MessageSquare size={20} aria-hidden="true" />}
-              title="No sessions yet"
-              action={newButton}
-            >
+            <Empty icon={MessageSquare} title="No sessions yet" action={newButton}>
               A session is a conversation of one person with one agent. Each step is stored before the next
               one starts.
             </Empty>

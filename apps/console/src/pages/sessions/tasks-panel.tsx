@@ -14,7 +14,7 @@ export function TasksPanel({ agentId, sessionId }: { agentId: string; sessionId:
   if (isLoading) return <Loading />;
   if (tasks.length === 0)
     return (
-      <Empty icon={<ListTree size={20} aria-hidden="true" />} title="No sub-agents">
+      <Empty icon={ListTree} title="No sub-agents">
         An agent with the capability to delegate gives work to others. Who does what, and within what, is
         shown here as it happens.
       </Empty>

@@ -18,7 +18,7 @@ export function TodosPanel({ agentId, sessionId }: { agentId: string; sessionId:
     <Loaded query={todos}>
       {({ todos: list, updatedAt }) =>
         list.length === 0 ? (
-          <Empty icon={<ListTodo size={20} aria-hidden="true" />} title="No to-dos">
+          <Empty icon={ListTodo} title="No to-dos">
             An agent with the capability for to-do lists writes here what it is about to do.
           </Empty>
         ) : (

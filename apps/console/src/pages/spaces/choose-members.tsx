@@ -55,12 +55,7 @@ export function ChooseMembers({
         onChange={(ids) => onChange({ ...chosen, people: ids })}
         empty={noPeople}
         action={
-          <Button
-            kind="quiet"
-            size="small"
-            icon={<UserPlus size={14} aria-hidden="true" />}
-            onClick={() => setCreating(true)}
-          >
+          <Button kind="quiet" size="small" icon={UserPlus} onClick={() => setCreating(true)}>
             Create person
           </Button>
         }

@@ -27,7 +27,7 @@ export function MembersPanel({ spaceId, me }: { spaceId: string; me: Me }) {
     onSettled: after,
   });
   const addButton = (
-    <Button size="small" icon={<UserPlus size={14} aria-hidden="true" />} onClick={() => setAdds(true)}>
+    <Button size="small" icon={UserPlus} onClick={() => setAdds(true)}>
       Add
     </Button>
   );

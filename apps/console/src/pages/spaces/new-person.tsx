@@ -1,10 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
 import { TextField } from '../../blocks/field.tsx';
 import { FormDialog } from '../../blocks/form.tsx';
 import { troupe } from '../../data/client.ts';
-import { entitiesQuery } from '../../data/queries.ts';
 
 export function NewPerson({
   onClose,
@@ -13,7 +11,6 @@ export function NewPerson({
   onClose: () => void;
   onMade: (person: Api.Entity) => void;
 }) {
-  const client = useQueryClient();
   const [name, setName] = useState('');
   const [externalId, setExternalId] = useState('');
   return (
@@ -28,10 +25,7 @@ export function NewPerson({
         })
       }
       changes="entities"
-      onDone={(person) => {
-        client.setQueryData(entitiesQuery.queryKey, (known) => (known ? [person, ...known] : known));
-        onMade(person);
-      }}
+      onDone={onMade}
     >
       <TextField label="Name" path="displayName" required maxLength={200} value={name} onChange={setName} />
       <TextField

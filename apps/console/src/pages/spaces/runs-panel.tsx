@@ -17,7 +17,7 @@ export function RunsPanel({ spaceId }: { spaceId: string }) {
       list={list}
       nameOf={({ agentId }) => nameOf(agentId)}
       empty={
-        <Empty icon={<Activity size={20} aria-hidden="true" />} title="No runs yet">
+        <Empty icon={Activity} title="No runs yet">
           A message makes a run of every agent that it starts.
         </Empty>
       }

@@ -29,14 +29,14 @@ export function SearchPanel({
         <SearchBox label="Search messages" value={text} onSearch={onSearch} />
       </div>
       {text === '' ? (
-        <Empty icon={<Search size={20} aria-hidden="true" />} title="Search what was said">
+        <Empty icon={Search} title="Search what was said">
           Any part of a text, whatever the case.
         </Empty>
       ) : (
         <Loaded query={found}>
           {({ data, hasMore }) =>
             data.length === 0 ? (
-              <Empty icon={<Search size={20} aria-hidden="true" />} title="Nobody said that" />
+              <Empty icon={Search} title="Nobody said that" />
             ) : (
               <>
                 <ol aria-label="Found messages" className="divide-y divide-line">

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { Time } from '@troupe/ui';
 import { Users } from 'lucide-react';
 import { AddButton } from '../../blocks/button.tsx';
 import { Checkbox } from '../../blocks/field.tsx';
@@ -49,13 +48,13 @@ export function SpacesPage() {
           className="mb-4"
           label="Only my spaces"
           checked={search.of === 'me'}
-          onChange={({ target }) => change({ of: target.checked ? 'me' : undefined })}
+          onChange={(checked) => change({ of: checked ? 'me' : undefined })}
         />
       )}
       <TableList
         list={list}
         empty={
-          <Empty icon={<Users size={20} aria-hidden="true" />} title="No spaces yet" action={newButton}>
+          <Empty icon={Users} title="No spaces yet" action={newButton}>
             In a space, people and agents share one conversation. Its policy decides which agents a message
             starts.
           </Empty>
@@ -111,13 +110,7 @@ export function SpacesPage() {
             cellClass: 'whitespace-nowrap text-muted',
             cell: (space) => policyWords[space.policy].label,
           },
-          {
-            name: 'Last activity',
-            isRight: true,
-            isPlain: true,
-            cellClass: 'whitespace-nowrap text-muted',
-            cell: (space) => <Time value={space.lastActivityAt} />,
-          },
+          { name: 'Last activity', isRight: true, isPlain: true, time: (space) => space.lastActivityAt },
         ]}
       />
       {search.new && <NewSpace onClose={() => change({ new: undefined })} />}

@@ -13,7 +13,7 @@ export function TasksPanel({ spaceId, entityId }: { spaceId: string; entityId: s
   if (isLoading) return <Loading />;
   if (tasks.length === 0)
     return (
-      <Empty icon={<ListTree size={20} aria-hidden="true" />} title="No tasks">
+      <Empty icon={ListTree} title="No tasks">
         Work that agents of this space give to sub-agents and tools is shown here as it happens.
       </Empty>
     );

@@ -39,7 +39,7 @@ export function WhoAmI() {
             </MenuItem>
           ))}
         </div>
-        <MenuItem icon={<UserPlus size={14} aria-hidden="true" />} onSelect={() => setAsks(true)}>
+        <MenuItem icon={UserPlus} onSelect={() => setAsks(true)}>
           Create person…
         </MenuItem>
       </Menu>

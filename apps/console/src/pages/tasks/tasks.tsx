@@ -58,7 +58,7 @@ export function TasksPage() {
         empty={
           <Card>
             <Empty
-              icon={<ListTree size={20} aria-hidden="true" />}
+              icon={ListTree}
               title={isFiltered ? 'No tasks match' : 'No tasks yet'}
               action={
                 isFiltered && <Button onClick={() => void navigate({ search: {} })}>Show all tasks</Button>

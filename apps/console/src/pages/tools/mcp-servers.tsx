@@ -25,7 +25,7 @@ export default function McpServers() {
         list={list}
         empty={
           <Card>
-            <Empty icon={<Plug size={20} aria-hidden="true" />} title="No MCP servers yet" action={add}>
+            <Empty icon={Plug} title="No MCP servers yet" action={add}>
               Add a server that speaks the Model Context Protocol, then import its tools. Imported definitions
               are pinned: a tool whose definition changes is not called until you import it again.
             </Empty>
@@ -68,7 +68,7 @@ function Server({ server, onEdit }: { server: Api.McpServer; onEdit: () => void 
           <Button
             size="small"
             busy={test.isPending}
-            icon={<PlugZap size={13} aria-hidden="true" />}
+            icon={PlugZap}
             aria-label={`Test ${server.name}`}
             onClick={() => test.mutate()}
           >
@@ -77,7 +77,7 @@ function Server({ server, onEdit }: { server: Api.McpServer; onEdit: () => void 
           <Button
             size="small"
             busy={bring.isPending}
-            icon={<Download size={13} aria-hidden="true" />}
+            icon={Download}
             aria-label={`Import tools of ${server.name}`}
             onClick={() => bring.mutate()}
           >

@@ -159,13 +159,13 @@ export function ToolForm(props: ToolFormProps) {
             <Checkbox
               label="A person must approve every call"
               checked={draft.approval}
-              onChange={({ target }) => change({ approval: target.checked })}
+              onChange={(approval) => change({ approval })}
             />
           )}
           <Checkbox
             label="Calls are shown to people in spaces"
             checked={draft.visible}
-            onChange={({ target }) => change({ visible: target.checked })}
+            onChange={(visible) => change({ visible })}
           />
           <Issue path="approval" />
         </div>

@@ -48,11 +48,7 @@ export function ToolPage() {
       }
       actions={
         tool && (
-          <Button
-            kind="danger"
-            icon={<Trash2 size={14} aria-hidden="true" />}
-            onClick={() => setDeletes(true)}
-          >
+          <Button kind="danger" icon={Trash2} onClick={() => setDeletes(true)}>
             Delete
           </Button>
         )

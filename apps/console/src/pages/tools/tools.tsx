@@ -11,7 +11,6 @@ import { Empty, Loading } from '../../blocks/states.tsx';
 import { NameCell } from '../../blocks/table.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { Tag } from '../../blocks/tag.tsx';
-import { When } from '../../blocks/when.tsx';
 import { toolAddress } from '../../data/addresses.ts';
 import { useLive } from '../../data/live.ts';
 import { toolsQuery } from '../../data/queries.ts';
@@ -106,7 +105,7 @@ function ToolList({
         list={{ ...list, items: list.items && shown }}
         empty={
           all.length === 0 ? (
-            <Empty icon={<Wrench size={20} aria-hidden="true" />} title="No tools yet" action={newTool}>
+            <Empty icon={Wrench} title="No tools yet" action={newTool}>
               Tools of the project: HTTP requests, functions of workers, tools of MCP servers, and calls that
               a program or a person answers. Capabilities have their own tools.
             </Empty>
@@ -148,11 +147,7 @@ function ToolList({
             cellClass: 'text-muted @max-2xl:hidden',
             cell: (tool) => tool.version,
           },
-          {
-            name: 'Changed',
-            cellClass: 'text-muted',
-            cell: (tool) => <When value={tool.updatedAt} />,
-          },
+          { name: 'Changed', time: (tool) => tool.updatedAt },
         ]}
       />
     </div>

@@ -46,12 +46,7 @@ function Reach({ tool }: { tool: Api.Tool }) {
     <Card
       title="Does it work?"
       actions={
-        <Button
-          size="small"
-          busy={test.isPending}
-          icon={<PlugZap size={13} aria-hidden="true" />}
-          onClick={() => test.mutate()}
-        >
+        <Button size="small" busy={test.isPending} icon={PlugZap} onClick={() => test.mutate()}>
           Test
         </Button>
       }
@@ -87,8 +82,8 @@ function Call({ tool }: { tool: Api.Tool }) {
         <Checkbox
           label="As JSON"
           checked={asJson}
-          onChange={({ target }) => {
-            setAsJson(target.checked);
+          onChange={(checked) => {
+            setAsJson(checked);
             setInvalid(false);
           }}
         />

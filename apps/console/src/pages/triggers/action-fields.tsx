@@ -131,7 +131,7 @@ function MessageFields({ draft, change }: EditorProps) {
       <Checkbox
         label="Also where others than the user of the document can read it"
         checked={draft.crossUser}
-        onChange={({ target }) => change({ crossUser: target.checked })}
+        onChange={(crossUser) => change({ crossUser })}
       />
     </>
   );

@@ -49,11 +49,7 @@ export function ApplyTriggers({ onClose }: { onClose: () => void }) {
           '[{ "name": "on-failure", "collection": "runs", "events": ["update"],\n   "condition": "event.document.status == \\"failed\\"",\n   "action": { "type": "webhook", "url": "https://example.com/hook" } }]'
         }
       />
-      <Checkbox
-        label="Delete triggers that the file does not name"
-        checked={prune}
-        onChange={({ target }) => setPrune(target.checked)}
-      />
+      <Checkbox label="Delete triggers that the file does not name" checked={prune} onChange={setPrune} />
       {applied && (
         <ul aria-label="Applied triggers" className="flex flex-wrap gap-2">
           {applied.map(({ name, outcome }) => (

@@ -9,7 +9,6 @@ import { SearchBox } from '../../blocks/search-box.tsx';
 import { Empty } from '../../blocks/states.tsx';
 import { Tag } from '../../blocks/tag.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
-import { When } from '../../blocks/when.tsx';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
 import { useLive } from '../../data/live.ts';
@@ -58,7 +57,7 @@ export function DeliveryList({
     <div className="flex flex-col gap-4">
       <Toolbar
         actions={
-          <Button icon={<RefreshCw size={14} aria-hidden="true" />} onClick={() => setRedoes(true)}>
+          <Button icon={RefreshCw} onClick={() => setRedoes(true)}>
             Redeliver many…
           </Button>
         }
@@ -86,7 +85,7 @@ export function DeliveryList({
         list={list}
         empty={
           <Empty
-            icon={<Send size={20} aria-hidden="true" />}
+            icon={Send}
             title={filter.status || filter.document ? 'No deliveries match' : 'No deliveries yet'}
           >
             A delivery is made with each change that fits a rule, and is kept with every attempt: for 7 days,
@@ -147,11 +146,7 @@ export function DeliveryList({
                   ? JSON.stringify(delivery.result)
                   : '–',
           },
-          {
-            name: 'Made',
-            cellClass: 'text-muted',
-            cell: (delivery) => <When value={delivery.createdAt} />,
-          },
+          { name: 'Made', time: (delivery) => delivery.createdAt },
           {
             name: 'Actions',
             isAction: true,

@@ -49,12 +49,7 @@ export function SigningSecrets({
             <option key={name}>{name}</option>
           ))}
         </Select>
-        <Button
-          size="small"
-          disabled={value.length >= 5}
-          icon={<KeyRound size={13} aria-hidden="true" />}
-          onClick={() => setMakes(true)}
-        >
+        <Button size="small" disabled={value.length >= 5} icon={KeyRound} onClick={() => setMakes(true)}>
           Create secret
         </Button>
       </div>

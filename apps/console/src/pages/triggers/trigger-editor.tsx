@@ -81,9 +81,9 @@ export function TriggerEditor({
                       key={event}
                       label={eventWords[event]}
                       checked={draft.events.includes(event)}
-                      onChange={({ target }) =>
+                      onChange={(checked) =>
                         change({
-                          events: target.checked
+                          events: checked
                             ? [...draft.events, event]
                             : draft.events.filter((one) => one !== event),
                         })
@@ -118,7 +118,7 @@ export function TriggerEditor({
                 className="sm:col-span-2"
                 label="A change counts only where the condition did not hold before"
                 checked={draft.edge}
-                onChange={({ target }) => change({ edge: target.checked })}
+                onChange={(edge) => change({ edge })}
               />
             </div>
           </Card>

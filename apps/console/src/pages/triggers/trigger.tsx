@@ -54,12 +54,7 @@ export function TriggerPage() {
         trigger && (
           <>
             <Switch trigger={trigger} />
-            <Button
-              kind="danger"
-              size="small"
-              icon={<Trash2 size={13} aria-hidden="true" />}
-              onClick={() => setDeletes(true)}
-            >
+            <Button kind="danger" size="small" icon={Trash2} onClick={() => setDeletes(true)}>
               Delete
             </Button>
           </>

@@ -10,7 +10,6 @@ import { Empty } from '../../blocks/states.tsx';
 import { NameCell } from '../../blocks/table.tsx';
 import { TabPanel, Tabs } from '../../blocks/tabs.tsx';
 import { Tag } from '../../blocks/tag.tsx';
-import { When } from '../../blocks/when.tsx';
 import { triggerAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
 import { useCursorPages } from '../../data/cursor-pages.ts';
@@ -39,7 +38,7 @@ export function TriggersPage() {
       about="Rules that act when something changes: tell a receiver, start a run, say something."
       actions={
         <>
-          <Button icon={<FileUp size={14} aria-hidden="true" />} onClick={() => setApplies(true)}>
+          <Button icon={FileUp} onClick={() => setApplies(true)}>
             Apply triggers
           </Button>
           {newTrigger}
@@ -83,7 +82,7 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
     <TableList
       list={list}
       empty={
-        <Empty icon={<Webhook size={20} aria-hidden="true" />} title="No triggers yet" action={newTrigger}>
+        <Empty icon={Webhook} title="No triggers yet" action={newTrigger}>
           A trigger watches a collection, such as runs or messages of sessions. When a change matches its
           condition, it calls a webhook, starts a run of an agent, or posts a message.
         </Empty>
@@ -157,12 +156,7 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
           className: '@2xl:@max-5xl:hidden',
           cell: (trigger) => trigger.open,
         },
-        {
-          name: 'Changed',
-          className: '@2xl:@max-5xl:hidden',
-          cellClass: 'text-muted',
-          cell: (trigger) => <When value={trigger.updatedAt} />,
-        },
+        { name: 'Changed', className: '@2xl:@max-5xl:hidden', time: (trigger) => trigger.updatedAt },
         { name: 'Enabled', cell: (trigger) => <Switch trigger={trigger} /> },
       ]}
     />

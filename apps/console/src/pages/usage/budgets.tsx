@@ -27,13 +27,13 @@ export function Budgets() {
       <TableList
         title="Budgets"
         actions={
-          <Button size="small" icon={<Plus size={14} aria-hidden="true" />} onClick={() => setSet('new')}>
+          <Button size="small" icon={Plus} onClick={() => setSet('new')}>
             Set budget
           </Button>
         }
         list={asList({ ...budgets, data: budgets.data?.data })}
         empty={
-          <Empty icon={<Gauge size={20} aria-hidden="true" />} title="No budgets yet" className="py-8!">
+          <Empty icon={Gauge} title="No budgets yet" className="py-8!">
             A budget limits many runs together: all runs of the project, an agent, a space or a session. The
             limits of an agent apply to each run alone.
           </Empty>

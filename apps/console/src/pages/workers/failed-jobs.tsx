@@ -1,5 +1,4 @@
 import type { Api } from '@troupe/sdk';
-import { Time } from '@troupe/ui';
 import { Card } from '../../blocks/page.tsx';
 import { Empty } from '../../blocks/states.tsx';
 import { Table } from '../../blocks/table.tsx';
@@ -30,12 +29,7 @@ export function FailedJobs({ jobs }: { jobs: NonNullable<Api.Queue['failedJobs']
               ),
             },
             { name: 'Tries', isRight: true, cell: (job) => job.attempts },
-            {
-              name: 'Last tried',
-              isRight: true,
-              cellClass: 'whitespace-nowrap text-muted',
-              cell: (job) => <Time value={job.lastTriedAt} />,
-            },
+            { name: 'Last tried', isRight: true, time: (job) => job.lastTriedAt },
           ]}
         />
       )}

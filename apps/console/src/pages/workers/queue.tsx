@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router';
 import type { Api } from '@troupe/sdk';
-import { Time } from '@troupe/ui';
 import { cx } from '../../blocks/cx.ts';
 import { Card } from '../../blocks/page.tsx';
 import { Empty, Notice } from '../../blocks/states.tsx';
@@ -125,12 +124,7 @@ function QueueTable({ queue }: { queue: Api.Queue }) {
                 'a place'
               ),
           },
-          {
-            name: 'Due',
-            isRight: true,
-            cellClass: 'whitespace-nowrap text-muted',
-            cell: (run) => <Time value={run.dueAt} />,
-          },
+          { name: 'Due', isRight: true, time: (run) => run.dueAt },
         ]}
       />
       {all > queue.oldest.length && (

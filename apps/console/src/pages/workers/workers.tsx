@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
 import { ApiError } from '@troupe/sdk';
-import { Time } from '@troupe/ui';
 import { Server } from 'lucide-react';
 import { cx } from '../../blocks/cx.ts';
 import { Card, Page } from '../../blocks/page.tsx';
@@ -55,7 +54,7 @@ export function WorkersPage() {
 
 function NoWorkers() {
   return (
-    <Empty icon={<Server size={20} aria-hidden="true" />} title="No worker">
+    <Empty icon={Server} title="No worker">
       Runs stay in the queue until one is there. Start one with{' '}
       <code className="font-mono text-xs">troupe work</code>, on this machine or any other that reaches the
       database.
@@ -135,12 +134,7 @@ function Workers({ workers, now }: { workers: Api.Worker[]; now: string }) {
             </span>
           ),
         },
-        {
-          name: 'Started',
-          isRight: true,
-          cellClass: 'whitespace-nowrap text-muted',
-          cell: ({ startedAt }) => <Time value={startedAt} />,
-        },
+        { name: 'Started', isRight: true, time: ({ startedAt }) => startedAt },
       ]}
     />
   );

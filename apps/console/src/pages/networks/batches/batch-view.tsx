@@ -58,19 +58,19 @@ export function BatchView({
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center gap-2">
-        <Button kind="quiet" size="small" icon={<ArrowLeft size={14} />} onClick={onBack}>
+        <Button kind="quiet" size="small" icon={ArrowLeft} onClick={onBack}>
           All batches
         </Button>
         <h2 className="min-w-0 flex-1 truncate font-semibold" title={batch.name ?? batch.id}>
           {batch.name ?? `Batch ${shortId(batch.id)}`}
         </h2>
-        <Menu trigger={<Button icon={<Download size={14} />}>Results</Button>}>
+        <Menu trigger={<Button icon={Download}>Results</Button>}>
           <MenuItem onSelect={() => download('csv')}>As CSV</MenuItem>
           <MenuItem onSelect={() => download('jsonl')}>As JSONL</MenuItem>
         </Menu>
         {isAtWork(batch) && batch.status === 'running' && (
           <Button
-            icon={<CircleStop size={14} />}
+            icon={CircleStop}
             onClick={() => act(() => troupe.batch(batchId).cancel(), 'Canceled: nothing more begins.')}
           >
             Cancel
@@ -78,7 +78,7 @@ export function BatchView({
         )}
         {!isAtWork(batch) && canResume && (
           <Button
-            icon={<RotateCcw size={14} />}
+            icon={RotateCcw}
             onClick={() =>
               act(() => troupe.batch(batchId).resume({ failed: true }), 'Goes on with what did not go well.')
             }
@@ -87,7 +87,7 @@ export function BatchView({
           </Button>
         )}
         {!isAtWork(batch) && (
-          <Button kind="danger" icon={<Trash2 size={14} />} onClick={() => setRemoving(true)}>
+          <Button kind="danger" icon={Trash2} onClick={() => setRemoving(true)}>
             Delete
           </Button>
         )}

@@ -1,5 +1,5 @@
 import type { Api } from '@troupe/sdk';
-import { StatusBadge, Time } from '@troupe/ui';
+import { StatusBadge } from '@troupe/ui';
 import { Layers } from 'lucide-react';
 import { AddButton } from '../../../blocks/button.tsx';
 import { TableList } from '../../../blocks/list.tsx';
@@ -48,7 +48,7 @@ function BatchList({ network, go }: Props) {
       title="Batches"
       actions={list.items?.length !== 0 && begin}
       empty={
-        <Empty icon={<Layers size={20} aria-hidden="true" />} title="No batches yet" action={begin}>
+        <Empty icon={Layers} title="No batches yet" action={begin}>
           A batch runs the network over the rows of a CSV or JSONL file and collects the results.
           {network.status !== 'published' && ' Publish the network first.'}
         </Empty>
@@ -79,11 +79,7 @@ function BatchList({ network, go }: Props) {
           cell: (batch) => formatNumber(batch.usage.inputTokens + batch.usage.outputTokens),
         },
         { name: 'Cost', isRight: true, cell: (batch) => formatCost(batch.cost) },
-        {
-          name: 'Made',
-          cellClass: 'whitespace-nowrap text-muted',
-          cell: (batch) => <Time value={batch.createdAt} />,
-        },
+        { name: 'Made', time: (batch) => batch.createdAt },
       ]}
     />
   );

@@ -60,17 +60,17 @@ export function AgentForm({
         <Checkbox
           label="Runs begin here"
           checked={agent.isDefault}
-          onChange={({ target }) => set({ isDefault: target.checked })}
+          onChange={(isDefault) => set({ isDefault })}
         />
         <Checkbox
           label="May respond"
           checked={agent.allowRespond}
-          onChange={({ target }) => set({ allowRespond: target.checked })}
+          onChange={(allowRespond) => set({ allowRespond })}
         />
         <Checkbox
           label="May give tasks to the agents it routes to"
           checked={agent.allowTaskGroup}
-          onChange={({ target }) => set({ allowTaskGroup: target.checked })}
+          onChange={(allowTaskGroup) => set({ allowTaskGroup })}
         />
       </div>
       <KeyPicker
@@ -127,7 +127,7 @@ export function AgentForm({
       {!isFixed && (
         <Button
           kind="danger"
-          icon={<Trash2 size={14} />}
+          icon={Trash2}
           className="self-start"
           onClick={() => {
             edit((now) => removeAgent(now, agent.key));

@@ -68,7 +68,7 @@ export default function GraphTab(props: EditorProps) {
           <Button
             kind="quiet"
             size="small"
-            icon={<WandSparkles size={14} />}
+            icon={WandSparkles}
             disabled={draft.isFixed}
             onClick={() => draft.edit(forgetPositions)}
           >

@@ -29,7 +29,7 @@ export default function ListEditor({ draft, checked: { trial }, search, go }: Ed
       <div className="mx-auto flex max-w-3xl flex-col gap-5">
         {!isFixed && (
           <div className="flex flex-wrap gap-2">
-            <Button icon={<Plus size={15} />} onClick={() => add(null)}>
+            <Button icon={Plus} onClick={() => add(null)}>
               Add an own agent
             </Button>
             <Select

@@ -27,7 +27,7 @@ export function RoutePanel({
       {!draft.isFixed && (
         <Button
           kind="danger"
-          icon={<Trash2 size={14} />}
+          icon={Trash2}
           className="self-start"
           onClick={() => {
             draft.edit((now) => setRoute(now, from, to, false));

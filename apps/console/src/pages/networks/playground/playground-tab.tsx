@@ -83,11 +83,7 @@ export default function PlaygroundTab({
         ) : (
           <div className="flex flex-col gap-4 p-4">
             <WayGraph network={network.id} version={network.currentVersion!} path={null} isOver />
-            <Empty
-              icon={<FlaskConical size={20} aria-hidden="true" />}
-              title="Nothing is shown yet"
-              className="py-6"
-            >
+            <Empty icon={FlaskConical} title="Nothing is shown yet" className="py-6">
               Write what is asked, and run it. Every hand-over, every tool call and every refusal shows up
               here as it happens.
             </Empty>

@@ -74,11 +74,7 @@ export function RunForm({
           )
         }
       </Field>
-      <Checkbox
-        label="The input is a JSON object"
-        checked={isJson}
-        onChange={({ target }) => setJson(target.checked)}
-      />
+      <Checkbox label="The input is a JSON object" checked={isJson} onChange={setJson} />
       <div className="grid grid-cols-2 gap-2">
         <SelectField
           label="Version"

@@ -57,7 +57,7 @@ export function RunView({ runId, network }: { runId: string; network: Api.Networ
           {!hasEnded && (
             <Button
               size="small"
-              icon={<CircleStop size={13} />}
+              icon={CircleStop}
               onClick={() => void troupe.runs.cancel({ params: { runId } }).catch(sayError)}
             >
               Cancel

@@ -19,7 +19,7 @@ export function ComparePage() {
     return (
       <Page title="Compare runs" crumbs={[{ label: 'Runs', to: '/runs' }]}>
         <Empty
-          icon={<Scale size={20} aria-hidden="true" />}
+          icon={Scale}
           title="Which two?"
           action={
             <Link to="/runs" className={buttonClass()}>

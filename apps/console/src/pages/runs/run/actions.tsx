@@ -24,45 +24,37 @@ export function Actions({ run, onFork }: { run: RunDetails; onFork: () => void }
   return (
     <>
       {!ended && (
-        <Button kind="danger" icon={<Ban size={14} aria-hidden="true" />} onClick={() => setAct('cancel')}>
+        <Button kind="danger" icon={Ban} onClick={() => setAct('cancel')}>
           Cancel
         </Button>
       )}
       {canRetry && (
-        <Button
-          kind="primary"
-          icon={<RotateCcw size={14} aria-hidden="true" />}
-          onClick={() => setAct('retry')}
-        >
+        <Button kind="primary" icon={RotateCcw} onClick={() => setAct('retry')}>
           Retry
         </Button>
       )}
       <Button
-        icon={<GitFork size={14} aria-hidden="true" />}
+        icon={GitFork}
         disabled={whyNoCopy !== null}
         title={whyNoCopy ?? 'Go on from any step, with other messages'}
         onClick={onFork}
       >
         Fork
       </Button>
-      <Menu
-        trigger={
-          <Button size="icon" aria-label="More" icon={<MoreHorizontal size={16} aria-hidden="true" />} />
-        }
-      >
+      <Menu trigger={<Button size="icon" aria-label="More" icon={MoreHorizontal} />}>
         <MenuItem
-          icon={<MessageSquarePlus size={14} aria-hidden="true" />}
+          icon={MessageSquarePlus}
           disabled={whyNoCopy !== null || !ended}
           onSelect={() => setAct('continue')}
         >
           Continue as a session
         </MenuItem>
-        <MenuItem icon={<Scale size={14} aria-hidden="true" />} onSelect={() => setAct('compare')}>
+        <MenuItem icon={Scale} onSelect={() => setAct('compare')}>
           Compare with another run
         </MenuItem>
         {run.forkedFrom && (
           <MenuItem
-            icon={<Scale size={14} aria-hidden="true" />}
+            icon={Scale}
             onSelect={() =>
               void navigate({ to: '/runs/compare', search: { a: run.forkedFrom!.runId, b: run.id } })
             }

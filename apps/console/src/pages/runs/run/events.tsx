@@ -86,7 +86,7 @@ export default function Events({
             onChange({ types: type.endsWith('.') ? `${type}*` : type || undefined, event: undefined })
           }
         />
-        <Checkbox label="Follow" checked={follows} onChange={({ target }) => setFollows(target.checked)} />
+        <Checkbox label="Follow" checked={follows} onChange={setFollows} />
         <span role="status" className="flex items-center gap-1.5 text-xs text-faint tabular-nums">
           {state.loading && <Spinner />}
           {find
@@ -94,18 +94,10 @@ export default function Events({
             : `${loaded.toLocaleString('en')} ${state.isWhole ? 'events' : 'loaded'}`}
         </span>
         <span className="ml-auto flex gap-1">
-          <Button
-            size="small"
-            icon={<ArrowUpToLine size={13} aria-hidden="true" />}
-            onClick={() => void jump('start')}
-          >
+          <Button size="small" icon={ArrowUpToLine} onClick={() => void jump('start')}>
             Start
           </Button>
-          <Button
-            size="small"
-            icon={<ArrowDownToLine size={13} aria-hidden="true" />}
-            onClick={() => void jump('end')}
-          >
+          <Button size="small" icon={ArrowDownToLine} onClick={() => void jump('end')}>
             End
           </Button>
         </span>

@@ -183,7 +183,7 @@ function StepBody({
           </button>
         ))}
         {noCopy(run) === null && (
-          <Button kind="quiet" size="small" icon={<GitFork size={13} />} className="ml-auto" onClick={onFork}>
+          <Button kind="quiet" size="small" icon={GitFork} className="ml-auto" onClick={onFork}>
             Fork after this step
           </Button>
         )}
