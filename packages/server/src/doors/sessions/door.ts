@@ -5,6 +5,7 @@ import type { Database } from '../../store/index.ts';
 import {
   asAsked,
   changedSince,
+  contentFiltered,
   formatPart,
   isRefused,
   outputOf,
@@ -110,12 +111,7 @@ function said(
   };
 }
 
-const FILTERED = {
-  code: 'content_filter',
-  message:
-    'The provider’s filter stopped the answer before its first word. Say it in another way, or give the agent another model.',
-  retryable: false,
-};
+const FILTERED = contentFiltered('Say it in another way, or give the agent another model.');
 
 /** What the message asked for, of which its run keeps a note. */
 function effortOf(metadata: JsonObject): { reasoningEffort?: ReasoningEffort } {

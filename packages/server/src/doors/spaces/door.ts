@@ -9,7 +9,7 @@ import {
   runsOfAgent,
   type StoredMessage,
 } from '../../store/index.ts';
-import { roomFor, shortened, tasksPart } from '../shared/index.ts';
+import { contentFiltered, roomFor, shortened, tasksPart } from '../shared/index.ts';
 import { activeSpaceOf, placesOf, triggerSpaceOf } from './active-space.ts';
 import { DOOR } from './door-name.ts';
 import { liveIn } from './live.ts';
@@ -152,9 +152,6 @@ function messagesSaid(transcript: readonly StoredMessage[]): string[] {
   });
 }
 
-const FILTERED = {
-  code: 'content_filter',
-  message:
-    'The provider’s filter stopped the answer before its first word. Give the agent another model, or take out of the conversation what it objects to.',
-  retryable: false,
-};
+const FILTERED = contentFiltered(
+  'Give the agent another model, or take out of the conversation what it objects to.',
+);

@@ -10,6 +10,7 @@ import type { Database, StoredMessage } from '../../store/index.ts';
 import {
   asAsked,
   changedSince,
+  contentFiltered,
   formatPart,
   outputOf,
   refusal,
@@ -139,8 +140,4 @@ const SECOND = {
 
 const EMPTY = { code: 'empty_answer', message: 'The model answered nothing.' };
 
-const FILTERED = {
-  code: 'content_filter',
-  message: 'The provider’s filter stopped the answer before its first word. Give the agent another model.',
-  retryable: false,
-};
+const FILTERED = contentFiltered('Give the agent another model.');

@@ -15,7 +15,7 @@ interface Facts {
 
 const CONTEXT_TOO_LONG =
   /context[_ ]length|context (window|size|limit)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i;
-const FILTERED = /content_filter|content_policy|responsible_?ai/i;
+const CONTENT_FILTER_CODE = /content_filter|content_policy|responsible_?ai/i;
 const NO_MONEY = /insufficient_quota|billing|credit balance|insufficient credits/i;
 
 /**
@@ -71,7 +71,7 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
       details,
     });
   }
-  if (FILTERED.test(facts.code)) {
+  if (CONTENT_FILTER_CODE.test(facts.code)) {
     return new TroupeError('content_filter', `${who} refuses to answer this.${said}`, {
       hint: 'Say it in another way, or give the agent another model.',
       details,
