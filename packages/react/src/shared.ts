@@ -22,7 +22,7 @@ export function sharedOf<One extends Shared<object>>(troupe: Troupe, name: strin
   return made;
 }
 
-interface Place {
+interface RegistryEntry {
   add(): void;
   remove(): void;
 }
@@ -30,7 +30,7 @@ interface Place {
 /** Nothing in a state is ever changed: what changes is replaced, so that whoever looks at a field sees whether it is another. */
 export abstract class Shared<State extends object> {
   #state: State;
-  #place: Place | null = null;
+  #place: RegistryEntry | null = null;
   #isOpen = false;
   #leaving: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -48,7 +48,7 @@ export abstract class Shared<State extends object> {
   }
 
   /** For `sharedOf`. One that nobody comes to listen to is forgotten again. */
-  keepIn(place: Place): void {
+  keepIn(place: RegistryEntry): void {
     this.#place = place;
     place.add();
     this.#leave();

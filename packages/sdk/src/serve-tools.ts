@@ -30,7 +30,7 @@ export interface ServeToolsOptions {
   entityId?: string;
 }
 
-interface Place {
+interface ServedCalls {
   transport: Transport;
   /** Whose calls. */
   of: { sessionId: string } | { runId: string };
@@ -51,7 +51,7 @@ const LONGEST_CODE = 100;
 
 /** Executes the calls of one session and its sub-agents, or of one run, that wait for a client, each once, as long as it goes on. */
 export class ToolServer {
-  readonly #place: Place;
+  readonly #place: ServedCalls;
   readonly #handlers: Record<string, ToolHandler>;
   /** Calls that were begun here, with what stops them; null once they are answered. */
   readonly #begun = new Map<string, AbortController | null>();
@@ -61,7 +61,7 @@ export class ToolServer {
   #looking = false;
   #lookAgain = false;
 
-  constructor(place: Place, handlers: Record<string, ToolHandler>) {
+  constructor(place: ServedCalls, handlers: Record<string, ToolHandler>) {
     this.#place = place;
     this.#handlers = handlers;
   }

@@ -19,7 +19,7 @@ import {
   Wrench,
 } from 'lucide-react';
 
-export interface Place {
+export interface NavigationItem {
   to: string;
   label: string;
   icon: LucideIcon;
@@ -29,7 +29,7 @@ export interface Place {
 }
 
 /** All places, as the side, the palette and the keyboard help show them. */
-export const places: { heading: string | null; items: Place[] }[] = [
+export const places: { heading: string | null; items: NavigationItem[] }[] = [
   {
     heading: null,
     items: [
@@ -85,4 +85,4 @@ export function placesOf(caller: 'key' | 'user' | 'dev' | undefined): typeof pla
     .filter(({ items }) => items.length > 0);
 }
 
-export const allPlaces: Place[] = places.flatMap(({ items }) => items);
+export const allPlaces: NavigationItem[] = places.flatMap(({ items }) => items);

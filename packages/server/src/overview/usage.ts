@@ -88,43 +88,48 @@ export async function readUsage(db: Database, project: string, asked: UsageQuery
   };
 }
 
-interface Place {
+interface UsageSource {
   db: Database;
   project: string;
 }
 
 async function sumsOf(
-  place: Place,
+  source: UsageSource,
   interval: UsageInterval,
   from: number,
   to: number,
   now: number,
 ): Promise<Sums> {
   if (to <= from) return new Map();
-  if (interval === 'minute') return counted(place, 'minute', from, to);
+  if (interval === 'minute') return counted(source, 'minute', from, to);
   const over = floor(now - LATE_MS, 'hour');
   if (interval === 'hour') {
-    const kept = await sumsOfPast(place, 'hour', from, Math.min(to, over));
-    return to > over ? joined([kept, await counted(place, 'hour', Math.max(from, over), to)], 'hour') : kept;
+    const kept = await sumsOfPast(source, 'hour', from, Math.min(to, over));
+    return to > over ? joined([kept, await counted(source, 'hour', Math.max(from, over), to)], 'hour') : kept;
   }
   const today = floor(now - LATE_MS, 'day');
-  const kept = await sumsOfPast(place, 'day', from, Math.min(to, today));
+  const kept = await sumsOfPast(source, 'day', from, Math.min(to, today));
   // A day that is not over is made of its hours.
   return to > today
-    ? joined([kept, await sumsOf(place, 'hour', Math.max(from, today), to, now)], 'day')
+    ? joined([kept, await sumsOf(source, 'hour', Math.max(from, today), to, now)], 'day')
     : kept;
 }
 
 /** All of them are over. Those that nobody has asked for before are counted at once, and kept. */
-async function sumsOfPast(place: Place, every: 'hour' | 'day', from: number, to: number): Promise<Sums> {
-  const { db, project } = place;
+async function sumsOfPast(
+  source: UsageSource,
+  every: 'hour' | 'day',
+  from: number,
+  to: number,
+): Promise<Sums> {
+  const { db, project } = source;
   if (to <= from) return new Map();
   const rows = await readUsageSums(db, project, every, new Date(from), new Date(to));
   const kept: Sums = new Map(rows.map(({ at, sums }) => [at.getTime(), sums as unknown as Sum[]]));
   const missing: number[] = [];
   for (let at = from; at < to; at += MS[every]) if (!kept.has(at)) missing.push(at);
   if (missing.length === 0) return kept;
-  const made = await counted(place, every, missing[0]!, missing.at(-1)! + MS[every]);
+  const made = await counted(source, every, missing[0]!, missing.at(-1)! + MS[every]);
   for (const at of missing) kept.set(at, made.get(at) ?? []);
   await keepUsageSums(
     db,
@@ -137,7 +142,7 @@ async function sumsOfPast(place: Place, every: 'hour' | 'day', from: number, to:
 
 /** Of every interval that begins within this time. */
 async function counted(
-  { db, project }: Place,
+  { db, project }: UsageSource,
   interval: UsageInterval,
   from: number,
   to: number,

@@ -13,7 +13,7 @@ import { loadCodeTools } from './code-tools.ts';
 import { dev } from './dev.ts';
 import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
-import type { Place, Program } from './program.ts';
+import type { Program, StartedParts } from './program.ts';
 import { ProviderRows } from './provider-rows.ts';
 import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
@@ -70,7 +70,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
       },
     );
   }
-  const place: Place = { origins: [], database: null };
+  const place: StartedParts = { origins: [], database: null };
   const outgoing = openOutgoing(() => place.database!, {
     allow: config.outgoingAllow,
     own: () => place.origins,

@@ -46,7 +46,7 @@ export interface Program {
   /** The one guarded client of the process; of use once there is a database. */
   outgoing: Outgoing;
   /** Origins at which this server answers, and the database, once they are known. */
-  place: Place;
+  place: StartedParts;
   /** Those of the user, by their names. */
   functions: CodeFunctions;
   /** Made once there is a database. */
@@ -57,7 +57,7 @@ export interface Program {
 }
 
 /** What is known of a process only once it has started. */
-export interface Place {
+export interface StartedParts {
   origins: string[];
   database: Database | null;
 }

@@ -3,7 +3,7 @@ import { newId } from '@troupe/server';
 import { expect, test } from 'vitest';
 import { contextOf } from '../../src/doors/networks/context.ts';
 import { judge } from '../../src/doors/networks/judge.ts';
-import { placeOf } from '../../src/doors/networks/place.ts';
+import { positionOf } from '../../src/doors/networks/position.ts';
 import type { RunView } from '../../src/kernel/index.ts';
 import type { StoredMessage } from '../../src/store/index.ts';
 import { call, NetworkFixture, respond, type Say } from './fixture.ts';
@@ -53,10 +53,10 @@ function msPerStep(compiledNetwork: NetworkSnapshot): number {
   const times: number[] = [];
   for (let n = 0; n < 300; n++) {
     const used = process.threadCpuUsage();
-    const place = placeOf(view);
-    contextOf(place, view);
+    const position = positionOf(view);
+    contextOf(position, view);
     const action = { type: 'USE_TOOL' as const, tool: 'tool1', params: { q: 'x' } };
-    expect(judge(place.network, 'agent0', { action }, new Set(['tenant'])).status).toBe('ok');
+    expect(judge(position.network, 'agent0', { action }, new Set(['tenant'])).status).toBe('ok');
     const { user, system } = process.threadCpuUsage(used);
     times.push((user + system) / 1_000);
   }

@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import type { Random } from '../simulation/random.ts';
 
 /** A value in a JSON document and how to put another in its place. */
-interface Place {
+interface JsonSlot {
   value: unknown;
   put(value: unknown): void;
   drop?(): void;
@@ -65,10 +65,10 @@ function deep(random: Random, valid: unknown): string {
   return `{"${name}":${nested}${rest === '}' ? '' : ','}${rest}`;
 }
 
-function placesIn(parent: Record<string, unknown> | unknown[]): Place[] {
+function placesIn(parent: Record<string, unknown> | unknown[]): JsonSlot[] {
   return Object.entries(parent).flatMap(([key, value]) => {
     const holder = parent as Record<string, unknown>;
-    const place: Place = {
+    const place: JsonSlot = {
       value,
       put: (other) => {
         holder[key] = other;
@@ -81,7 +81,7 @@ function placesIn(parent: Record<string, unknown> | unknown[]): Place[] {
   });
 }
 
-function spoil(random: Random, { value, put, drop }: Place): void {
+function spoil(random: Random, { value, put, drop }: JsonSlot): void {
   if (drop && random.chance(0.1)) drop();
   else if (isObject(value) && random.chance(0.7)) add(random, value);
   else if (Array.isArray(value) && random.chance(0.5)) {

@@ -7,7 +7,7 @@ import { isOver, type PostItem, PROJECT } from './records.ts';
 import type { Simulation } from './simulation.ts';
 import { type Course, run } from './timeline.ts';
 
-interface Place {
+interface OpenThread {
   thread: string;
   serial: boolean;
   entity: string;
@@ -16,7 +16,7 @@ interface Place {
 /** Everybody who is no worker: people who write, settle, cancel, retry and raise budgets, each when they please. */
 export class Outside {
   readonly #simulation: Simulation;
-  readonly #places: Place[];
+  readonly #places: OpenThread[];
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -75,7 +75,7 @@ export class Outside {
     if (place) run(this.#speak(place, 'steer'));
   }
 
-  *#speak(place?: Place, manner?: PostPolicy): Course {
+  *#speak(place?: OpenThread, manner?: PostPolicy): Course {
     const { random, newId, store, snapshots } = this.#simulation;
     const { thread, serial, entity } = place ?? random.pick(this.#places);
     const item: StartItem & Pick<PostItem, 'message' | 'run'> = {

@@ -92,9 +92,9 @@ function useAgentName(agentId: string, given: string | undefined): string {
   return given ?? asked ?? 'Agent';
 }
 
-type Place = Pick<ChatProps, 'agentId' | 'sessionId'>;
+type SessionAddress = Pick<ChatProps, 'agentId' | 'sessionId'>;
 
-function Connection({ agentId, sessionId }: Place) {
+function Connection({ agentId, sessionId }: SessionAddress) {
   const { connection, error, messages } = useSession(agentId, sessionId);
   return <LineNotice connection={connection} error={error} isEmpty={messages.length === 0} />;
 }
@@ -260,7 +260,7 @@ function isSameEntry(one: Entry, other: Entry): boolean {
 }
 
 /** What is being written. The only part that is drawn with every piece. */
-function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) {
+function Live({ agentId, sessionId, agentName }: SessionAddress & { agentName: string }) {
   const { live, run, calls } = useSession(agentId, sessionId);
   const sender = useMemo(() => ({ id: agentName, name: agentName, type: 'agent' as const }), [agentName]);
   const isWaiting = run?.status === 'waiting_tool' || run?.status === 'waiting_reply';
@@ -295,7 +295,7 @@ function Live({ agentId, sessionId, agentName }: Place & { agentName: string }) 
   );
 }
 
-function Fate({ agentId, sessionId }: Place) {
+function Fate({ agentId, sessionId }: SessionAddress) {
   const { session, run, messages, connection, retry } = useSession(agentId, sessionId);
   const [isRetrying, setRetrying] = useState(false);
   const last = messages.at(-1);

@@ -3,7 +3,7 @@ import { type Context, type ModelTool, type RunView, toModelMessages } from '../
 import type { StoredMessage } from '../../store/index.ts';
 import { roomFor, shortened } from '../shared/index.ts';
 import type { Network, NetworkAgentNode } from './network.ts';
-import { type Place, refusedOf } from './place.ts';
+import { type NetworkPosition, refusedOf } from './position.ts';
 import { summaries } from './summary.ts';
 
 /** The decisions that are no tools; a tool of the network with such a name cannot be called. */
@@ -16,18 +16,18 @@ const BETWEEN = '\n\n---\n\n';
 
 /** Everything that an agent is told: who it is, what it may decide, what is asked, and what happened since it was handed the run. */
 export function contextOf(
-  place: Place,
+  position: NetworkPosition,
   view: Pick<RunView, 'run' | 'model' | 'snapshot'>,
   tasks = '',
 ): Context {
-  const { network, agent, own, delegated } = place;
+  const { network, agent, own, delegated } = position;
   const system = [systemOf(network, agent, delegated), tasks].filter((part) => part !== '').join(BETWEEN);
   const tools = toolsOf(network, agent, delegated);
   // Of a large network an agent sees little: only that takes room.
   const seen = { ...view.snapshot, prompt: system, tools: tools as typeof view.snapshot.tools };
   const room = roomFor({ model: view.model, snapshot: seen });
   const said = toModelMessages(own, view, (message) => (refusedOf(message)?.calls.length ? [] : null));
-  return { system, messages: shortened([{ role: 'user', text: askedOf(place) }, ...said], room), tools };
+  return { system, messages: shortened([{ role: 'user', text: askedOf(position) }, ...said], room), tools };
 }
 
 export function systemOf(network: Network, agent: NetworkAgentNode, delegated: boolean): string {
@@ -149,7 +149,7 @@ export function delegateTool(agents?: string[]): ModelTool {
   };
 }
 
-function askedOf({ network, asked, route, earlier }: Place): string {
+function askedOf({ network, asked, route, earlier }: NetworkPosition): string {
   const input = asked ? textOf(asked) : '';
   if (!route) return input;
   const lines = summaries(earlier, network.graph.logPolicy);

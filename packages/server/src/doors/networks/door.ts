@@ -10,13 +10,13 @@ import {
 } from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
-import { changedSince, REPLY, tasksPart } from '../shared/index.ts';
+import { changedSince, contentFiltered, REPLY, tasksPart } from '../shared/index.ts';
 import { contextOf, delegateTool, plain } from './context.ts';
 import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
 import { judge, judgeTask } from './judge.ts';
 import { policyOf } from './network.ts';
-import { type Place, placeOf, type Refused, type Route } from './place.ts';
+import { type NetworkPosition, positionOf, type Refused, type Route } from './position.ts';
 import { secretsMissing } from './secrets.ts';
 
 /**
@@ -31,11 +31,11 @@ export function createNetworksDoor(db: Database): Door {
     // Those of a batch stand in a lane.
     hasFollowers: ({ trigger }) => trigger.batch !== undefined,
     context: async (view) => {
-      const place = placeOf(view);
+      const position = positionOf(view);
       // Only for an agent that can speak to them; asked of it first, since a large network has thousands of tools.
-      const speaks = place.agent.equippedTools.includes(REPLY);
+      const speaks = position.agent.equippedTools.includes(REPLY);
       const tasks = speaks ? await tasksPart(db, view.snapshot, view.run) : '';
-      return { ...contextOf(place, view, tasks), ...changedSince(view, { remembered: '', tasks }) };
+      return { ...contextOf(position, view, tasks), ...changedSince(view, { remembered: '', tasks }) };
     },
     settle: (view, answer) => settle(db, view, answer),
   };
@@ -61,7 +61,7 @@ function tools(snapshot: AgentSnapshot): SnapshotTool[] {
 /** A run that stands nowhere fails when its context is made, with the reason. */
 function modelsOf(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): readonly SnapshotModel[] {
   try {
-    return placeOf(view).agent.models;
+    return positionOf(view).agent.models;
   } catch {
     return view.snapshot.models;
   }
@@ -74,9 +74,9 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
   if (text.trim() === '' && calls.length === 0) {
     return { messages: [], refuse: finishReason === 'content_filter' ? FILTERED : EMPTY };
   }
-  const place = placeOf(view);
-  const { network, agent } = place;
-  const judged = judgedBy(view, place, answer);
+  const position = positionOf(view);
+  const { network, agent } = position;
+  const judged = judgedBy(view, position, answer);
   const unset = await secretsMissing(db, view.run.projectId, network, judged);
   const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
   const step = { agentKey: agent.key, decision: notesOf(judged) };
@@ -86,9 +86,9 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
 
   const refused = judged.filter(({ verdict }) => verdict.status === 'retry');
   const ends = refused.length === 0 && judged[0]!.action.type === 'TASK_RESPOND';
-  if (place.delegated && !ends && view.step >= network.policy.taskSteps)
+  if (position.delegated && !ends && view.step >= network.policy.taskSteps)
     return { messages: said, calls: [], fail: tooLong(view.step), step };
-  if (refused.length > 0) return refuse(view, place, { judged, refused, said, step });
+  if (refused.length > 0) return refuse(view, position, { judged, refused, said, step });
 
   const [{ action, verdict }] = judged as [Judged, ...Judged[]];
   if (action.type === 'RESPOND' || action.type === 'TASK_RESPOND') {
@@ -127,10 +127,14 @@ async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise
       step: { ...step, handsOver: true },
     };
   }
-  return { messages: said, calls: judged.map(asCall(place)), step };
+  return { messages: said, calls: judged.map(asCall(position)), step };
 }
 
-function judgedBy(view: RunView, { network, agent, delegated }: Place, answer: ModelAnswer): Judged[] {
+function judgedBy(
+  view: RunView,
+  { network, agent, delegated }: NetworkPosition,
+  answer: ModelAnswer,
+): Judged[] {
   const given = namesGiven(view.run.trigger);
   const decided = decisionsOf(answer, view.snapshot.limits.messageBytes, { delegated });
   // Tools alone are no group: as many as the kernel lets through.
@@ -151,7 +155,7 @@ function tooLong(steps: number): RunError {
 /** The same agent decides again, with what was wrong as the results of its calls; too often in a row, and the run fails. */
 function refuse(
   view: RunView,
-  place: Place,
+  position: NetworkPosition,
   {
     judged,
     refused,
@@ -159,7 +163,7 @@ function refuse(
     step,
   }: { judged: Judged[]; refused: Judged[]; said: Meaning['messages']; step: NonNullable<Meaning['step']> },
 ): Meaning {
-  const { network, agent } = place;
+  const { network, agent } = position;
   const events = refused.map(({ call, verdict }): NewEvent => {
     const data: JsonObject = { agent: agent.key, code: verdict.code, message: verdict.message };
     return { type: 'decision.refused', data: call ? { ...data, id: call.id } : data };
@@ -183,16 +187,16 @@ function refuse(
       metadata: { refused: { ...note } },
     },
   ];
-  if (whole && place.refusals >= network.policy.retries) {
-    const times = place.refusals + 1;
+  if (whole && position.refusals >= network.policy.retries) {
+    const times = position.refusals + 1;
     const message = `${times} decisions of \`${agent.key}\` in a row were refused; the last one (${last.verdict.code}): ${why}`;
     return { messages, calls: [], events, fail: { code: 'too_many_refusals', message }, step };
   }
-  return { messages, calls: isText ? [] : judged.map(asCall(place)), end: false, events, step };
+  return { messages, calls: isText ? [] : judged.map(asCall(position)), end: false, events, step };
 }
 
 /** Under the name that the tool really has. */
-function asCall({ network }: Place) {
+function asCall({ network }: NetworkPosition) {
   return ({ call, action, verdict }: Judged): MeantCall => {
     const name =
       action.type === 'USE_TOOL' ? (network.executed(action.tool)?.name ?? call!.name) : call!.name;
@@ -219,9 +223,6 @@ function failure({ code, message }: Verdict): RunError {
 }
 
 const EMPTY = { code: 'empty_answer', message: 'The model answered nothing.' };
-const FILTERED = {
-  code: 'content_filter',
-  message:
-    'The provider’s filter stopped the answer before its first word. Give the agent another model, or take out of the input what it objects to.',
-  retryable: false,
-};
+const FILTERED = contentFiltered(
+  'Give the agent another model, or take out of the input what it objects to.',
+);

@@ -8,7 +8,7 @@ import {
   type ToolResultContent,
 } from '@troupe/protocol';
 import type { StoredMessage } from '../../store/index.ts';
-import { refusedOf, routeOf } from './place.ts';
+import { refusedOf, routeOf } from './position.ts';
 
 // What an agent is told of steps before it was handed the run: one line for each, and only the last ones.
 

@@ -15,13 +15,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Logger, newId, StartupError } from '../../base/index.ts';
 import { program } from './binaries.ts';
-import { makePassword, type Place, USER } from './place.ts';
+import { type EmbeddedHome, makePassword, USER } from './embedded-home.ts';
 import { commandAs, type RunAs } from './run-as.ts';
 
 const run = promisify(execFile);
 
 /** The major version that made the data directory; undefined where there is none yet. */
-export async function dataVersion(place: Place): Promise<number | undefined> {
+export async function dataVersion(place: EmbeddedHome): Promise<number | undefined> {
   const entries = await readdir(place.data).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code !== 'ENOENT') throw error;
     return [];
@@ -35,7 +35,12 @@ export async function dataVersion(place: Place): Promise<number | undefined> {
 }
 
 /** Made aside and moved into place when it is complete: a crash leaves an `init-*` directory that nobody uses. */
-export async function initialise(place: Place, as: RunAs, binaries: string, logger: Logger): Promise<void> {
+export async function initialise(
+  place: EmbeddedHome,
+  as: RunAs,
+  binaries: string,
+  logger: Logger,
+): Promise<void> {
   const scratch = join(place.dir, `init-${newId()}`);
   const passwordFile = join(scratch, 'password');
   await mkdir(scratch, { mode: 0o700 });
@@ -69,7 +74,7 @@ export async function initialise(place: Place, as: RunAs, binaries: string, logg
   await rm(scratch, { recursive: true, force: true });
 }
 
-async function moveIntoPlace(made: string, place: Place): Promise<void> {
+async function moveIntoPlace(made: string, place: EmbeddedHome): Promise<void> {
   try {
     await rename(made, place.data);
   } catch (error) {
@@ -82,7 +87,7 @@ async function moveIntoPlace(made: string, place: Place): Promise<void> {
 }
 
 /** Root can change between the ways of running Postgres; the data follows. Never while a postmaster is alive. */
-export async function giveDataTo(place: Place, as: RunAs, logger: Logger): Promise<void> {
+export async function giveDataTo(place: EmbeddedHome, as: RunAs, logger: Logger): Promise<void> {
   const { uid } = await lstat(place.data);
   if (process.platform === 'win32' || uid === as.uid) return;
   if (process.getuid?.() !== 0) {

@@ -4,7 +4,7 @@ import { open, readFile, rename, stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Logger, StartupError } from '../../base/index.ts';
 import { program } from './binaries.ts';
-import { giveToOwner, type Place } from './place.ts';
+import { type EmbeddedHome, giveToOwner } from './embedded-home.ts';
 import { choosePort, freePort, HOST, rememberPort } from './port.ts';
 import { type Postmaster, readPidFile } from './postmaster.ts';
 import { commandAs, type RunAs } from './run-as.ts';
@@ -15,7 +15,7 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 const NEWS_MS = 5_000;
 
 export interface LaunchOptions {
-  place: Place;
+  place: EmbeddedHome;
   as: RunAs;
   binaries: string;
   /** this port and no other */
@@ -98,7 +98,7 @@ async function tryOnce(options: LaunchOptions, port: number): Promise<Postmaster
   }
 }
 
-async function rotateLog(place: Place): Promise<number> {
+async function rotateLog(place: EmbeddedHome): Promise<number> {
   const size = (await stat(place.log).catch(() => undefined))?.size ?? 0;
   if (size < LOG_LIMIT_BYTES) return size;
   await rename(place.log, `${place.log}.1`);

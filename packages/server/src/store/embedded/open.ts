@@ -1,15 +1,15 @@
 import type pg from 'pg';
 import { type Logger, StartupError } from '../../base/index.ts';
+import { type EmbeddedHome, sweep } from './embedded-home.ts';
 import { dataVersion, giveDataTo, initialise } from './initialise.ts';
 import { launch } from './launch.ts';
 import { connect, ensureDatabase, refuseOwnerElsewhere, takeOwnership } from './ownership.ts';
-import { type Place, sweep } from './place.ts';
 import { findPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
 import { chooseRunAs } from './run-as.ts';
 import { withStartLock } from './start-lock.ts';
 
 export interface OpenOptions {
-  place: Place;
+  place: EmbeddedHome;
   binaries: string;
   /** this port and no other */
   port: number | undefined;
@@ -67,7 +67,7 @@ async function start(options: OpenOptions): Promise<Opened> {
 }
 
 async function own(
-  place: Place,
+  place: EmbeddedHome,
   postmaster: Postmaster,
   session: pg.Client,
   adopted: boolean,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { StartupError } from '../../base/index.ts';
 import { type Claim, isHeld, isHere, myClaim, readClaim } from './claim.ts';
-import { type Place, putFile, readPassword, USER } from './place.ts';
+import { type EmbeddedHome, putFile, readPassword, USER } from './embedded-home.ts';
 import { HOST } from './port.ts';
 import type { Postmaster } from './postmaster.ts';
 import { isAlive } from './processes.ts';
@@ -22,7 +22,10 @@ export function urlOf(port: number, password: string, database = 'troupe'): stri
 }
 
 /** A session in the postmaster of this place; undefined if that ends before it answers. */
-export async function connect(place: Place, { pid, port }: Postmaster): Promise<pg.Client | undefined> {
+export async function connect(
+  place: EmbeddedHome,
+  { pid, port }: Postmaster,
+): Promise<pg.Client | undefined> {
   const connectionString = urlOf(port, await readPassword(place), 'postgres');
   const { host } = await myClaim();
   const giveUp = Date.now() + ANSWER_MS;
@@ -65,7 +68,7 @@ export async function connect(place: Place, { pid, port }: Postmaster): Promise<
 }
 
 /** Takes the directory, or says who has it. */
-export async function takeOwnership(place: Place, client: pg.Client, port: number): Promise<void> {
+export async function takeOwnership(place: EmbeddedHome, client: pg.Client, port: number): Promise<void> {
   const giveUp = Date.now() + LETTING_GO_MS;
   for (;;) {
     const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS taken', [
@@ -86,7 +89,7 @@ export async function takeOwnership(place: Place, client: pg.Client, port: numbe
 }
 
 /** A directory shared with another container: its postmaster is invisible from here, its owner's note is not. */
-export async function refuseOwnerElsewhere(place: Place): Promise<void> {
+export async function refuseOwnerElsewhere(place: EmbeddedHome): Promise<void> {
   const note = await readClaim<OwnerNote>(place.note);
   if (note && !(await isHere(note)) && (await isHeld(place.note, note))) {
     throw inUse(place, `process ${note.pid} on ${note.host}, since ${note.startedAt}`);
@@ -98,7 +101,7 @@ export async function ensureDatabase(client: pg.Client): Promise<void> {
   if (rowCount === 0) await client.query('CREATE DATABASE troupe');
 }
 
-function inUse(place: Place, by: string): StartupError {
+function inUse(place: EmbeddedHome, by: string): StartupError {
   return new StartupError('home_in_use', `${place.home} is in use by ${by}.`, {
     hint: 'Stop that process, or set TROUPE_HOME to another directory.',
   });

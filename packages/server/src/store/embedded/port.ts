@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { type Place, putFile } from './place.ts';
+import { type EmbeddedHome, putFile } from './embedded-home.ts';
 
 export const HOST = '127.0.0.1';
 
 /** The port of the last start if it is still free, so that bookmarked connections keep working; else any free one. */
-export async function choosePort(place: Place): Promise<number> {
+export async function choosePort(place: EmbeddedHome): Promise<number> {
   const last = Number(await readFile(place.port, 'utf8').catch(() => ''));
   const usable = Number.isInteger(last) && last > 0 && last < 65_536;
   return (usable ? await listenOnce(last) : undefined) ?? freePort();
@@ -30,7 +30,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-export async function rememberPort(place: Place, port: number): Promise<void> {
+export async function rememberPort(place: EmbeddedHome, port: number): Promise<void> {
   await putFile(place, place.port, `${port}\n`);
 }
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { StartupError } from '../../base/index.ts';
 import { program } from './binaries.ts';
-import { letOthersPass, type Place } from './place.ts';
+import { type EmbeddedHome, letOthersPass } from './embedded-home.ts';
 
 /**
  * As which user Postgres runs. It refuses to run as root, so root hands it to somebody else:
@@ -46,7 +46,11 @@ export function commandAs(
 }
 
 /** The first way that works; each is tried for real, because modes alone do not tell (ACLs, mounts, seccomp). */
-export async function chooseRunAs(place: Place, binaries: string, initialised: boolean): Promise<RunAs> {
+export async function chooseRunAs(
+  place: EmbeddedHome,
+  binaries: string,
+  initialised: boolean,
+): Promise<RunAs> {
   const uid = process.getuid?.();
   const failures: string[] = [];
   if (uid === 0) await letOthersPass(place);
@@ -58,7 +62,7 @@ export async function chooseRunAs(place: Place, binaries: string, initialised: b
   throw refusal(place, binaries, uid, failures);
 }
 
-async function* candidatesOfRoot(place: Place): AsyncGenerator<Candidate> {
+async function* candidatesOfRoot(place: EmbeddedHome): AsyncGenerator<Candidate> {
   const seen = new Set([0]);
   const sources = [
     () => lstat(place.data).catch(() => undefined),
@@ -98,7 +102,7 @@ async function lookUp(name: string): Promise<{ uid: number; gid: number } | unde
   }
 }
 
-async function probe(candidate: Candidate, place: Place, binaries: string): Promise<number | string> {
+async function probe(candidate: Candidate, place: EmbeddedHome, binaries: string): Promise<number | string> {
   const postgres = program(binaries, 'postgres');
   const { file, args, options } =
     process.platform === 'win32'
@@ -115,7 +119,12 @@ async function probe(candidate: Candidate, place: Place, binaries: string): Prom
   }
 }
 
-function refusal(place: Place, binaries: string, uid: number | undefined, failures: string[]): StartupError {
+function refusal(
+  place: EmbeddedHome,
+  binaries: string,
+  uid: number | undefined,
+  failures: string[],
+): StartupError {
   const tried = `Tried ${failures.join('; ')}.`;
   if (uid === 0) {
     return new StartupError(

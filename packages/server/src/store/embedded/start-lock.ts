@@ -2,7 +2,7 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId, StartupError } from '../../base/index.ts';
 import { beat, type Claim, isHeld, myClaim } from './claim.ts';
-import { createFile, type Place } from './place.ts';
+import { createFile, type EmbeddedHome } from './embedded-home.ts';
 
 const PATIENCE_MS = 120_000;
 
@@ -11,7 +11,7 @@ const PATIENCE_MS = 120_000;
  * it does not guard the data: init is a rename, the postmaster has its own pid file, the owner has the
  * advisory lock, and all three stay right if two processes ever were in here at once.
  */
-export async function withStartLock<T>(place: Place, action: () => Promise<T>): Promise<T> {
+export async function withStartLock<T>(place: EmbeddedHome, action: () => Promise<T>): Promise<T> {
   const path = place.startLock;
   const mine = JSON.stringify({ ...(await myClaim()), nonce: newId() });
   const giveUp = Date.now() + PATIENCE_MS;

@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Logger, messageOf, StartupError } from '../../base/index.ts';
 import { requireBinaries } from './binaries.ts';
 import { beat } from './claim.ts';
+import { openEmbeddedHome, readPassword } from './embedded-home.ts';
 import { adopt, type Opened, type OpenOptions, openPostgres } from './open.ts';
 import { urlOf } from './ownership.ts';
-import { openPlace, readPassword } from './place.ts';
 import { stopPostmaster } from './postmaster.ts';
 
 export interface EmbeddedOptions {
@@ -49,7 +49,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 
 async function start({ home, port, logger, binaries: given }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const binaries = await requireBinaries(given);
-  const place = await openPlace(home);
+  const place = await openEmbeddedHome(home);
   const first: OpenOptions = { place, binaries, port, logger };
   const opened = await openPostgres(first);
   const again: OpenOptions = { ...first, port: opened.postmaster.port }; // the URL has been handed out

@@ -7,7 +7,7 @@ import type { EventLog } from './event-log.ts';
 import { EventRow, ROW } from './event-row.tsx';
 
 /** Where to go, and when that was said: the same twice is said twice. */
-export interface Place {
+export interface ScrollTarget {
   where: 'start' | 'end';
   at: number;
 }
@@ -34,7 +34,7 @@ export function EventList({
   log: EventLog;
   error: unknown;
   follows: boolean;
-  place: Place | null;
+  place: ScrollTarget | null;
   open: number | undefined;
   onOpen: (sequence: number) => void;
 }) {

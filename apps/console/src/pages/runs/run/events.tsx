@@ -11,7 +11,7 @@ import { formatNumber } from '../../../data/format.ts';
 import { hasEnded } from '../filter.ts';
 import type { RunSearch } from '../search.ts';
 import { EventDetails } from './event-details.tsx';
-import { EventList, type Place } from './event-list.tsx';
+import { EventList, type ScrollTarget } from './event-list.tsx';
 import { EventLog } from './event-log.ts';
 import { searchable } from './event-row.tsx';
 import type { RunDetails } from './queries.ts';
@@ -30,7 +30,7 @@ export default function Events({
   const log = useMemo(() => new EventLog(run.id, search.types), [run.id, search.types]);
   const state = useSyncExternalStore(log.subscribe, log.state);
   const [follows, setFollows] = useState(!hasEnded(run));
-  const [place, setPlace] = useState<Place | null>(null);
+  const [place, setPlace] = useState<ScrollTarget | null>(null);
   const find = useDeferredValue((search.find ?? '').trim().toLowerCase());
 
   useEffect(() => {

@@ -19,7 +19,7 @@ import { newId, StartupError } from '../../base/index.ts';
 export const USER = 'troupe';
 
 /** Where everything of one embedded Postgres lies. Paths are real paths: they are compared with what Postgres reports. */
-export interface Place {
+export interface EmbeddedHome {
   home: string;
   dir: string;
   data: string;
@@ -31,7 +31,7 @@ export interface Place {
   owner: { uid: number; gid: number };
 }
 
-export async function openPlace(wanted: string): Promise<Place> {
+export async function openEmbeddedHome(wanted: string): Promise<EmbeddedHome> {
   await makeDirectory(dirname(resolve(wanted)));
   await makeDirectory(join(resolve(wanted), 'postgres'), 0o700);
   const home = await realpath(wanted);
@@ -61,7 +61,7 @@ export async function openPlace(wanted: string): Promise<Place> {
 }
 
 /** Lets other users pass through the home (not look into it): the data directory below belongs to one of them. */
-export async function letOthersPass(place: Place): Promise<void> {
+export async function letOthersPass(place: EmbeddedHome): Promise<void> {
   for (const path of [place.home, place.dir]) {
     const mode = (await stat(path)).mode & 0o7777;
     if ((mode & 0o111) !== 0o111) await chmod(path, mode | 0o111);
@@ -69,13 +69,13 @@ export async function letOthersPass(place: Place): Promise<void> {
 }
 
 /** Replaces the file in one step. What root writes into a user's directory belongs to that user. */
-export async function putFile(place: Place, path: string, text: string): Promise<void> {
+export async function putFile(place: EmbeddedHome, path: string, text: string): Promise<void> {
   const scratch = await scratchFile(place, text);
   await rename(scratch, path);
 }
 
 /** Creates the file with its content in one step; false where there already is one. */
-export async function createFile(place: Place, path: string, text: string): Promise<boolean> {
+export async function createFile(place: EmbeddedHome, path: string, text: string): Promise<boolean> {
   const scratch = await scratchFile(place, text);
   try {
     await link(scratch, path);
@@ -89,7 +89,7 @@ export async function createFile(place: Place, path: string, text: string): Prom
 }
 
 /** Removes what killed processes left. A young file may be in use by a process that waits for the start lock. */
-export async function sweep(place: Place): Promise<void> {
+export async function sweep(place: EmbeddedHome): Promise<void> {
   for (const name of await readdir(place.dir)) {
     const path = join(place.dir, name);
     const made = name.startsWith('init-'); // only under the start lock, so nobody is at it
@@ -99,17 +99,17 @@ export async function sweep(place: Place): Promise<void> {
   }
 }
 
-export async function giveToOwner(place: Place, path: string): Promise<void> {
+export async function giveToOwner(place: EmbeddedHome, path: string): Promise<void> {
   if (process.getuid?.() === 0 && place.owner.uid !== 0) await chown(path, place.owner.uid, place.owner.gid);
 }
 
 /** Written before the data directory exists, so that every data directory of this place has this password. */
-export async function makePassword(place: Place): Promise<string> {
+export async function makePassword(place: EmbeddedHome): Promise<string> {
   await createFile(place, place.password, `${randomBytes(24).toString('hex')}\n`);
   return readPassword(place);
 }
 
-export async function readPassword(place: Place): Promise<string> {
+export async function readPassword(place: EmbeddedHome): Promise<string> {
   const text = await readFile(place.password, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw new StartupError('password_missing', `The database password ${place.password} is gone.`, {
@@ -119,7 +119,7 @@ export async function readPassword(place: Place): Promise<string> {
   return text.trim();
 }
 
-async function scratchFile(place: Place, text: string): Promise<string> {
+async function scratchFile(place: EmbeddedHome, text: string): Promise<string> {
   const path = join(place.dir, `scratch-${newId()}`);
   await writeFile(path, text, { mode: 0o600, flag: 'wx' });
   await giveToOwner(place, path);

@@ -24,7 +24,7 @@ export interface Refused {
   whole: boolean;
 }
 
-export interface Place {
+export interface NetworkPosition {
   network: Network;
   agent: NetworkAgentNode;
   /** Somebody gave the run as a task: whoever is at it may answer that. */
@@ -48,11 +48,11 @@ export function refusedOf({ role, metadata }: StoredMessage): Refused | null {
   return role === 'system' ? ((metadata?.refused as Refused | undefined) ?? null) : null;
 }
 
-export function placeOf({
+export function positionOf({
   run,
   snapshot,
   transcript,
-}: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): Place {
+}: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): NetworkPosition {
   const network = networkOf(snapshot);
   const asked = transcript.find(({ id }) => id === run.triggerMessageId) ?? null;
   const said = transcript.filter((message) => message !== asked);
