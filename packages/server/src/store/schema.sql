@@ -556,7 +556,7 @@ create table troupe.tool_calls (
   settled_at timestamp with time zone, edited boolean not null default false, shown jsonb,
   xid bigint not null default ((pg_current_xact_id())::text)::bigint,
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
-) with (fillfactor=70);
+) with (fillfactor=50);
 
 create table troupe.tools (
   id uuid not null, project_id uuid not null, name text not null, display_name text,
