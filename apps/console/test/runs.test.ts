@@ -199,10 +199,11 @@ async function addEvents({ db }: TestServer, run: string, count: number): Promis
        update troupe.threads set last_event_seq = last_event_seq + $2::int
        where id = (select thread_id from troupe.runs where id = $1) returning id, last_event_seq - $2::int as base),
      written as (
-       insert into troupe.events (thread_id, seq, type, data, run_id, step)
-       select t.id, t.base + n, 'step.started', jsonb_build_object('number', n, 'note', repeat('a piece of data ', 8)), $1, 1
-       from thread t, generate_series(1, $2::int) n returning seq)
-     select max(seq) as last from written`,
+       insert into troupe.event_batches (thread_id, last_seq, run_id, entries)
+       select t.id, t.base + n, $1, json_build_array(json_build_array('step.started',
+         json_build_object('number', n, 'note', repeat('a piece of data ', 8)), null, 1))
+       from thread t, generate_series(1, $2::int) n returning last_seq)
+     select max(last_seq) as last from written`,
     [run, count],
   );
   return Number(rows[0]!.last);
