@@ -15,7 +15,7 @@ import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 
 /** The name of the key that the operator chose; nobody else may use it, so that a new one replaces only the old one. */
-export const BOOTSTRAP = 'bootstrap';
+const BOOTSTRAP = 'bootstrap';
 
 const PREFIXES = { secret: 'tsk_', public: 'tpk_' } as const;
 

@@ -95,7 +95,7 @@ export class Secrets {
 }
 
 /** The same without the rest, for whoever only executes. */
-export async function secretOf(
+async function secretOf(
   rows: Transaction,
   encryption: Encryption,
   project: string,

@@ -51,7 +51,7 @@ export function problemText({ status, code, detail, issues }: Problem): string {
   return JSON.stringify({ type: 'about:blank', title, status, code, detail, ...(issues ? { issues } : {}) });
 }
 
-export function answerProblem(context: Context, problem: Problem): Response {
+function answerProblem(context: Context, problem: Problem): Response {
   const { status, retryAfterSeconds } = problem;
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);

@@ -43,7 +43,7 @@ export function connectedTo({ lastSequence, runs, calls, activeAgents }: ThreadL
 }
 
 /** UUID v8: thread and sequence name an event already, and always the same. */
-export function eventId(thread: string, seq: number): string {
+function eventId(thread: string, seq: number): string {
   const hex = hash('sha256', `${thread}:${seq}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -171,7 +171,7 @@ function refusalsIn({
 }
 
 /** Of a `traceparent` header; null where it is none. */
-export function contextIn(header: string): SpanContext | null {
+function contextIn(header: string): SpanContext | null {
   const [, traceId, spanId, flags] =
     /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/.exec(header) ?? [];
   if (!traceId || !spanId || !flags) return null;

@@ -7,7 +7,7 @@ import { type Condition, conditionOf, fires } from './condition.ts';
 import { globOf } from './glob.ts';
 
 /** As many triggers may lead to one another; what would be one more is not done, and says so. */
-export const MOST_DEPTH = 5;
+const MOST_DEPTH = 5;
 const MOST_CHANGES = 100;
 const MAX_KNOWN = 1_000;
 const LONGEST_TURN_MS = 10;
@@ -61,7 +61,7 @@ function compiled({ condition, collection }: store.TriggerDefinition): Condition
   }
 }
 
-export function isOwn(action: TriggerAction): boolean {
+function isOwn(action: TriggerAction): boolean {
   return action.type === 'webhook' && action.url.startsWith('/');
 }
 

@@ -26,7 +26,7 @@ const SECRET = /\{\{\s*secrets\.([A-Za-z0-9_.-]+)\s*\}\}/g;
 const SHOWN_HEADERS = ['content-type', 'retry-after', 'location', 'server'];
 
 /** What a receiver is told. The names of the source stand beside those of Standard Webhooks. */
-export function bodyOf(delivery: ClaimedDelivery, trigger: string): string {
+function bodyOf(delivery: ClaimedDelivery, trigger: string): string {
   const { id, project_id, version, event, path, document_id, user_id, before, after, depth, changed_at } =
     delivery;
   const collection = path.slice(0, path.lastIndexOf('/'));

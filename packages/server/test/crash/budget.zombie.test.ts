@@ -1,7 +1,7 @@
 import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, expect, inject, it } from 'vitest';
-import { createBudget } from '../../src/store/queries/budgets.ts';
+import { setBudget } from '../../src/store/queries/budgets.ts';
 import { agent, script } from './agents.ts';
 import { CrashFixture } from './fixture.ts';
 import { endAll } from './worker-processes.ts';
@@ -18,15 +18,11 @@ it('a worker that was taken for dead does not spend the share of a budget that i
   await using fixture = await CrashFixture.open(postgresUrl);
   const { ids, db, kernel } = fixture;
   const budget = newId();
-  await createBudget(db, {
-    id: budget,
-    project: ids.project,
-    scope: 'agent',
-    scopeId: ids.agent,
-    unit: 'tokens',
-    amount: AMOUNT,
-    onExhausted: 'stop',
-  });
+  await setBudget(
+    db.rows,
+    { project: ids.project, scope: 'agent', scopeId: ids.agent, unit: 'tokens' },
+    { id: budget, amount: AMOUNT, onExhausted: 'stop' },
+  );
   const snapshot = await fixture.snapshot({ ...agent, models });
   const start = async () => {
     const item = fixture.item(snapshot, text, { run: { budgets: [budget] } });

@@ -2,7 +2,7 @@ import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { expect } from 'vitest';
 import type { Boundary } from '../../src/kernel/probe.ts';
-import { createBudget } from '../../src/store/queries/budgets.ts';
+import { setBudget } from '../../src/store/queries/budgets.ts';
 import type { SettleOutcome } from '../../src/store/queries/outside.ts';
 import { agent, call, careful, everyKind, script } from './agents.ts';
 import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
@@ -241,14 +241,11 @@ function waitingForBudget(): Partial<Scenario> {
   return {
     async prepare(fixture) {
       const { ids, kernel, db } = fixture;
-      const amounts = { amount: 1, unit: 'tokens', onExhausted: 'wait' } as const;
-      await createBudget(db, {
-        id: budget,
-        project: ids.project,
-        scope: 'agent',
-        scopeId: newId(),
-        ...amounts,
-      });
+      await setBudget(
+        db.rows,
+        { project: ids.project, scope: 'agent', scopeId: newId(), unit: 'tokens' },
+        { id: budget, amount: 1, onExhausted: 'wait' },
+      );
       const item = fixture.item(await fixture.snapshot(agent), oneTool, { run: { budgets: [budget] } });
       await kernel.start(item);
       return item.run.id;

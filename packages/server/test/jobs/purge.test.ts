@@ -1,7 +1,7 @@
 import { type Database, newId } from '@troupe/server';
 import { buildProject, buildSnapshot, buildStart, violations } from '@troupe/testing';
 import { expect, test } from 'vitest';
-import { createBudget, leaseBudget, reportBudgets } from '../../src/store/queries/budgets.ts';
+import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/budgets.ts';
 import { purgeBudgetLeases, purgeWorkers } from '../../src/store/queries/purge.ts';
 import { purgeEndedRuns } from '../../src/store/queries/spans.ts';
 import { after, freshDatabase } from './fixture.ts';
@@ -47,15 +47,11 @@ test('shares of a budget whose worker is gone are settled; those of the living s
   const db = await freshDatabase();
   const ids = await buildProject(db);
   const budget = newId();
-  await createBudget(db, {
-    id: budget,
-    project: ids.project,
-    scope: 'project',
-    scopeId: ids.project,
-    unit: 'tokens',
-    amount: 1_000,
-    onExhausted: 'stop',
-  });
+  await setBudget(
+    db.rows,
+    { project: ids.project, scope: 'project', scopeId: ids.project, unit: 'tokens' },
+    { id: budget, amount: 1_000, onExhausted: 'stop' },
+  );
   const [gone, living, inRow] = [newId(), newId(), await insertWorker(db, '1 hour')] as const;
   for (const worker of [gone, living, inRow]) await leaseBudget(db, budget, worker, 0, 100);
   await reportBudgets(db, gone, [{ budget, spent: 40, returned: 10 }]);

@@ -4,7 +4,7 @@ import { codeTools, plainDoor, until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { IdSet } from '../../src/kernel/id-set.ts';
 import { StandingBudgets } from '../../src/kernel/standing-budgets.ts';
-import { createBudget, leaseBudget, reportBudgets } from '../../src/store/queries/budgets.ts';
+import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/budgets.ts';
 import { reap } from '../../src/store/queries/workers.ts';
 import { call, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
@@ -19,15 +19,11 @@ type Policy = 'stop' | 'fallback' | 'wait';
 
 async function budget(amount: number, onExhausted: Policy = 'stop', unit: 'tokens' | 'cost' = 'tokens') {
   const id = newId();
-  await createBudget(fixture.db, {
-    id,
-    project: fixture.ids.project,
-    scope: 'agent',
-    scopeId: newId(),
-    unit,
-    amount,
-    onExhausted,
-  });
+  await setBudget(
+    fixture.db.rows,
+    { project: fixture.ids.project, scope: 'agent', scopeId: newId(), unit },
+    { id, amount, onExhausted },
+  );
   return id;
 }
 

@@ -14,7 +14,7 @@ import { webFetch } from './web-fetch.ts';
 import { webSearch } from './web-search.ts';
 
 /** All there are, in the order in which they are shown. */
-export const capabilities: readonly CapabilityEntry[] = [
+const capabilities: readonly CapabilityEntry[] = [
   noop,
   currentTime,
   fileSystem,

@@ -166,7 +166,7 @@ async function importTool(
 }
 
 /** `<server>_<tool>` in the letters that names of tools have; one that is too long ends with a hash instead. */
-export function nameOf(server: string, tool: string): string {
+function nameOf(server: string, tool: string): string {
   const written = (text: string) => text.replaceAll(/[^A-Za-z0-9_-]+/g, '_');
   const text = `${written(server).replaceAll(/^_+|_+$/g, '')}_${written(tool)}`.replace(
     /^(?=[^A-Za-z_])/,

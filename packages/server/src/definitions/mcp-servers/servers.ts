@@ -126,7 +126,7 @@ export async function required(
   return row;
 }
 
-export function definitionOf(row: McpServerRow): McpServerDefinition {
+function definitionOf(row: McpServerRow): McpServerDefinition {
   const { name, transport, url, headers, command, args, env, allow } = row;
   return { name, transport, url, headers, command, args, env, allow };
 }

@@ -4,7 +4,7 @@ import { type Database, type ProjectModels, type UsableModelRow, usableModels } 
 import { cachePrices } from './cache-prices.ts';
 
 /** Needs no rows, no key and no network: what is called where nobody chose anything. */
-export const DEMO: SnapshotModel = {
+const DEMO: SnapshotModel = {
   provider: 'demo',
   model: 'demo',
   maxOutputTokens: 4096,

@@ -30,7 +30,7 @@ export function contextOf(
   return { system, messages: shortened([{ role: 'user', text: askedOf(position) }, ...said], room), tools };
 }
 
-export function systemOf(network: Network, agent: NetworkAgentNode, delegated: boolean): string {
+function systemOf(network: Network, agent: NetworkAgentNode, delegated: boolean): string {
   return [agent.prompt, constraintsOf(network, agent, delegated)].filter((part) => part !== '').join(BETWEEN);
 }
 
@@ -87,7 +87,7 @@ function contractLines({ graph: { response } }: Network): string[] {
 }
 
 /** What a model may call as this agent: so it can only name what there is. */
-export function toolsOf(network: Network, agent: NetworkAgentNode, delegated: boolean): ModelTool[] {
+function toolsOf(network: Network, agent: NetworkAgentNode, delegated: boolean): ModelTool[] {
   const tools = agent.equippedTools.flatMap((key): ModelTool[] => {
     const tool = network.executed(key);
     if (!tool || DECISIONS.has(key)) return [];

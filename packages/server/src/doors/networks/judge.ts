@@ -182,7 +182,7 @@ function isMissing(param: SnapshotParam, has: (name: string) => boolean): boolea
 }
 
 /** What this agent may decide instead. */
-export function allowed(agent: NetworkAgentNode): string {
+function allowed(agent: NetworkAgentNode): string {
   const { allowRespond, allowTaskGroup, equippedTools, allowedRoutes } = agent;
   return [
     equippedTools.length > 0 ? `Tools that it may call: ${names(equippedTools)}.` : 'It may call no tools.',

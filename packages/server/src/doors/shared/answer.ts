@@ -8,7 +8,7 @@ import type { StoredMessage } from '../../store/index.ts';
 // message, so whoever takes over the run goes on counting.
 
 /** Where a message notes that it holds a refused answer. */
-export const REFUSED_KEY = 'troupe:refused';
+const REFUSED_KEY = 'troupe:refused';
 
 /** What is kept of a refused answer: enough to mend it. */
 const LONGEST = 20_000;

@@ -92,7 +92,7 @@ async function requireKnown(db: store.Database, project: string, mentions: strin
 }
 
 /** Who speaks: the person whose token it is, or whom the key names. Nobody speaks for an agent but its runs. */
-export async function senderOf(
+async function senderOf(
   db: store.Database,
   who: Who,
   { senderId, user }: { senderId?: string | undefined; user?: string | undefined },

@@ -20,7 +20,7 @@ export function silence({ request, heard, answered }: Situation): Reply | undefi
 }
 
 /** The name that the system prompt gives the agent: `Name: Ada` or `You are Ada`. */
-export function ownName(system: string): string | undefined {
+function ownName(system: string): string | undefined {
   const found =
     /^[ \t>*-]{0,10}(?:your )?name[ \t]{0,5}[:=][ \t]{0,5}([^\n]{1,100})/im.exec(system) ??
     /\b[Yy]ou are (?:an agent (?:called|named) )?("[^"\n]{1,100}"|\p{Lu}[^\n.,;:(]{0,99})/u.exec(system);

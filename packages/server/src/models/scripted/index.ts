@@ -5,4 +5,4 @@
  * Start reading: turn.ts (what a script can say), choose.ts (which turn), play.ts (how it is given).
  */
 export { createScripted, type Scripted, type ScriptedOptions } from './scripted.ts';
-export type { Script, ScriptedCall, ScriptedError, Turn } from './turn.ts';
+export type { Script, Turn } from './turn.ts';

@@ -45,8 +45,6 @@ export const turn = z.strictObject({
   faultTimes: z.number().int().nonnegative().optional(),
 });
 
-export type ScriptedCall = z.infer<typeof scriptedCall>;
-export type ScriptedError = z.infer<typeof scriptedError>;
 export type Turn = z.infer<typeof turn> & {
   /** Waited for before anything else. */
   gate?: Promise<void>;

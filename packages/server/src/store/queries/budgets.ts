@@ -52,33 +52,6 @@ export async function reportBudgets(
   });
 }
 
-export async function createBudget(
-  db: Database,
-  budget: {
-    id: string;
-    project: string;
-    scope: string;
-    scopeId: string;
-    unit: 'tokens' | 'cost';
-    amount: number;
-    onExhausted: 'stop' | 'fallback' | 'wait';
-  },
-): Promise<void> {
-  await db.run({
-    name: 'create_budget',
-    text: `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount, on_exhausted) values ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [
-      budget.id,
-      budget.project,
-      budget.scope,
-      budget.scopeId,
-      budget.unit,
-      budget.amount,
-      budget.onExhausted,
-    ],
-  });
-}
-
 /** Sets a new amount and lets the runs go on that wait for it. */
 export async function raiseBudget(db: Database, budget: string, amount: number): Promise<string[]> {
   const rows = await db.run<{ id: string }>({

@@ -35,12 +35,6 @@ export async function addJob(
   else await on.query(text, values);
 }
 
-/** Takes back a job that has not begun. */
-export async function removeJob(on: Database | pg.ClientBase, key: string): Promise<void> {
-  const text = 'select from graphile_worker.remove_job($1)';
-  await (on instanceof Database ? on.pool : on).query(text, [key]);
-}
-
 const lockOf = (runner: string) => `hashtextextended('troupe.jobs:' || ${runner}, 0)`;
 
 /** Shows that whoever works under these names is alive: held for as long as the connection lives. */

@@ -130,7 +130,7 @@ function furnished(db: Database, ids: string, values: unknown[]): Promise<Listed
 }
 
 /** How many runs a search reads for a page. */
-export const SEARCHED = 2_000;
+const SEARCHED = 2_000;
 /** And how much of what each was asked. */
 const READ = 2_000;
 
