@@ -2,14 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Invoked, PostedMessage, PostedSpaceMessage } from '@troupe/protocol';
-import {
-  createModels,
-  type Model,
-  type ModelRequest,
-  silentLogger,
-  startEmbedded,
-  tool,
-} from '@troupe/server';
+import { createModels, type Model, type ModelRequest, silentLogger, startEmbedded } from '@troupe/server';
+import { tool } from '@troupe/server/parts';
 import { furnish, openServer, type TestServer } from '@troupe/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/budgets.ts';
 import { purgeBudgetLeases, purgeWorkers } from '../../src/store/queries/purge.ts';
 import { purgeEndedRuns } from '../../src/store/queries/spans.ts';
+import { start } from '../../src/store/queries/start.ts';
 import { after, freshDatabase } from './fixture.ts';
 
 async function insertWorker(db: Database, age: string): Promise<string> {
@@ -36,7 +37,7 @@ test('rows of workers long gone go; the young, the living and the holders of run
   const holder = await insertWorker(db, '2 days');
   const ids = await buildProject(db);
   const item = buildStart(ids, await buildSnapshot(db, ids), 'go');
-  await db.pool.query('select troupe.start_many($1::jsonb)', [JSON.stringify([item])]);
+  await start(db, [item]);
   await db.pool.query(`update troupe.runs set status = 'running', worker_id = $1`, [holder]);
   expect(await purgeWorkers(db)).toBe(1);
   expect(await workers(db)).toEqual([young, living, holder].sort());
