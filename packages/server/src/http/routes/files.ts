@@ -1,4 +1,4 @@
-import { type File, fileEndpoints, findingEndpoints, todoEndpoints } from '@troupe/protocol';
+import { fileEndpoints, findingEndpoints, todoEndpoints } from '@troupe/protocol';
 import {
   deleteFiles,
   getFindings,
@@ -7,13 +7,13 @@ import {
   readFile,
   writeFile,
 } from '../../doors/sessions/index.ts';
-import type { FileRow } from '../../store/index.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentFile } from '../present/file.ts';
 
 export function fileRoutes(endpoints: Endpoints): void {
   endpoints.serve(fileEndpoints.list, async ({ services, caller, params, query }) => {
     const { data, totals } = await listFiles(services, caller, params, query.path);
-    return { data: data.map(present), totals };
+    return { data: data.map(presentFile), totals };
   });
   endpoints.serve(fileEndpoints.remove, async ({ services, caller, params, query }) => {
     const { path, recursive } = query;
@@ -31,7 +31,7 @@ export function fileRoutes(endpoints: Endpoints): void {
     });
   });
   endpoints.serve(fileEndpoints.write, async ({ services, caller, params, query, body }) =>
-    present(await writeFile(services, caller, params, query.path, body as Uint8Array)),
+    presentFile(await writeFile(services, caller, params, query.path, body as Uint8Array)),
   );
   endpoints.serve(todoEndpoints.get, async ({ services, caller, params }) => {
     const { todos, updatedAt } = await getTodos(services, caller, params);
@@ -40,8 +40,4 @@ export function fileRoutes(endpoints: Endpoints): void {
   endpoints.serve(findingEndpoints.list, async ({ services, caller, params }) => ({
     findings: await getFindings(services, caller, params),
   }));
-}
-
-function present({ path, size, type, createdAt, updatedAt }: FileRow): File {
-  return { path, size, type, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

@@ -1,10 +1,10 @@
-import { inboxEndpoints, type WaitingCall } from '@troupe/protocol';
+import { inboxEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
 import { readPage } from '../../base/index.ts';
-import { argumentsHash, decideCall, listWaiting, takeResults } from '../../runs/index.ts';
-import type { WaitingRow } from '../../store/index.ts';
+import { decideCall, listWaiting, takeResults } from '../../runs/index.ts';
 import { authorOf } from '../author.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
+import { presentWaitingCall } from '../present/waiting-call.ts';
 
 const position = z.object({ runId: z.uuid(), callId: z.string().max(200) });
 
@@ -17,7 +17,7 @@ export function inboxRoutes(endpoints: Endpoints): void {
         position,
         read: (after, limit) => listWaiting(services, caller, { ...filter, after: after ?? null, limit }),
         positionOf: ({ runId, callId }) => ({ runId, callId }),
-        present,
+        present: presentWaitingCall,
       },
     );
   });
@@ -27,15 +27,6 @@ export function inboxRoutes(endpoints: Endpoints): void {
   endpoints.serve(inboxEndpoints.results, ({ services, caller, params, body }) =>
     takeResults(services, caller, params.runId, 'results' in body ? body.results : [body], settlerOf(caller)),
   );
-}
-
-function present(row: WaitingRow): WaitingCall {
-  return {
-    ...row,
-    argumentsHash: argumentsHash(row.arguments),
-    deadline: row.deadline?.toISOString() ?? null,
-    createdAt: row.createdAt.toISOString(),
-  };
 }
 
 function settlerOf(caller: Call<(typeof inboxEndpoints)['decide']>['caller']): string {
