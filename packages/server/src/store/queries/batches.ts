@@ -282,7 +282,7 @@ export async function beginBatchItems(
   const items = toJsonText(starts.map(({ item }) => item));
   const { rows } = await sql<{
     verdicts: Started[];
-  }>`select troupe.start_networks(${items}::jsonb) as verdicts`.execute(transaction);
+  }>`select troupe.start(${items}::jsonb) as verdicts`.execute(transaction);
   const refused = rows[0]!.verdicts.find((verdict) => !verdict.ok);
   if (refused && !refused.ok) throw new Error(`a run of a batch was not started: ${refused.code}`);
   const runs = toJsonText(starts.map(({ row, iteration, item }) => ({ row, iteration, run: item.run.id })));
