@@ -33,8 +33,7 @@ function seedOfCommit(): string {
  * measure or change the process that they are in.
  */
 const together = [
-  'packages/server/test/{access,config,doors,outgoing,overview,races,store,tools}/*.test.ts',
-  'packages/server/test/agents/!(files).test.ts',
+  'packages/server/test/{access,agents,config,doors,embedded,jobs,outgoing,overview,races,store,tools}/*.test.ts',
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
@@ -54,8 +53,6 @@ const together = [
 const measured = [
   'packages/server/test/base/json-schema.test.ts',
   'packages/server/test/crash/{stopped.zombie,takeover.crash}.test.ts',
-  'packages/server/test/embedded/start.test.ts',
-  'packages/server/test/jobs/jobs.test.ts',
   'packages/server/test/kernel/{bad-input,memory}.test.ts',
   'packages/server/test/models/hostile.test.ts',
   'packages/server/test/process/dev.test.ts',
@@ -69,6 +66,8 @@ const measuredTogether = [
   'packages/sdk/test/{offline-chat,stream}.test.ts',
   'packages/ui/test/layout.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
+  'packages/server/test/embedded/start.test.ts',
+  'packages/server/test/jobs/jobs.test.ts',
   'packages/server/test/kernel/cancel.test.ts',
   'packages/server/test/networks/large.test.ts',
   'packages/server/test/spaces/guard.test.ts',

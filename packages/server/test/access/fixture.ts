@@ -4,7 +4,7 @@ import { newId } from '@troupe/server';
 import { noMcp, openKernel } from '@troupe/testing';
 import type { Hono } from 'hono';
 import { SignJWT } from 'jose';
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 import { Access, type Caller, Encryption } from '../../src/access/index.ts';
 import { silentLogger } from '../../src/base/index.ts';
 import { createApp } from '../../src/http/index.ts';
@@ -12,11 +12,7 @@ import { Past } from '../../src/kernel/index.ts';
 import { createOutgoing } from '../../src/outgoing/client.ts';
 import { Stream } from '../../src/stream/index.ts';
 import { Followers } from '../../src/sync/index.ts';
-
-/** Undone after the test, in reverse order. */
-export function after(clean: () => unknown): void {
-  onTestFinished(async () => void (await clean()));
-}
+import { after } from '../after.ts';
 
 export function encryptionKey(id = 'v1') {
   return { id, key: randomBytes(32) };

@@ -6,7 +6,8 @@ import type { TokenRules } from '@troupe/protocol';
 import { until } from '@troupe/testing';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
-import { type AccessFixture, AUDIENCE, after, inside, openAccess, takeTokens } from './fixture.ts';
+import { after } from '../after.ts';
+import { AUDIENCE, type AccessFixture, inside, openAccess, takeTokens } from './fixture.ts';
 
 /** Who is known by a public key and a token. */
 function knows({ access }: AccessFixture, publicKey: string, token: string) {

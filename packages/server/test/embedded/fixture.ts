@@ -7,13 +7,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { furnish, until } from '@troupe/testing';
 import pg from 'pg';
-import { afterEach, inject } from 'vitest';
+import { inject } from 'vitest';
 import { StartupError, silentLogger } from '../../src/base/index.ts';
 import {
   type EmbeddedOptions,
   type EmbeddedPostgres,
   startEmbedded,
 } from '../../src/store/embedded/index.ts';
+import { after } from '../after.ts';
 
 export const isRoot = process.getuid?.() === 0;
 export const NOBODY = 65534;
@@ -34,24 +35,16 @@ export interface Holder {
   process: ChildProcess;
 }
 
-const homes: string[] = [];
 const holders: ChildProcess[] = [];
-const started: EmbeddedPostgres[] = [];
-
-afterEach(async () => {
-  for (const process of holders.splice(0)) await kill(process);
-  await Promise.all(started.splice(0).map((postgres) => postgres.stop()));
-  for (const home of homes.splice(0)) {
-    for (const found of findHomes(home)) await killPostmaster(found);
-    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-  }
-});
 
 /** An empty directory that others may pass, gone after the test together with a Postgres left in it. */
 export function tempDirectory(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-embedded-')));
   chmodSync(path, 0o755);
-  homes.push(path);
+  after(async () => {
+    for (const found of findHomes(path)) await killPostmaster(found);
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  });
   return path;
 }
 
@@ -65,7 +58,7 @@ export async function usedHome(): Promise<string> {
 /** Starts in this process; stopped after the test. */
 export async function start(home: string, more: Partial<EmbeddedOptions> = {}): Promise<EmbeddedPostgres> {
   const postgres = await startEmbedded({ home, logger: silentLogger, ...more });
-  started.push(postgres);
+  after(() => postgres.stop());
   return postgres;
 }
 
@@ -92,6 +85,7 @@ export function lastHolder(): ChildProcess {
 
 export async function listen(child: ChildProcess): Promise<Holder> {
   holders.push(child);
+  after(() => kill(child));
   for await (const line of createInterface({ input: child.stdout! })) {
     return { pid: child.pid!, told: JSON.parse(line) as Told, process: child };
   }

@@ -5,19 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { Database, type Logger, silentLogger } from '@troupe/server';
 import { Jobs } from '@troupe/server/parts';
 import { createDatabase, until } from '@troupe/testing';
-import { afterEach, inject } from 'vitest';
+import { inject } from 'vitest';
 import type { Task } from '../../src/jobs/task.ts';
-
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
-
-/** Undone after the test, in reverse order. */
-export function after(clean: () => Promise<unknown>): void {
-  cleanups.push(clean);
-}
+import { after } from '../after.ts';
 
 export function connect(url: string): Database {
   const db = new Database({ url, applicationName: 'troupe/test', logger: silentLogger });

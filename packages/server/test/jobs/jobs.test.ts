@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../src/base/logger.ts';
 import { housekeeping, houseTasks } from '../../src/jobs/housekeeping.ts';
 import { addJob } from '../../src/store/queries/jobs.ts';
-import { after, allGone, done, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
+import { after } from '../after.ts';
+import { allGone, done, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
 
 test('a job is carried out at once, with its payload, and is gone', async () => {
   const db = await freshDatabase();

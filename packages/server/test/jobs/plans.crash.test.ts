@@ -3,7 +3,8 @@ import { type AgentIds, buildProject, until, violations } from '@troupe/testing'
 import { expect, test } from 'vitest';
 import { releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
 import { rearmPlans } from '../../src/store/queries/plans.ts';
-import { after, end, freshDatabase, jobsProcess } from './fixture.ts';
+import { after } from '../after.ts';
+import { end, freshDatabase, jobsProcess } from './fixture.ts';
 
 // Processes that are killed around the moment at which they fire a plan. Nobody works on the runs: that they are there is the point.
 

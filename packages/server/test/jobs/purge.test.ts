@@ -5,7 +5,8 @@ import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/b
 import { purgeBudgetLeases, purgeWorkers } from '../../src/store/queries/purge.ts';
 import { purgeEndedRuns } from '../../src/store/queries/spans.ts';
 import { start } from '../../src/store/queries/start.ts';
-import { after, freshDatabase } from './fixture.ts';
+import { after } from '../after.ts';
+import { freshDatabase } from './fixture.ts';
 
 async function insertWorker(db: Database, age: string): Promise<string> {
   const incarnation = newId();

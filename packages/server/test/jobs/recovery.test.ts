@@ -7,17 +7,8 @@ import { stopwatch, until } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../src/base/logger.ts';
 import { addJob, releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
-import {
-  after,
-  allGone,
-  connect,
-  done,
-  end,
-  freshDatabase,
-  jobsProcess,
-  note,
-  startJobs,
-} from './fixture.ts';
+import { after } from '../after.ts';
+import { allGone, connect, done, end, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
 
 const isBack = (lines: string[]) => lines.some((line) => line.includes('carried out again'));
 
