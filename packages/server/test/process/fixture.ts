@@ -110,28 +110,20 @@ export class Troupe {
 
   /** Until it is well; answers how long that took since the start, in milliseconds. */
   async ready(): Promise<number> {
-    await until(
-      'healthz answers 200',
-      async () => {
-        if (this.ended) throw new Error(`it ended:\n${this.output}\n${this.errors}`);
-        return (await this.ask('/healthz'))?.status === 200;
-      },
-      30_000,
-    );
+    await until('healthz answers 200', async () => {
+      if (this.ended) throw new Error(`it ended:\n${this.output}\n${this.errors}`);
+      return (await this.ask('/healthz'))?.status === 200;
+    });
     return performance.now() - this.began;
   }
 
   /** Until it has said this on its standard output. */
   async said(text: string): Promise<void> {
-    await until(
-      `it says "${text}"`,
-      () => {
-        if (this.ended && !this.output.includes(text))
-          throw new Error(`it ended:\n${this.output}\n${this.errors}`);
-        return this.output.includes(text);
-      },
-      30_000,
-    );
+    await until(`it says "${text}"`, () => {
+      if (this.ended && !this.output.includes(text))
+        throw new Error(`it ended:\n${this.output}\n${this.errors}`);
+      return this.output.includes(text);
+    });
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
