@@ -273,7 +273,8 @@ it('a call of a visible tool is a message that changes; while it waits, it is pe
       `with t as (update troupe.threads set last_message_seq = 2, last_event_seq = last_event_seq + 1 where id = $1 returning last_event_seq),
         m as (insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id)
           values ($1, 2, $2, 'tool_call', $3, 'c', $4, $5) on conflict (thread_id, seq) do update set content = excluded.content)
-        insert into troupe.events (thread_id, seq, type, data, message_seq, run_id) select $1, last_event_seq, $6, $7, 2, $5 from t`,
+        insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
+          select $1, last_event_seq, 1, $5, json_build_array(json_build_array($6::text, $7::json, 1)) from t`,
       [
         ...[space.id, '11111111-2222-4333-8444-555555555555', { text: 'pick', tool }, ada.entityId, run],
         ...[type, { id: 'c', tool: 'pick', ...more }],

@@ -65,7 +65,7 @@ it('migrate, serve and work: on an empty database, each by itself, and a message
   };
   expect(await startProcess(['migrate'], { env }).done).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^Applied 0001_tables, .*\.$/m),
+    out: expect.stringMatching(/^Applied 0040_baseline, .*\.$/m),
   });
   const [again, serve, work] = [
     begin(['--json', 'migrate'], env),

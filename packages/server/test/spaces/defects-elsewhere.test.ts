@@ -245,7 +245,7 @@ const ELSEWHERE: [defect: string, file: string, title: string][] = [
   ],
   [
     'a crash loses messages of a space',
-    spaces('company.crash'),
+    spaces('chatter.crash'),
     'messages, and workers killed at any moment',
   ],
   [

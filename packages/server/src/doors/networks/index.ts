@@ -1,8 +1,8 @@
 /**
  * doors/networks: agents that hand over to one another, bound by a published graph. What an agent is told, what it may decide, and
  * what becomes of it.
- * Imports: kernel, agents, store, base, protocol.
- * Start reading: judge.ts (what is allowed), door.ts (a run), place.ts (where it stands), context.ts (what an agent is told), invoke.ts.
+ * Imports: kernel, definitions, store, base, protocol.
+ * Start reading: judge.ts (what is allowed), door.ts (a run), position.ts (where it stands), context.ts (what an agent is told), invoke.ts.
  */
 export { checkInstruction, promptOf } from './ask.ts';
 export {

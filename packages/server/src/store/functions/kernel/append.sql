@@ -27,9 +27,10 @@ begin
   end if;
   if event_count > 0 then
     insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
-    select thread, event_last, message_base, run,
+    -- A reader parses a whole row for each page, so that a long list is several rows.
+    select thread, event_last - event_count + max(k), message_base, run,
       json_agg(json_build_array(e->'type', e->'data', (e->>'message')::int + 1, e->'step') order by k)
-    from jsonb_array_elements(events) with ordinality x(e, k);
+    from jsonb_array_elements(events) with ordinality x(e, k) group by (k - 1) / 64;
   end if;
   return message_base;
 end $$;
