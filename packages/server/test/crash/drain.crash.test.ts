@@ -13,9 +13,9 @@ describe.concurrent('a worker', () => {
     await using fixture = await CrashFixture.open(postgresUrl);
     const start = (turns: Turn[]) => fixture.startAgent(agent, script(turns));
     const held = await start([{ text: 'Done.' }]);
-    const thinking = await start([{ delayMs: 600, calls: [call('write')] }, { text: 'Done.' }]);
-    const acting = await start([{ calls: [call('write', 600), call('fetch', 900)] }, { text: 'Done.' }]);
-    const ending = await start([{ delayMs: 600, text: 'Done.' }]);
+    const thinking = await start([{ delayMs: 3_000, calls: [call('write')] }, { text: 'Done.' }]);
+    const acting = await start([{ calls: [call('write', 3_000), call('fetch', 3_300)] }, { text: 'Done.' }]);
+    const ending = await start([{ delayMs: 3_000, text: 'Done.' }]);
 
     const stopping = await fixture.worker({ hold: [held] });
     await until('all are under way', async () => {
