@@ -200,6 +200,7 @@ const COMMIT = new Columns(
   'troupe.commit',
   {
     worker: 'uuid',
+    count: 'int[]',
     run: 'uuid[]',
     thread: 'uuid[]',
     epoch: 'int[]',
@@ -257,6 +258,8 @@ const element = (value: unknown): string | null => (value === undefined ? null :
 function toColumns(items: CommitItem[]): unknown[] {
   const columns = COMMIT.empty();
   for (let index = 0; index < items.length; index++) addItem(columns, items[index]!, index + 1);
+  const longest = Math.max(items.length, columns.changeId.length);
+  columns.count = Array.from({ length: longest }, (_, index) => index + 1);
   columns.order = items.map((_, index) => index + 1);
   if (items.length > 1)
     columns.order.sort((a, b) => (items[Number(a) - 1]!.thread < items[Number(b) - 1]!.thread ? -1 : 1));

@@ -5,10 +5,13 @@
 -- the item if it does. p_tell: items whose changed calls are told to the threads that watch the run; p_places: other
 -- threads to lock with these. x_: calls that change, m_: messages, c_: new calls, s_: steps; x_item, m_item and c_item
 -- number the item that a row belongs to. *_more: rare columns as objects, null if no row has any.
+-- p_count: 1, 2, … up to the length of the longest list. Updates join `unnest(p_count) where … between`, which the
+-- planner takes for one row, so that it looks rows up by key whatever size the table had when the plan was made.
 -- Locks: each by id: runs of p_leave, run heads, watching threads, tool calls, threads. Rows are read under their lock.
 -- Called by: store/queries/commit.ts.
 create or replace function troupe.commit(
-  p_worker uuid, p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[], p_order int[],
+  p_worker uuid, p_count int[], p_run uuid[], p_thread uuid[], p_epoch int[], p_version int[], p_known bigint[],
+  p_order int[],
   p_messages int[], p_events int[], p_log json[], p_leave jsonb, p_tell int[], p_places uuid[],
   x_item int[], x_id text[], x_status troupe.call_status[], x_output jsonb, x_error jsonb, x_more jsonb,
   m_item int[], m_place int[], m_id uuid[], m_role troupe.message_role[], m_content jsonb, m_call text[], m_step int[],
@@ -55,8 +58,9 @@ begin
       worker_id = case when modes[x.i] <> 'go' then null else h.worker_id end, step = coalesce(s_step[x.i], h.step),
       input_tokens = h.input_tokens + coalesce(s_input[x.i], 0),
       output_tokens = h.output_tokens + coalesce(s_output[x.i], 0), cost = h.cost + coalesce(s_cost[x.i], 0)
-    from generate_series(1, n) x(i)
-    where h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i] and h.worker_id = p_worker
+    from unnest(p_count) x(i)
+    where x.i between 1 and n and h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i]
+      and h.worker_id = p_worker
     returning x.i)
   select array_agg(p.i) into passed from passing p;
   if cardinality(passed) is distinct from n then
@@ -76,8 +80,9 @@ begin
     update troupe.tool_calls c set status = x_status[k],
       output = case when x_status[k] = 'completed' then x_output->(k - 1) end,
       error = nullif(x_error->(k - 1), 'null'), settled_at = now()
-    from generate_series(1, cardinality(x_item)) k
-    where c.run_id = p_run[x_item[k]] and c.call_id = x_id[k] and c.status = 'running'
+    from unnest(p_count) k
+    where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k]
+      and c.status = 'running'
       and (x_more is null or x_more->(k - 1) = 'null') and (refused is null or x_item[k] <> all(refused));
     get diagnostics done = row_count;
     if x_more is not null or refused is not null then
@@ -119,7 +124,8 @@ begin
     update troupe.threads t set last_message_seq = t.last_message_seq + p_messages[x.i],
       last_event_seq = t.last_event_seq + p_events[x.i],
       active_run_id = case when modes[x.i] = 'ended' and t.active_run_id = p_run[x.i] then null else t.active_run_id end
-    from unnest(p_order) x(i) where t.id = p_thread[x.i] and (refused is null or x.i <> all(refused))
+    from unnest(p_order) x(i) where x.i between 1 and n and t.id = p_thread[x.i]
+      and (refused is null or x.i <> all(refused))
     returning x.i, t.last_message_seq - p_messages[x.i] as messages, t.last_event_seq as events)
   select array_agg(m.i order by m.i), array_agg(m.messages order by m.i), array_agg(m.events order by m.i),
     bool_or(m.messages > p_known[m.i]) into placed, message_base, event_last, behind from moved m;
