@@ -55,9 +55,8 @@ begin
         v_seq := message_base + 1; said := 1;
       else
         select m.seq, m.thread_id into v_seq, found_in from troupe.messages m where m.id = message_id;
-        select r.id, r.thread_id into existing, found_in from troupe.runs r
-          where r.entity_id = v_entity and r.trigger_message_id = message_id
-          union all select null, found_in limit 1;
+        select r.id, coalesce(r.thread_id, found_in) into existing, found_in from (select) x
+          left join troupe.runs r on r.entity_id = v_entity and r.trigger_message_id = message_id;
       end if;
     end if;
 
