@@ -147,6 +147,50 @@ describe('one message id for two sessions at the same moment', () => {
   }
 });
 
+describe('a steering message whose id another session stores first', () => {
+  it('is refused as taken', async () => {
+    const held = gate();
+    fixture = await SessionFixture.open({
+      script: async () => {
+        await held.promise;
+        return { text: 'Done.' };
+      },
+    });
+    const [busy, other] = [await fixture.create(), await fixture.create()];
+    const { run } = await fixture.say(busy, 'go');
+    const id = newId();
+    const client = await fixture.db.pool.connect();
+    try {
+      await client.query('begin');
+      const thread = (
+        await client.query(`select thread_id as id from troupe.sessions where id = $1`, [other.id])
+      ).rows[0];
+      await client.query(`select troupe.append($1, null, $2, '[]')`, [
+        thread.id,
+        JSON.stringify([{ id, role: 'user', content: { text: 'mine' } }]),
+      ]);
+      const pid = (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
+      const posted = fixture.ask('POST', `${fixture.sessions}/${busy.id}/messages`, {
+        id,
+        content: { text: 'steer' },
+        policy: 'steer',
+      });
+      const blocked = 'select 1 from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
+      await until(
+        'the post waits',
+        async () => (await fixture.db.pool.query(blocked, [pid])).rows.length > 0,
+      );
+      await client.query('commit');
+      expect(await posted).toMatchObject({ status: 409, body: { code: 'message_id_taken' } });
+    } finally {
+      client.release();
+      held.resolve();
+    }
+    await fixture.kernel.ended(run!.id);
+    expect((await fixture.messages(busy)).map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+});
+
 describe('a message that was on its way when the run failed', () => {
   for (const policy of POLICIES) {
     it(`${policy}: is refused, and nothing of it is stored`, async () => {

@@ -48,9 +48,14 @@ begin
       if policy = 'reject' then
         return jsonb_build_object('ok', false, 'code', 'busy', 'run', active);
       elsif policy = 'steer' then
-        seq := 1 + troupe.append(thread, active, jsonb_build_array(message),
-          jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
-            'data', jsonb_build_object('id', message->'id', 'role', message->'role'))));
+        begin
+          seq := 1 + troupe.append(thread, active, jsonb_build_array(message),
+            jsonb_build_array(jsonb_build_object('type', 'message.created', 'message', 0,
+              'data', jsonb_build_object('id', message->'id', 'role', message->'role'))));
+        exception when unique_violation then
+          -- Another thread stored a message with this id since it was looked for.
+          return jsonb_build_object('ok', false, 'code', 'message_id_taken');
+        end;
         update troupe.runs x set steers = x.steers + 1, updated_at = now() where x.id = active;
         return jsonb_build_object('ok', true, 'outcome', 'steered', 'thread', thread, 'seq', seq, 'run', active,
           'worker', r.worker_id, 'createdAt', now());
