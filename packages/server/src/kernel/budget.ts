@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, type Lease, leaseBudget, leasedBy, reportBudgets } from '../store/index.ts';
+import {
+  type BudgetReport,
+  type Database,
+  type Lease,
+  leaseBudget,
+  leasedBy,
+  reportBudgets,
+} from '../store/index.ts';
 import { costOf } from './think.ts';
 
 export interface Denied {
@@ -22,6 +29,12 @@ interface Wanted {
   price: { inputPrice: number; outputPrice: number };
 }
 
+/** The step that a reservation pays for. */
+export interface Spender {
+  run: string;
+  step: number;
+}
+
 interface Share {
   unit: 'tokens' | 'cost';
   /** Leased and free to reserve. */
@@ -32,6 +45,8 @@ interface Share {
   returned: number;
   reported: number;
   lastUsed: number;
+  /** The last spending that was not reported. */
+  spender: Spender | null;
 }
 
 /** A share is leased in pieces of so many reservations, so that the budget's row is touched seldom. */
@@ -61,7 +76,7 @@ export class Budgets {
     this.#worker = worker;
   }
 
-  async reserve(budgets: string[], wanted: Wanted): Promise<Reservation | Denied> {
+  async reserve(budgets: string[], wanted: Wanted, spender: Spender): Promise<Reservation | Denied> {
     const taken: { share: Share; amount: number }[] = [];
     const giveBack = () => {
       for (const { share, amount } of taken) share.free += amount;
@@ -87,6 +102,7 @@ export class Budgets {
           for (const { share, amount } of taken) {
             const spent = share.unit === 'tokens' ? used.inputTokens + used.outputTokens : used.cost;
             share.spent += spent;
+            share.spender = spender;
             share.free += amount - spent;
           }
         }
@@ -122,8 +138,11 @@ export class Budgets {
       if (share && fitting > 0) return this.#reserved(share, amountOf(share.unit, wanted, fitting), fitting);
       // What other workers hold, or other runs of this one have reserved, may come back unspent.
       const reserved = share ? share.granted - share.spent - share.returned - share.free : 0;
-      if ((!lease.others && reserved <= 0) || performance.now() - began > PATIENCE_MS)
+      if ((!lease.others && reserved <= 0) || performance.now() - began > PATIENCE_MS) {
+        // The warning comes before the event that the budget is exhausted. A failed report is repeated by its timer.
+        await this.report().catch(() => {});
         return { budget, policy: lease.onExhausted ?? 'stop', amount: lease.amount ?? 0 };
+      }
       await delay(50);
     }
   }
@@ -158,6 +177,7 @@ export class Budgets {
         returned: 0,
         reported: 0,
         lastUsed: performance.now(),
+        spender: null,
       };
       this.#shares.set(budget, share);
     }
@@ -185,7 +205,7 @@ export class Budgets {
 
   async #report(all: boolean): Promise<void> {
     const now = performance.now();
-    const entries: { budget: string; spent: number; returned: number }[] = [];
+    const entries: BudgetReport[] = [];
     let holding = false;
     for (const [budget, share] of this.#shares) {
       if (share.free > 0) {
@@ -195,12 +215,15 @@ export class Budgets {
         } else holding = true;
       }
       if (share.spent + share.returned === share.reported) continue;
-      entries.push({ budget, spent: share.spent, returned: share.returned });
+      const { spent, returned, spender } = share;
+      entries.push({ budget, spent, returned, ...spender });
     }
     if (entries.length > 0) await reportBudgets(this.#db, this.#worker, entries);
     for (const entry of entries) {
       const share = this.#shares.get(entry.budget);
-      if (share) share.reported = entry.spent + entry.returned;
+      if (!share) continue;
+      share.reported = entry.spent + entry.returned;
+      if (share.spent === entry.spent) share.spender = null;
     }
     if (holding) this.#reportSoon();
   }

@@ -58,11 +58,15 @@ export async function think(
     const request = requestOf(context, view);
     const budgetIds = await orAborted(input.standing.of(view.run, signal), signal);
     const reservation = budgetIds?.length
-      ? await input.budgets.reserve(budgetIds, {
-          inputTokens: model.maxInputTokens?.(request) ?? bytesOf(request),
-          outputTokens: request.maxOutputTokens,
-          price: { ...choice, inputPrice: Math.max(choice.inputPrice, choice.cacheWritePrice ?? 0) },
-        })
+      ? await input.budgets.reserve(
+          budgetIds,
+          {
+            inputTokens: model.maxInputTokens?.(request) ?? bytesOf(request),
+            outputTokens: request.maxOutputTokens,
+            price: { ...choice, inputPrice: Math.max(choice.inputPrice, choice.cacheWritePrice ?? 0) },
+          },
+          { run: view.run.id, step: view.step },
+        )
       : null;
     if (reservation && 'budget' in reservation) return { denied: reservation };
     if (reservation) {

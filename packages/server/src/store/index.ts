@@ -52,6 +52,7 @@ export {
 } from './queries/batches.ts';
 export {
   addRunBudgets,
+  type BudgetReport,
   type BudgetTarget,
   budgetsFor,
   budgetTargets,

@@ -50,5 +50,29 @@ it('a worker that was taken for dead does not spend the share of a budget that i
     'select sum(input_tokens + output_tokens)::int as tokens from troupe.run_steps where budgeted',
   );
   expect(used!.tokens).toBeLessThanOrEqual(AMOUNT);
+  expect(await fixture.count(`troupe.events where type = 'budget.warning'`)).toBe(1);
+  await fixture.check();
+});
+
+it('a worker that is killed before it reports its spending leaves one warning', async () => {
+  await using fixture = await CrashFixture.open(postgresUrl);
+  const { ids, db, kernel } = fixture;
+  await setBudget(
+    db.rows,
+    { project: ids.project, scope: 'agent', scopeId: ids.agent, unit: 'tokens' },
+    // One step reserves 1,100 and spends 900, which is more than 80 %.
+    { id: newId(), amount: 1_110, onExhausted: 'stop' },
+  );
+  const item = fixture.item(await fixture.snapshot({ ...agent, models }), text);
+  await kernel.start(item);
+  const victim = await fixture.worker({ strike: { boundary: 'answer', when: 'after' } });
+  await victim.died;
+  expect(await fixture.count(`troupe.events where type = 'budget.warning'`)).toBe(0);
+  await fixture.worker();
+  await until('the lease is settled', async () => (await fixture.count('troupe.budget_leases')) === 0);
+  const warnings = await fixture.query(
+    `select thread_id, run_id, step from troupe.events where type = 'budget.warning'`,
+  );
+  expect(warnings).toEqual([{ thread_id: item.thread, run_id: item.run.id, step: 1 }]);
   await fixture.check();
 });

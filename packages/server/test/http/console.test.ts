@@ -671,6 +671,25 @@ test('a budget holds for what it is set for: a run stops, or waits until it is r
   expect(gone.map(({ target }) => target)).toContain(made.id);
 });
 
+test('the stream of a session has a warning when 80 % of its budget are spent', async () => {
+  const { id: agent } = await troupe.agents.create({
+    body: { name: 'warned', systemPrompt: 'I am saver.' },
+  });
+  const session = await troupe.open(agent);
+  const made = await troupe.usage.setBudget({
+    params: { scope: 'session', scopeId: session.id, unit: 'tokens' },
+    body: { amount: 100_000, onExhausted: 'stop' },
+  });
+  await server.db.pool.query('update troupe.budgets set spent = 79990 where id = $1', [made.id]);
+  const run = (await session.send('Hello.')).run!.id;
+  for await (const item of session.stream({ types: ['budget.*'] })) {
+    if (item.kind !== 'event') continue;
+    const data = { budget: made.id, policy: 'stop', unit: 'tokens', amount: 100_000, spent: 80_030 };
+    expect(item.event).toMatchObject({ type: 'budget.warning', runId: run, step: 1, data });
+    break;
+  }
+});
+
 test('told which lists had changed while all of it happened', async () => {
   await until('all is told', async () => told.get('runs')?.has(runs.network) ?? false);
   expect(told.get('sessions')).toContain(ids.sessionId);

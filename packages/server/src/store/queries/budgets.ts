@@ -39,12 +39,17 @@ export async function leasedBy(db: Database, worker: string): Promise<string[]> 
   return rows.map((row) => row.budget_id);
 }
 
-/** Totals since the worker began, so that the same report can be sent twice. */
-export async function reportBudgets(
-  db: Database,
-  worker: string,
-  entries: { budget: string; spent: number; returned: number }[],
-): Promise<void> {
+/** Totals since the worker started, and the step that spent last since the previous report. */
+export interface BudgetReport {
+  budget: string;
+  spent: number;
+  returned: number;
+  run?: string;
+  step?: number;
+}
+
+/** Can be sent twice. Appends `budget.warning` if this spending reaches 80 % of a budget. */
+export async function reportBudgets(db: Database, worker: string, entries: BudgetReport[]): Promise<void> {
   await db.run({
     name: 'report_budgets',
     text: 'select troupe.report_budgets($1, $2::jsonb)',

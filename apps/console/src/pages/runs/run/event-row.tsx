@@ -13,6 +13,7 @@ const tones: Record<string, string> = {
 
 function toneOf(type: string): string {
   if (/\.(failed|error|refused|exhausted)$/.test(type)) return 'text-bad';
+  if (type.endsWith('.warning')) return 'text-warn';
   return tones[type.split('.', 1)[0]!] ?? 'text-text';
 }
 
