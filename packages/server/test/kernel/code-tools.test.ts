@@ -103,8 +103,8 @@ test(`${STUCK} runs that nobody can take cost the others nothing`, async () => {
   const stuck = await needing('nobody');
   await db.pool.query(
     `with made as (insert into troupe.threads (id, project_id, kind) select troupe.new_id(), $1, 'run' from generate_series(1, $3) returning id)
-      insert into troupe.runs (id, project_id, door, snapshot_id, thread_id, root_run_id, trigger_type, wall_ms, run_at)
-      select id, $1, 'plain', $2, id, id, 'message', 60000, now() - interval '1 hour' from made`,
+      insert into troupe.runs (id, project_id, door, snapshot_id, thread_id, root_run_id, trigger_type, wall_ms, run_at, code_tools)
+      select id, $1, 'plain', $2, id, id, 'message', 60000, now() - interval '1 hour', array['nobody'] from made`,
     [ids.project, stuck, STUCK],
   );
   // What the tests before left behind is looked at, too, until it is swept up.

@@ -170,30 +170,30 @@ export type Committed =
     }
   | { ok: false; status: string; epoch?: number; version?: number; step?: number; worker?: string | null };
 
-/** The sequence number before the first message, more for runs that may leave or are behind, the current values for refused ones. */
-type Verdict = number | (Partial<Committed & { ok: true }> & { ok?: true }) | (Committed & { ok: false });
+/** The items that were written, the sequence number before the first message of each, and more about some by number. */
+type Verdicts = [number[] | null, number[] | null, Record<string, Partial<Committed>> | null];
 
 /** Commits of one worker, in one statement. No two items name the same thread. */
 export async function commit(db: Database, items: CommitItem[]): Promise<Committed[]> {
   const order = items.map((_, index) => index);
   if (items.length > 1) order.sort((a, b) => (items[a]!.run < items[b]!.run ? -1 : 1));
-  const rows = await db.run<{ verdicts: Verdict[] }>({
+  const rows = await db.run<{ verdicts: Verdicts }>({
     name: 'commit',
     text: COMMIT.text,
     values: toColumns(order.map((index) => items[index]!)),
   });
+  const [placed, bases, more] = rows[0]!.verdicts;
   const committed: Committed[] = [];
-  order.forEach((index, place) => {
-    committed[index] = toCommitted(items[index]!, rows[0]!.verdicts[place]!);
+  placed?.forEach((number, at) => {
+    const index = order[number - 1]!;
+    const version = items[index]!.version + 1;
+    committed[index] = { ok: true, mode: 'go', seq: bases![at]!, version };
   });
+  for (const [number, rest] of Object.entries(more ?? {})) {
+    const index = order[Number(number) - 1]!;
+    committed[index] = { ...committed[index], ...rest } as Committed;
+  }
   return committed;
-}
-
-function toCommitted(item: CommitItem, verdict: Verdict): Committed {
-  const version = item.version + 1;
-  if (typeof verdict === 'number') return { ok: true, mode: 'go', seq: verdict, version };
-  if (verdict.ok === false) return verdict;
-  return { mode: 'go', version, ...verdict, ok: true } as Committed;
 }
 
 const COMMIT = new Columns(

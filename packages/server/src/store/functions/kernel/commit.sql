@@ -1,6 +1,7 @@
 -- Commits one step of many runs of one worker: the hot path. Each item is fenced by epoch, version and worker; a
--- refused item writes nothing, and its verdict has the current values. The other verdicts are the sequence number
--- before the item's first message, or an object with more. Items are sorted by run and name different threads.
+-- refused item writes nothing. Items are sorted by run and name different threads. Returns [items, bases, more]: the
+-- numbers of the items that were written, the sequence number before the first message of each, and, by number, an
+-- object for each item that may leave, was refused or is behind (null if there is none).
 -- p_leave: [{item, …}] for items whose run may end, wait or return to the queue; `log` and `events` replace those of
 -- the item if it does. p_tell: items whose changed calls are told to the threads that watch the run; p_places: other
 -- threads to lock with these. x_: calls that change, m_: messages, c_: new calls, s_: steps; x_item, m_item and c_item
@@ -22,49 +23,47 @@ create or replace function troupe.commit(
 ) returns jsonb language plpgsql as $$
 declare
   n constant int := cardinality(p_run);
-  modes text[]; passed int[]; refused int[]; placed int[]; message_base bigint[]; event_last bigint[]; behind boolean;
-  told uuid[]; verdicts jsonb; l jsonb; r record; i int; done int; left_open int;
+  modes text[]; refused int[]; placed int[]; bases bigint[]; behind boolean; told uuid[]; more jsonb;
+  r record; i int; done int; expected int;
 begin
   -- 1. Runs that may leave: their rows decide whether they do.
   if p_leave is not null then
     modes := array_fill('go'::text, array[n]);
-    for l in select v from jsonb_array_elements(p_leave) v loop
-      i := (l->>'item')::int;
-      select x.open_calls, x.steers, x.watchers is not null as watched into r from troupe.runs x
-        where x.id = p_run[i] for no key update;
+    for r in select y.i, v as l, x.open_calls, x.steers, x.watchers is not null as watched
+      from jsonb_array_elements(p_leave) v, lateral (select (v->>'item')::int as i) y, troupe.runs x
+      where y.i between 1 and n and x.id = p_run[y.i] for no key update of x loop
+      i := r.i;
       modes[i] := case
-        when l->>'target' = 'completed' then case when r.steers > (l->>'steers')::int then 'go' else 'ended' end
-        when l->>'target' in ('failed', 'canceled') then 'ended'
-        when l->>'target' = 'queued' then 'released'
-        when l->>'target' = 'waiting_tool' or l ? 'park' and r.open_calls + (l->>'outside')::int > 0 then 'parked'
+        when r.l->>'target' = 'completed' then case when r.steers > (r.l->>'steers')::int then 'go' else 'ended' end
+        when r.l->>'target' in ('failed', 'canceled') then 'ended'
+        when r.l->>'target' = 'queued' then 'released'
+        when r.l->>'target' = 'waiting_tool' or r.l ? 'park' and r.open_calls + (r.l->>'outside')::int > 0 then 'parked'
         else 'go' end;
-      if modes[i] <> 'go' then
-        p_log[i] := l->'log'; p_events[i] := (l->>'events')::int;
-      end if;
+      continue when modes[i] = 'go';
+      p_log[i] := r.l->'log'; p_events[i] := (r.l->>'events')::int;
       -- A run whose open calls all wait for replies waits for replies.
-      if modes[i] = 'parked' and not l ? 'target' and (l->>'outside')::int = 0 and not exists (
+      if modes[i] = 'parked' and not r.l ? 'target' and (r.l->>'outside')::int = 0 and not exists (
           select from troupe.tool_calls c where c.run_id = p_run[i] and c.waits_for <> 'reply') then
         p_log[i] := replace(p_log[i]::text, '"run.waiting_tool"', '"run.waiting_reply"');
       end if;
-      if r.watched and modes[i] <> 'go' then
+      if r.watched then
         told := told || p_run[i];
       end if;
     end loop;
   end if;
 
   -- 2. Heads: the fence.
-  with passing as (
-    update troupe.run_heads h set version = h.version + 1,
-      worker_id = case when modes[x.i] <> 'go' then null else h.worker_id end, step = coalesce(s_step[x.i], h.step),
-      input_tokens = h.input_tokens + coalesce(s_input[x.i], 0),
-      output_tokens = h.output_tokens + coalesce(s_output[x.i], 0), cost = h.cost + coalesce(s_cost[x.i], 0)
-    from unnest(p_count) x(i)
-    where x.i between 1 and n and h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i]
-      and h.worker_id = p_worker
-    returning x.i)
-  select array_agg(p.i) into passed from passing p;
-  if cardinality(passed) is distinct from n then
-    refused := array(select g from generate_series(1, n) g where g <> all(coalesce(passed, '{}')));
+  update troupe.run_heads h set version = h.version + 1,
+    worker_id = case when modes[x.i] <> 'go' then null else h.worker_id end, step = coalesce(s_step[x.i], h.step),
+    input_tokens = h.input_tokens + coalesce(s_input[x.i], 0),
+    output_tokens = h.output_tokens + coalesce(s_output[x.i], 0), cost = h.cost + coalesce(s_cost[x.i], 0)
+  from unnest(p_count) x(i)
+  where x.i between 1 and n and h.run_id = p_run[x.i] and h.version = p_version[x.i] and h.epoch = p_epoch[x.i]
+    and h.worker_id = p_worker;
+  get diagnostics done = row_count;
+  if done < n then
+    refused := array(select g from generate_series(1, n) g where not exists (
+      select from troupe.run_heads h where h.run_id = p_run[g] and h.xmin = pg_current_xact_id()::xid));
   end if;
 
   -- 3. Threads that show the run, before the first change that is told there.
@@ -86,12 +85,12 @@ begin
       and (x_more is null or x_more->(k - 1) = 'null') and (refused is null or x_item[k] <> all(refused));
     get diagnostics done = row_count;
     if x_more is not null or refused is not null then
-      left_open := (select count(*) from generate_series(1, cardinality(x_item)) k
+      expected := (select count(*) from generate_series(1, cardinality(x_item)) k
         where (x_more is null or x_more->(k - 1) = 'null') and (refused is null or x_item[k] <> all(refused)));
     else
-      left_open := cardinality(x_item);
+      expected := cardinality(x_item);
     end if;
-    if done < left_open then
+    if done < expected then
       raise exception 'troupe.commit: a call is not open' using errcode = 'TR003';
     end if;
     if x_more is not null then
@@ -111,43 +110,37 @@ begin
       end if;
     end if;
   end if;
-  for l in select v from jsonb_array_elements(p_leave) v where v ? 'close' loop
-    i := (l->>'item')::int;
-    continue when modes[i] <> 'ended' or i = any(refused);
-    perform 1 from troupe.threads t where t.id = any(p_thread) order by t.id for no key update;
-    perform troupe.close_calls(p_run[i], p_thread[i], 'canceled', 'canceled',
-      'The run ended before this call did; a call that was already running may have taken effect.', null);
-  end loop;
+  if p_leave is not null then
+    for i in select (v->>'item')::int from jsonb_array_elements(p_leave) v where v ? 'close' loop
+      continue when modes[i] <> 'ended' or i = any(refused);
+      perform 1 from troupe.threads t where t.id = any(p_thread) order by t.id for no key update;
+      perform troupe.close_calls(p_run[i], p_thread[i], 'canceled', 'canceled',
+        'The run ended before this call did; a call that was already running may have taken effect.', null);
+    end loop;
+  end if;
 
-  -- 5. Threads: number the messages and events behind those that are there.
+  -- 5. Threads, and the messages and events that their counters number.
   with moved as (
     update troupe.threads t set last_message_seq = t.last_message_seq + p_messages[x.i],
       last_event_seq = t.last_event_seq + p_events[x.i],
       active_run_id = case when modes[x.i] = 'ended' and t.active_run_id = p_run[x.i] then null else t.active_run_id end
     from unnest(p_order) x(i) where x.i between 1 and n and t.id = p_thread[x.i]
       and (refused is null or x.i <> all(refused))
-    returning x.i, t.last_message_seq - p_messages[x.i] as messages, t.last_event_seq as events)
-  select array_agg(m.i order by m.i), array_agg(m.messages order by m.i), array_agg(m.events order by m.i),
-    bool_or(m.messages > p_known[m.i]) into placed, message_base, event_last, behind from moved m;
-  if coalesce(cardinality(placed), 0) < coalesce(cardinality(passed), 0) then
+    returning x.i, t.id, p_run[x.i] as run, t.last_message_seq - p_messages[x.i] as base, t.last_event_seq as last),
+  said as (
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step, sender_id, metadata)
+    select t.id, t.base + m_place[k], m_id[k], m_role[k], m_content->(k - 1)::int, m_call[k], t.run, m_step[k],
+      (m_more->(k - 1)::int->>'sender')::uuid, m_more->(k - 1)::int->'metadata'
+    from moved t, unnest(m_item) with ordinality y(item, k) where y.item = t.i),
+  logged as (
+    insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
+    select t.id, t.last, t.base, t.run, p_log[t.i] from moved t where p_events[t.i] > 0)
+  select array_agg(t.i), array_agg(t.base), bool_or(t.base > p_known[t.i]) into placed, bases, behind from moved t;
+  if coalesce(cardinality(placed), 0) < n - coalesce(cardinality(refused), 0) then
     raise exception 'troupe.commit: a thread does not exist';
   end if;
-  if refused is not null then
-    for k in reverse coalesce(cardinality(placed), 0) .. 1 loop
-      message_base[placed[k]] := message_base[k]; event_last[placed[k]] := event_last[k];
-    end loop;
-  end if;
 
-  -- 6. The rows themselves.
-  if m_item is not null then
-    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, run_id, step, sender_id, metadata)
-      select p_thread[m_item[k]], message_base[m_item[k]] + m_place[k], m_id[k], m_role[k], m_content->(k - 1),
-        m_call[k], p_run[m_item[k]], m_step[k], (m_more->(k - 1)->>'sender')::uuid, m_more->(k - 1)->'metadata'
-      from generate_series(1, cardinality(m_item)) k where refused is null or m_item[k] <> all(refused);
-  end if;
-  insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
-    select p_thread[x.i], event_last[x.i], message_base[x.i], p_run[x.i], p_log[x.i]
-    from unnest(passed) x(i) where p_events[x.i] > 0;
+  -- 6. The ledger.
   if c_item is not null then
     insert into troupe.tool_calls (run_id, call_id, step, position, tool, args, effect, status, epoch, waits_for,
         deadline, error, settled_at, shown)
@@ -165,43 +158,33 @@ begin
         to_timestamp(s_started[x.i] / 1000), to_timestamp(s_first[x.i] / 1000), to_timestamp(s_finished[x.i] / 1000),
         s_input[x.i], s_output[x.i], s_cost[x.i], s_finish[x.i], s_more->(x.i - 1)->>'agentKey',
         s_more->(x.i - 1)->'decision', coalesce((s_more->(x.i - 1)->>'budgeted')::boolean, false)
-      from unnest(passed) x(i) where s_provider[x.i] is not null;
+      from unnest(placed) x(i) where s_provider[x.i] is not null;
   end if;
 
-  -- 7. Verdicts. Rare ones: runs that leave or were refused, and messages that others appended.
-  verdicts := to_jsonb(message_base);
+  -- 7. What the caller needs to know about some items.
+  if p_leave is not null then
+    more := troupe.leave(p_run, p_thread, modes, p_leave, refused);
+  end if;
   if refused is not null then
-    if message_base is null then
-      verdicts := to_jsonb(array_fill(null::int, array[n]));
-    end if;
     for i in select unnest(refused) loop
       select x.status, x.epoch, h.version, h.step, x.worker_id into r
         from troupe.runs x left join troupe.run_heads h on h.run_id = x.id where x.id = p_run[i];
-      verdicts := jsonb_set(verdicts, array[(i - 1)::text], jsonb_build_object('ok', false, 'status',
+      more := coalesce(more, '{}') || jsonb_build_object(i, jsonb_build_object('ok', false, 'status',
         coalesce(r.status::text, 'missing'), 'epoch', r.epoch, 'version', r.version, 'step', r.step,
-        'worker', r.worker_id), true);
+        'worker', r.worker_id));
     end loop;
   end if;
-  for l in select v from jsonb_array_elements(p_leave) v loop
-    i := (l->>'item')::int;
-    if i = any(refused) then
-      perform troupe.pass(x) from troupe.runs x where x.id = p_run[i];
-      continue;
-    end if;
-    verdicts := jsonb_set(verdicts, array[(i - 1)::text], jsonb_build_object('seq', message_base[i], 'mode', modes[i])
-      || troupe.leave(p_run[i], p_thread[i], modes[i], l));
-  end loop;
   if behind then
-    for i in select x.i from unnest(passed) x(i) where message_base[x.i] > p_known[x.i] loop
+    for r in select x.i, x.base from unnest(placed, bases) x(i, base) where x.base > p_known[x.i] loop
       -- Steering messages are counted under the thread's lock, so that the count fits the messages.
-      verdicts := jsonb_set(verdicts, array[(i - 1)::text], case jsonb_typeof(verdicts->(i - 1)) when 'object'
-          then verdicts->(i - 1) else jsonb_build_object('seq', message_base[i]) end
+      i := r.i;
+      more := coalesce(more, '{}') || jsonb_build_object(i, coalesce(more->i::text, '{}')
         || (select jsonb_build_object('steers', x.steers, 'openCalls', x.open_calls) from troupe.runs x
           where x.id = p_run[i])
         || jsonb_build_object('foreign', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]')
           from troupe.messages m
-          where m.thread_id = p_thread[i] and m.seq > p_known[i] and m.seq <= message_base[i])));
+          where m.thread_id = p_thread[i] and m.seq > p_known[i] and m.seq <= r.base)));
     end loop;
   end if;
-  return verdicts;
+  return jsonb_build_array(placed, bases, more);
 end $$;

@@ -51,12 +51,13 @@ begin
   perform troupe.copy_files(r.thread_id, p_thread);
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
     root_run_id, trigger_type, trigger_seq, trigger,
-    chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id)
+    chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id, code_tools)
   values (p_run, r.project_id, r.door, r.agent_id, r.entity_id, coalesce(p_snapshot, r.snapshot_id), p_thread, null,
     p_run, 'fork', r.trigger_seq,
     r.trigger || jsonb_build_object('forkedFrom', p_source, 'forkedAtStep', p_step), r.chain_depth, p_step, r.wall_ms,
       r.history_limit, r.budget_ids,
-    r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id));
+    r.metadata || jsonb_build_object('forkedFrom', p_source), troupe.owner_of(p_source, r.entity_id),
+    (select s.code_tools from troupe.compiled_snapshots s where s.id = coalesce(p_snapshot, r.snapshot_id)));
   perform troupe.append(p_thread, p_run, null,
     jsonb_build_array(jsonb_build_object('type', 'run.queued',
       'data', jsonb_build_object('forkedFrom', p_source, 'step', p_step))));

@@ -1,55 +1,73 @@
--- Writes the row of a run after a commit in which it may have ended, parked or been released. p_leave: see commit.
--- Returns openCalls, steers, whether the next run of a serial thread was promoted and, if the run goes on, the calls
--- that are ready.
--- Locks: the budget that the run is about to wait for. The caller holds the run, its head and its thread.
+-- Writes the rows of runs after a commit in which they may have ended, parked or been released. p_leave: see commit.
+-- Returns, by number of the item, its mode, openCalls, steers, whether the next run of a serial thread was promoted
+-- and, if the run goes on, the calls that are ready.
+-- Locks: the budgets that runs are about to wait for. The caller holds the runs, their heads and their threads.
 -- Called by: troupe.commit.
-create or replace function troupe.leave(p_run uuid, p_thread uuid, p_mode text, p_leave jsonb) returns jsonb
-language plpgsql set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
+create or replace function troupe.leave(p_run uuid[], p_thread uuid[], p_modes text[], p_leave jsonb, p_refused int[])
+returns jsonb language plpgsql as $$
 declare
-  r record; promoted boolean := false; target text := p_leave->>'target';
-  delay interval := make_interval(secs => (p_leave->>'delayMs')::float8 / 1000);
+  n constant int := cardinality(p_run);
+  r record; raised int[]; promoted boolean; answer jsonb := '{}';
 begin
   -- A budget raised since it was exhausted: the next sweep queues the run again.
-  if p_mode = 'parked' and p_leave->'waitState' ? 'budget' then
-    perform 1 from troupe.budgets b where b.id = (p_leave->'waitState'->>'budget')::uuid for share;
-    perform 1 from troupe.budgets b where b.id = (p_leave->'waitState'->>'budget')::uuid
-      and b.amount > (p_leave->'waitState'->>'amount')::bigint;
-    if found then
-      delay := '0';
-    end if;
+  if p_leave @? '$[*].waitState.budget' then
+    for r in select (v->>'item')::int as i, b.amount > (v->'waitState'->>'amount')::bigint as more
+      from jsonb_array_elements(p_leave) v join troupe.budgets b on b.id = (v->'waitState'->>'budget')::uuid
+      order by b.id for share of b loop
+      if r.more then
+        raised := raised || r.i;
+      end if;
+    end loop;
   end if;
-  update troupe.runs x set
-    step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
-    -- A step since the row was last written resets both counters.
-    takeovers = case when h.step > x.step then 0 else x.takeovers end,
-    attempt = coalesce((p_leave->>'attempt')::int, case when h.step > x.step then 0 else x.attempt end),
-    model_index = coalesce((p_leave->>'model')::int, x.model_index),
-    open_calls = case when p_mode = 'ended' then 0 else x.open_calls + (p_leave->>'outside')::int end,
-    status = case p_mode when 'go' then 'running' when 'parked' then case when target is null and not exists (
-        select from troupe.tool_calls c where c.run_id = p_run and c.waits_for <> 'reply')
-      then 'waiting_reply' else 'waiting_tool' end else target end::troupe.run_status,
-    worker_id = case when p_mode = 'go' then x.worker_id end,
-    run_at = case when p_mode = 'released' then now() + coalesce(delay, '0') else x.run_at end,
-    wait_state = case when p_mode = 'parked' then p_leave->'waitState' end,
-    wait_deadline = case when p_mode = 'parked' then least(x.deadline_at, now() + delay,
-      (select min(c.deadline) from troupe.tool_calls c where c.run_id = p_run and c.waits_for is not null)) end,
-    outcome = case when p_mode = 'ended' then p_leave->'outcome' else x.outcome end,
-    error = case when p_leave ? 'error' then p_leave->'error' when p_mode = 'ended' then null else x.error end,
-    cancel_reason = case when p_mode = 'ended' then (p_leave->>'cancelReason')::troupe.cancel_reason end,
-    completed_at = case when p_mode = 'ended' and target <> 'canceled' then now() end,
-    canceled_at = case when p_mode = 'ended' and target = 'canceled' then now() end,
-    updated_at = now()
-  from troupe.run_heads h where x.id = p_run and h.run_id = p_run returning x.serial, x.open_calls, x.steers into r;
-  if r.serial and p_mode = 'ended' then
-    if exists (select from troupe.runs w where w.thread_id = p_thread and w.status = 'queued' and not w.ready) then
-      promoted := troupe.promote(p_thread, p_run);
+  for r in
+    update troupe.runs x set
+      step = h.step, input_tokens = h.input_tokens, output_tokens = h.output_tokens, cost = h.cost,
+      -- A step since the row was last written resets both counters.
+      takeovers = case when h.step > x.step then 0 else x.takeovers end,
+      attempt = coalesce((v->>'attempt')::int, case when h.step > x.step then 0 else x.attempt end),
+      model_index = coalesce((v->>'model')::int, x.model_index),
+      open_calls = case when y.mode = 'ended' then 0 else x.open_calls + (v->>'outside')::int end,
+      status = case y.mode when 'go' then 'running' when 'parked' then case when not v ? 'target' and not exists (
+          select from troupe.tool_calls c where c.run_id = x.id and c.waits_for <> 'reply')
+        then 'waiting_reply' else 'waiting_tool' end else v->>'target' end::troupe.run_status,
+      worker_id = case when y.mode = 'go' then x.worker_id end,
+      run_at = case when y.mode = 'released' then now() + coalesce(y.delay, '0') else x.run_at end,
+      wait_state = case when y.mode = 'parked' then v->'waitState' end,
+      wait_deadline = case when y.mode = 'parked' then least(x.deadline_at, now() + y.delay,
+        (select min(c.deadline) from troupe.tool_calls c where c.run_id = x.id and c.waits_for is not null)) end,
+      outcome = case when y.mode = 'ended' then v->'outcome' else x.outcome end,
+      error = case when v ? 'error' then v->'error' when y.mode = 'ended' then null else x.error end,
+      cancel_reason = case when y.mode = 'ended' then (v->>'cancelReason')::troupe.cancel_reason end,
+      completed_at = case when y.mode = 'ended' and v->>'target' <> 'canceled' then now() end,
+      canceled_at = case when y.mode = 'ended' and v->>'target' = 'canceled' then now() end,
+      updated_at = now()
+    from jsonb_array_elements(p_leave) v, lateral (select (v->>'item')::int as i) z,
+      lateral (select p_modes[z.i] as mode, case when z.i = any(raised) then '0'
+        else make_interval(secs => (v->>'delayMs')::float8 / 1000) end as delay) y, troupe.run_heads h
+    where z.i between 1 and n and x.id = p_run[z.i] and h.run_id = p_run[z.i]
+      and (p_refused is null or z.i <> all(p_refused))
+    returning z.i, y.mode, v->>'target' as target, v ? 'park' as parks, x.open_calls, x.steers,
+      x.serial and y.mode = 'ended' as over
+  loop
+    promoted := false;
+    if r.over then
+      if exists (select from troupe.runs w where w.thread_id = p_thread[r.i] and w.status = 'queued' and not w.ready)
+      then
+        promoted := troupe.promote(p_thread[r.i], p_run[r.i]);
+      end if;
+      if r.target = 'failed' and not promoted then
+        update troupe.threads t set failed_run_id = p_run[r.i] where t.id = p_thread[r.i] and t.active_run_id is null;
+      end if;
     end if;
-    if target = 'failed' and not promoted then
-      update troupe.threads t set failed_run_id = p_run where t.id = p_thread and t.active_run_id is null;
-    end if;
+    answer := answer || jsonb_build_object(r.i, jsonb_build_object('mode', r.mode, 'openCalls', r.open_calls, 'steers',
+        r.steers, 'promoted', promoted)
+      || case when r.mode = 'go' and r.parks then jsonb_build_object('ready', (
+        select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
+        where c.run_id = p_run[r.i] and c.status = 'requested' and c.waits_for is null)) else '{}' end);
+  end loop;
+  if p_refused is not null then
+    perform troupe.pass(x) from jsonb_array_elements(p_leave) v, troupe.runs x
+      where (v->>'item')::int = any(p_refused) and x.id = p_run[(v->>'item')::int];
   end if;
-  return jsonb_build_object('openCalls', r.open_calls, 'steers', r.steers, 'promoted', promoted)
-    || case when p_mode = 'go' and p_leave ? 'park' then jsonb_build_object('ready', (
-      select jsonb_agg(troupe.call_json(c) order by c.position) from troupe.tool_calls c
-      where c.run_id = p_run and c.status = 'requested' and c.waits_for is null)) else '{}' end;
+  return answer;
 end $$;

@@ -1,5 +1,4 @@
--- Copies the code tools of the snapshot to the run. A trigger, because runs start and change their snapshot in several
--- places.
+-- Copies the code tools of the new snapshot of a run to the run. Functions that insert runs write them.
 -- Locks: none.
 -- Called by: trigger.
 create or replace function troupe.set_code_tools() returns trigger language plpgsql as $$
@@ -8,5 +7,5 @@ begin
   return new;
 end $$;
 
-create trigger runs_code_tools before insert or update of snapshot_id on troupe.runs for each row
+create trigger runs_code_tools before update of snapshot_id on troupe.runs for each row
   execute function troupe.set_code_tools();

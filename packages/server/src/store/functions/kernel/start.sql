@@ -1,6 +1,7 @@
 -- Starts runs: the message and the run that it triggers, for each item, in one transaction. A start that is repeated
 -- finds what it did before. items: [{project, thread, createThread?, unlessFailed?, message?, run?, claim?: {worker,
 -- events}}]; `claim` takes the run at once if it is ready. Returns a verdict for each item, in order.
+-- Joins with the items have `o between 1 and n`, which the planner takes for one row, so that it looks rows up by key.
 -- Locks: table runs (row exclusive), so that a delete of a row that a run names waits for this start, or this start
 -- waits and finds the row gone (keep_used); then threads by id.
 -- Called by: troupe.begin_child, troupe.fire_plan, troupe.post, troupe.start_task_run, troupe.tell_giver,
@@ -8,141 +9,185 @@
 create or replace function troupe.start(items jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare
-  verdicts jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(items)]);
-  o int; item jsonb; message jsonb; run jsonb; v_thread uuid; v_project uuid; message_id uuid; new_run uuid;
-  v_entity uuid; active uuid; failed uuid; message_base bigint; event_base bigint; v_seq bigint; existing uuid;
-  found_in uuid; is_serial boolean; is_ready boolean; made boolean; said int; log jsonb; taker uuid; absent text;
+  n constant int := jsonb_array_length(items);
+  verdicts jsonb[] := array_fill(null::jsonb, array[n]);
+  -- By number of the item; null for a thread that does not exist yet, and a message that is not stored yet.
+  active uuid[]; failed uuid[]; message_base bigint[]; event_base bigint[]; seqs bigint[];
+  later int[] := '{}'; said uuid[]; r record; written int; expected int; absent text; late int;
 begin
   lock table troupe.runs in row exclusive mode;
-  for item, o in select x.v, x.o from jsonb_array_elements(items) with ordinality x(v, o)
-    order by x.v->>'thread', x.o loop
-    message := item->'message'; run := item->'run'; v_thread := item->>'thread'; v_project := item->>'project';
-    message_id := message->>'id'; new_run := run->>'id'; v_entity := run->>'entity';
-    is_serial := coalesce((run->>'serial')::boolean, false);
-    active := null; failed := null; v_seq := null; existing := null; found_in := null; made := false; said := 0;
 
-    -- 1. Lock the thread.
-    if item ? 'createThread' then
-      insert into troupe.threads (id, project_id, kind)
-        values (v_thread, v_project, (item->>'createThread')::troupe.thread_kind) on conflict do nothing;
-      made := found; message_base := 0; event_base := 0;
-    end if;
-    if not made then
-      select t.active_run_id, t.failed_run_id, t.last_message_seq, t.last_event_seq
-        into active, failed, message_base, event_base from troupe.threads t
-        where t.id = v_thread and t.project_id = v_project for update;
-      if not found then
-        verdicts[o] := '{"ok": false, "code": "thread_not_found"}';
-        continue;
-      end if;
-    end if;
-    is_ready := not is_serial or active is null;
+  -- 1. An item that names the thread, the message or the run of an earlier one comes after the others.
+  if n > 1 then
+    later := array(select x.o from (
+      select o, v->'message' as message, v->'run' as run, row_number() over (partition by v->'thread' order by o) as t,
+        row_number() over (partition by v->'message'->'id' order by o) as m,
+        row_number() over (partition by v->'run'->'id' order by o) as r
+      from jsonb_array_elements(items) with ordinality y(v, o)) x
+      where x.t > 1 or x.m > 1 and x.message is not null or x.r > 1 and x.run is not null order by x.o);
+  end if;
 
-    -- 2. The message, unless an earlier start stored it or the run. The run is found by a read, which never waits: an
-    -- insert would wait for a transaction that changes the run, and claim locks this thread after the run.
-    select r.id, r.thread_id, r.trigger_seq into existing, found_in, v_seq from troupe.runs r where r.id = new_run;
-    if existing is null and message is not null then
-      if failed is not null and run is not null and item ? 'unlessFailed'
-          and not exists (select from troupe.messages m where m.id = message_id) then
-        verdicts[o] := jsonb_build_object('ok', false, 'code', 'thread_failed', 'run', failed);
-        continue;
-      end if;
-      insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
-        values (v_thread, message_base + 1, message_id, (message->>'role')::troupe.message_role, message->'content',
-          message->>'callId', (message->>'sender')::uuid, (message->>'run')::uuid, (message->>'step')::int,
-          message->'metadata') on conflict do nothing;
-      if found then
-        v_seq := message_base + 1; said := 1;
+  -- 2. Lock the threads that exist.
+  for r in select x.o, t.project_id = (x.v->>'project')::uuid as own, t.active_run_id, t.failed_run_id,
+      t.last_message_seq, t.last_event_seq
+    from jsonb_array_elements(items) with ordinality x(v, o), troupe.threads t
+    where x.o between 1 and n and x.o <> all(later) and t.id = (x.v->>'thread')::uuid order by t.id for update of t loop
+    if not r.own then
+      verdicts[r.o] := '{"ok": false, "code": "thread_not_found"}';
+    end if;
+    active[r.o] := r.active_run_id; failed[r.o] := r.failed_run_id; message_base[r.o] := r.last_message_seq;
+    event_base[r.o] := r.last_event_seq;
+  end loop;
+
+  -- 3. Repeated starts, and threads that take no message. A run is found by a read, which never waits: an insert would
+  -- wait for a transaction that changes the run, and claim locks this thread after the run.
+  for r in select x.o, x.v, w.id, w.thread_id, w.trigger_seq
+    from jsonb_array_elements(items) with ordinality x(v, o)
+      left join troupe.runs w on w.id = (x.v->'run'->>'id')::uuid
+    where x.o between 1 and n and x.o <> all(later) and verdicts[x.o] is null
+      and (w.id is not null or failed[x.o] is not null or message_base[x.o] is null and not x.v ? 'createThread') loop
+    if message_base[r.o] is null and not r.v ? 'createThread' then
+      verdicts[r.o] := '{"ok": false, "code": "thread_not_found"}';
+    elsif r.id is not null then
+      verdicts[r.o] := case when message_base[r.o] is null or r.thread_id = (r.v->>'thread')::uuid
+        then jsonb_build_object('ok', true, 'run', r.id, 'thread', r.thread_id, 'seq', r.trigger_seq, 'duplicate', true)
+        else '{"ok": false, "code": "message_id_taken"}' end;
+    elsif r.v ?& array['unlessFailed', 'run', 'message']
+        and not exists (select from troupe.messages m where m.id = (r.v->'message'->>'id')::uuid) then
+      verdicts[r.o] := jsonb_build_object('ok', false, 'code', 'thread_failed', 'run', failed[r.o]);
+    end if;
+  end loop;
+
+  -- 4. The messages, unless an earlier start stored them.
+  with stored as (
+    insert into troupe.messages (thread_id, seq, id, role, content, tool_call_id, sender_id, run_id, step, metadata)
+    select (x.v->>'thread')::uuid, coalesce(message_base[x.o], 0) + 1, (m->>'id')::uuid,
+      (m->>'role')::troupe.message_role, m->'content', m->>'callId', (m->>'sender')::uuid, (m->>'run')::uuid,
+      (m->>'step')::int, m->'metadata'
+    from jsonb_array_elements(items) with ordinality x(v, o), lateral (select x.v->'message' as m) y
+    where x.o between 1 and n and x.o <> all(later) and verdicts[x.o] is null and m is not null
+    on conflict do nothing returning id)
+  select array_agg(s.id) into said from stored s;
+  if cardinality(said) is distinct from n then
+    for r in select x.o, x.v, m.thread_id, m.seq, w.id, w.thread_id as run_thread
+      from jsonb_array_elements(items) with ordinality x(v, o)
+        left join troupe.messages m on m.id = (x.v->'message'->>'id')::uuid
+        left join troupe.runs w on w.entity_id = (x.v->'run'->>'entity')::uuid and w.trigger_message_id = m.id
+      where x.o between 1 and n and x.o <> all(later) and verdicts[x.o] is null and x.v ? 'message'
+        and (x.v->'message'->>'id')::uuid <> all(coalesce(said, '{}')) loop
+      if r.thread_id is null then
+        raise exception 'troupe.start: another transaction created the thread' using errcode = 'serialization_failure';
+      elsif coalesce(r.run_thread, r.thread_id) <> (r.v->>'thread')::uuid
+          and not (message_base[r.o] is null and r.id is not null) then
+        verdicts[r.o] := '{"ok": false, "code": "message_id_taken"}';
+      elsif r.id is not null then
+        verdicts[r.o] := jsonb_build_object('ok', true, 'run', r.id, 'thread', r.run_thread, 'seq', r.seq,
+          'duplicate', true);
       else
-        select m.seq, m.thread_id into v_seq, found_in from troupe.messages m where m.id = message_id;
-        select r.id, coalesce(r.thread_id, found_in) into existing, found_in from (select) x
-          left join troupe.runs r on r.entity_id = v_entity and r.trigger_message_id = message_id;
+        seqs[r.o] := r.seq;
       end if;
-    end if;
+    end loop;
+  end if;
 
-    -- 3. A repeated start. The thread that it creates may have another id the second time.
-    if made and (existing is not null or found_in <> v_thread) then
-      delete from troupe.threads t where t.id = v_thread;
-    end if;
-    if found_in <> v_thread and not (made and existing is not null) then
-      verdicts[o] := '{"ok": false, "code": "message_id_taken"}';
-      continue;
-    elsif existing is not null then
-      verdicts[o] := jsonb_build_object('ok', true, 'run', existing, 'thread', found_in, 'seq', v_seq,
-        'duplicate', true);
-      continue;
-    end if;
-
-    -- 4. The run.
-    log := case when said = 1 then jsonb_build_array(jsonb_build_array('message.created',
-      jsonb_build_object('id', message_id, 'role', message->'role'), 1)) else '[]' end;
-    taker := null;
-    if run is not null then
-      log := log || '[["run.queued"]]';
-      if item ? 'claim' and is_ready and not run ? 'lane' and not run ? 'delayMs' then
-        taker := item->'claim'->>'worker';
-        log := log || '[["run.started"]]' || (select coalesce(jsonb_agg(jsonb_build_array(t)), '[]')
-          from jsonb_array_elements(item->'claim'->'events') t) || '[["step.started", null, null, 1]]';
-      end if;
+  -- 5. The runs, and the counters and logs of the threads.
+  for r in with x as materialized (
+      select i.o, i.v, i.run, (i.v->>'thread')::uuid as thread, (i.v->>'project')::uuid as project,
+        (i.run->>'id')::uuid as id, message_base[i.o] is null as fresh, coalesce(message_base[i.o], 0) as message_base,
+        coalesce(event_base[i.o], 0) as event_base, i.said, i.serial, i.ready, t.worker,
+        coalesce(seqs[i.o], case when i.said then coalesce(message_base[i.o], 0) + 1 end) as seq,
+        i.said::int + case when i.run is null then 0 when t.worker is null then 1
+          else 3 + jsonb_array_length(i.v->'claim'->'events') end as events
+      from (
+        select y.o::int, y.v, y.v->'run' as run, y.v ? 'message' and seqs[y.o] is null as said,
+          coalesce((y.v->'run'->>'serial')::boolean, false) as serial,
+          active[y.o] is null or not coalesce((y.v->'run'->>'serial')::boolean, false) as ready
+        from jsonb_array_elements(items) with ordinality y(v, o)
+        where y.o between 1 and n and y.o <> all(later) and verdicts[y.o] is null) i,
+        lateral (select case when i.ready and not i.run ?| array['lane', 'delayMs']
+          then i.v->'claim'->>'worker' end::uuid as worker) t),
+    created as (
+      insert into troupe.threads (id, project_id, kind, last_message_seq, last_event_seq, active_run_id)
+      select x.thread, x.project, (x.v->>'createThread')::troupe.thread_kind, x.said::int, x.events,
+        case when x.serial then x.id end
+      from x where x.fresh and (x.run is not null or exists (select from troupe.projects p where p.id = x.project))
+      on conflict do nothing returning 1),
+    moved as (
+      update troupe.threads t set last_message_seq = x.message_base + x.said::int,
+        last_event_seq = x.event_base + x.events,
+        active_run_id = case when x.serial and x.ready then x.id else t.active_run_id end,
+        failed_run_id = case when x.serial then null else t.failed_run_id end
+      from x where t.id = x.thread and not x.fresh and x.events > 0),
+    ran as (
       insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
-          root_run_id, trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane,
-          lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata, network_id, network_version, sealed,
-          status, epoch, worker_id, started_at, deadline_at)
-        select new_run, v_project, run->>'door', (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid, v_thread,
-          (run->>'parent')::uuid, coalesce((run->>'root')::uuid, new_run), run->>'triggerType', message_id, v_seq,
-          coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), is_serial, is_ready, run->>'lane',
-          (run->>'laneLimit')::int, now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000),
-          (run->>'wallMs')::bigint, coalesce((run->>'historyLimit')::int, 50),
-          case when run ? 'budgets' then array(select value::uuid from jsonb_array_elements_text(run->'budgets')) end,
-          coalesce(run->'metadata', '{}'), (run->'network'->>'id')::uuid, (run->'network'->>'version')::int,
-          nullif(run->'network'->'sealed', 'null'),
-          case when taker is null then 'queued' else 'running' end::troupe.run_status, (taker is not null)::int, taker,
-          case when taker is not null then now() end,
-          case when taker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end
-        where exists (select from troupe.projects p where p.id = v_project)
-          and exists (select from troupe.compiled_snapshots s where s.id = (run->>'snapshot')::uuid
-            and s.project_id = v_project)
-          and (not run ? 'agent' or run->'agent' = 'null'
-            or exists (select from troupe.agents a where a.id = (run->>'agent')::uuid and a.project_id = v_project))
-          and (v_entity is null
-            or exists (select from troupe.entities e where e.id = v_entity and e.project_id = v_project))
-          and (not run ? 'parent' or run->'parent' = 'null'
-            or exists (select from troupe.runs p where p.id = (run->>'parent')::uuid and p.project_id = v_project))
-        on conflict do nothing;
-      if not found then
-        absent := troupe.missing_for(v_project, (run->>'agent')::uuid, v_entity, (run->>'snapshot')::uuid,
-          (run->>'parent')::uuid);
-        if absent is not null then
-          raise exception 'the project has no such %', absent using errcode = 'foreign_key_violation';
-        end if;
-        -- Another transaction started the run; this one is rolled back.
-        raise exception 'troupe.start: run % was started by another transaction', new_run
-          using errcode = 'serialization_failure';
-      end if;
-      if taker is not null then
-        insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
-          values (new_run, taker, 1, 1, 0, 0, 0, 0);
-      end if;
-    elsif not exists (select from troupe.projects p where p.id = v_project) then
-      raise exception 'the project has no such project' using errcode = 'foreign_key_violation';
-    end if;
-
-    -- 5. The thread's counters and its log.
-    if said = 1 or run is not null then
-      update troupe.threads t set last_message_seq = message_base + said,
-        last_event_seq = event_base + jsonb_array_length(log),
-        active_run_id = case when is_serial and is_ready then new_run else t.active_run_id end,
-        failed_run_id = case when is_serial then null else t.failed_run_id end where t.id = v_thread;
+        root_run_id, trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane,
+        lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata, network_id, network_version, sealed,
+        code_tools, status, epoch, worker_id, started_at, deadline_at)
+      select x.id, x.project, run->>'door', a.agent, a.entity, s.id, x.thread, a.parent,
+        coalesce((run->>'root')::uuid, x.id), run->>'triggerType', (x.v->'message'->>'id')::uuid, x.seq,
+        coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), x.serial, x.ready, run->>'lane',
+        (run->>'laneLimit')::int, now() + make_interval(secs => coalesce((run->>'delayMs')::float8, 0) / 1000),
+        (run->>'wallMs')::bigint, coalesce((run->>'historyLimit')::int, 50),
+        case when run ? 'budgets' then array(select jsonb_array_elements_text(run->'budgets')::uuid) end,
+        coalesce(run->'metadata', '{}'), (run->'network'->>'id')::uuid, (run->'network'->>'version')::int,
+        nullif(run->'network'->'sealed', 'null'), s.code_tools,
+        case when x.worker is null then 'queued' else 'running' end::troupe.run_status, (x.worker is not null)::int,
+        x.worker, case when x.worker is not null then now() end,
+        case when x.worker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end
+      from x, lateral (select (run->>'agent')::uuid as agent, (run->>'entity')::uuid as entity,
+          (run->>'parent')::uuid as parent) a,
+        troupe.compiled_snapshots s
+      where s.id = (run->>'snapshot')::uuid and s.project_id = x.project
+        and exists (select from troupe.projects p where p.id = x.project)
+        and (a.agent is null or exists (select from troupe.agents g where g.id = a.agent and g.project_id = x.project))
+        and (a.entity is null
+          or exists (select from troupe.entities e where e.id = a.entity and e.project_id = x.project))
+        and (a.parent is null or exists (select from troupe.runs p where p.id = a.parent and p.project_id = x.project))
+      on conflict do nothing returning 1),
+    held as (
+      insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
+      select x.id, x.worker, 1, 1, 0, 0, 0, 0 from x where x.worker is not null),
+    logged as (
       insert into troupe.event_batches (thread_id, last_seq, message_seq, run_id, entries)
-        values (v_thread, event_base + jsonb_array_length(log), message_base, new_run, log);
-    end if;
-    verdicts[o] := jsonb_build_object('ok', true, 'run', new_run, 'thread', v_thread, 'seq', v_seq, 'ready', is_ready,
-        'duplicate', run is null and said = 0, 'createdAt', now())
-      || case when taker is null then '{}' else jsonb_build_object('lastSeq', message_base + said,
-        'claimed', case when not made or said = 0 then (
-          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]')
-          from troupe.messages m where m.thread_id = v_thread
-          and m.seq > coalesce(v_seq, message_base) - coalesce((run->>'historyLimit')::int, 50)) end) end;
+      select x.thread, x.event_base + x.events, x.message_base, x.id, ('[' || concat_ws(',',
+        case when x.said then json_build_array('message.created',
+          json_build_object('id', x.v->'message'->'id', 'role', x.v->'message'->'role'), 1) end,
+        case when x.run is not null then '["run.queued"]' end,
+        case when x.worker is not null then '["run.started"]' end,
+        case when x.worker is not null then (
+          select string_agg(json_build_array(e)::text, ',') from jsonb_array_elements(x.v->'claim'->'events') e) end,
+        case when x.worker is not null then '["step.started",null,null,1]' end) || ']')::json
+      from x where x.events > 0)
+    select x.o, jsonb_build_object('ok', true, 'run', x.id, 'thread', x.thread, 'seq', x.seq, 'ready', x.ready,
+        'duplicate', x.events = 0, 'createdAt', now())
+      || case when x.worker is null then '{}' else jsonb_build_object('lastSeq', x.message_base + x.said::int,
+        'claimed', case when not x.fresh or not x.said then (
+          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
+          where m.thread_id = x.thread and m.seq > coalesce(x.seq, x.message_base)
+            - coalesce((x.run->>'historyLimit')::int, 50)) end) end as verdict,
+      (select count(*) from ran) + (select count(*) from created) as written,
+      (select count(x.run) + count(*) filter (where x.fresh) from x) as expected
+    from x loop
+    verdicts[r.o] := r.verdict; written := r.written; expected := r.expected;
+  end loop;
+  if written < expected then
+    for r in select x.v->'run' as run, (x.v->>'project')::uuid as project
+      from jsonb_array_elements(items) with ordinality x(v, o) where x.o <> all(later) loop
+      if r.run is not null then
+        absent := troupe.missing_for(r.project, (r.run->>'agent')::uuid, (r.run->>'entity')::uuid,
+          (r.run->>'snapshot')::uuid, (r.run->>'parent')::uuid);
+      elsif not exists (select from troupe.projects p where p.id = r.project) then
+        absent := 'project';
+      end if;
+      if absent is not null then
+        raise exception 'the project has no such %', absent using errcode = 'foreign_key_violation';
+      end if;
+    end loop;
+    -- This one is rolled back.
+    raise exception 'troupe.start: another transaction started one of the runs' using errcode = 'serialization_failure';
+  end if;
+
+  foreach late in array later loop
+    verdicts[late] := troupe.start(jsonb_build_array(items->(late - 1)))->0;
   end loop;
   return to_jsonb(verdicts);
 end $$;

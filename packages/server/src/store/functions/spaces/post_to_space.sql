@@ -181,11 +181,12 @@ begin
       insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
         root_run_id, trigger_type, trigger_message_id, trigger,
         chain_depth, lane, lane_limit, wall_ms, history_limit, space_id, active_space_id, origin_id,
-        watchers)
+        watchers, code_tools)
       select c.run, v_project, 'space', c.agent, c.entity, c.snapshot, c.thread, by_run,
         coalesce(speaker.root_run_id, c.run), 'space_message', v_message, about,
         depth, case when c.serial then 'space:' || v_space || ':' || c.entity end, case when c.serial then 1 end,
-        c.wall, 1000000, v_space, v_space, origin, array[v_space]
+        c.wall, 1000000, v_space, v_space, origin, array[v_space],
+        (select s.code_tools from troupe.compiled_snapshots s where s.id = c.snapshot)
       from chosen c),
     told as (insert into troupe.event_batches (thread_id, last_seq, run_id, entries)
       select c.thread, 1, c.run, '[["run.queued"]]' from chosen c)
