@@ -334,18 +334,6 @@ export class Kernel {
     return forked;
   }
 
-  /** Sets a budget's amount and lets the runs go on that wait for it. */
-  async raiseBudget(budget: string, amount: number): Promise<string[]> {
-    const all: string[] = [];
-    // Those that lay down to wait while the amount was being set are found by the second call; later ones see the amount.
-    for (let call = 0; call < 2; call++) {
-      const runs = await patiently(() => store.raiseBudget(this.#db, budget, amount));
-      all.push(...runs);
-    }
-    if (all.length > 0) this.#hintQueued();
-    return all;
-  }
-
   /** A budget was set or deleted: workers look which hold, and runs that lay down to wait for it meanwhile go on. */
   async budgetChanged(budget: string): Promise<void> {
     this.#worker?.standing.changed();

@@ -62,7 +62,6 @@ export {
   type Lease,
   leaseBudget,
   leasedBy,
-  raiseBudget,
   reportBudgets,
   setBudget,
   wakeForBudget,

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { Boundary } from '../../src/kernel/probe.ts';
 import { setBudget } from '../../src/store/queries/budgets.ts';
 import type { SettleOutcome } from '../../src/store/queries/outside.ts';
+import { raiseBudget } from '../raise-budget.ts';
 import { agent, call, careful, everyKind, script } from './agents.ts';
 import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
 import type { Job, Strike } from './orders.ts';
@@ -252,6 +253,6 @@ function waitingForBudget(): Partial<Scenario> {
     },
     // Nobody raises it while the victim lives.
     provoke: nobody,
-    outside: (fixture) => fixture.kernel.raiseBudget(budget, 1_000_000),
+    outside: (fixture) => raiseBudget(fixture, budget, 1_000_000),
   };
 }

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import pg from 'pg';
 import { createPlainDoor } from '../../../testing/src/plain-door.ts';
 import { silentLogger } from '../../src/base/index.ts';
+import { beginChild } from '../../src/doors/shared/child.ts';
 import {
-  HANDED_OVER,
   Kernel,
   type Probe,
   type ToolAnswer,
@@ -15,7 +15,6 @@ import {
 import { createModels } from '../../src/models/registry.ts';
 import { createScripted } from '../../src/models/scripted/index.ts';
 import { Database } from '../../src/store/index.ts';
-import { handOver } from '../../src/store/queries/outside.ts';
 import { recordEffect } from './effects.ts';
 import type { Job, Numbered, Order, Report, Strike } from './orders.ts';
 
@@ -96,8 +95,13 @@ async function work(job: Job): Promise<string> {
     if (hold.has(name)) await released;
     await delay(Number((args as JsonObject).ms ?? 0));
     if (name === 'entrust') {
-      await handOver(db, { run, worker, epoch }, call, { waitsFor: 'task', deadlineMs: 60_000 });
-      return HANDED_OVER;
+      const { rows } = await book.query<{ agent: string; entity: string; snapshot: string }>(
+        'select agent_id as agent, entity_id as entity, snapshot_id as snapshot from troupe.runs where id = $1',
+        [run],
+      );
+      // Starts much later, so that the test settles the call.
+      const late = { ...rows[0]!, door: 'plain', wallMs: 60_000, delayMs: 3_600_000 };
+      return beginChild(kernel, { deadlineMs: 60_000, config: {} }, context, { text: 'work', run: late });
     }
     return { done: name };
   };

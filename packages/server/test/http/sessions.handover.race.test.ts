@@ -5,6 +5,7 @@ import { codeTools, until, violations } from '@troupe/testing';
 import { afterEach, expect, it } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/ports.ts';
 import type { Turn } from '../../src/models/scripted/turn.ts';
+import { raiseBudget } from '../raise-budget.ts';
 import { SessionFixture } from './session-fixture.ts';
 
 // The boundaries at which a run changes hands or goes on by itself; those of a turn that one worker carries through are in
@@ -198,7 +199,7 @@ async function play(boundary: string, when: string): Promise<Map<BusyPolicy, Con
   }
   await until('nothing is left to do', async () => {
     const isSaid = [...conversations.values()].every(({ said }) => said > 0);
-    if (isSaid && budget) await fixture.kernel.raiseBudget(budget, 1e9);
+    if (isSaid && budget) await raiseBudget(fixture, budget, 1e9);
     const { rows } = await fixture.db.pool.query<{ run: string }>(
       `select r.id as run from troupe.runs r join troupe.tool_calls c on c.run_id = r.id
         where r.status = 'waiting_tool' and c.waits_for = 'approval'`,

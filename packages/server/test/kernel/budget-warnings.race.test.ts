@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
 import { patiently } from '../../src/kernel/patiently.ts';
 import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/budgets.ts';
 import { reap } from '../../src/store/queries/workers.ts';
+import { raiseBudget } from '../raise-budget.ts';
 import { call, codeTool, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;
@@ -120,10 +121,10 @@ it('warns again after the budget was raised, once 80 % of the new amount are spe
   await spend(85);
   expect(await warnings(id)).toHaveLength(1);
   // 85 of 105 are still more than 80 %: nothing is crossed.
-  await fixture.kernel.raiseBudget(id, 105);
+  await raiseBudget(fixture, id, 105);
   await spend(86);
   expect(await warnings(id)).toHaveLength(1);
-  await fixture.kernel.raiseBudget(id, 110);
+  await raiseBudget(fixture, id, 110);
   await spend(87);
   expect(await warnings(id)).toHaveLength(1);
   await spend(88);

@@ -6,6 +6,7 @@ import { IdSet } from '../../src/kernel/id-set.ts';
 import { StandingBudgets } from '../../src/kernel/standing-budgets.ts';
 import { leaseBudget, reportBudgets, setBudget } from '../../src/store/queries/budgets.ts';
 import { reap } from '../../src/store/queries/workers.ts';
+import { raiseBudget } from '../raise-budget.ts';
 import { call, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;
@@ -295,7 +296,7 @@ describe.concurrent('at the end of a budget', () => {
       wait_state: { kind: 'budget', budget: id },
     });
     expect(await fixture.types(thread)).toContain('budget.exhausted');
-    expect(await fixture.kernel.raiseBudget(id, 500)).toEqual([run]);
+    await raiseBudget(fixture, id, 500);
     expect(await fixture.ended(run)).toMatchObject({ status: 'completed' });
     expect(fixture.requests(run)).toHaveLength(3);
     await settled(id);
@@ -307,7 +308,7 @@ describe.concurrent('at the end of a budget', () => {
     const { run } = await fixture.start(await agent(answers(1)), { run: { budgets: [id] } });
     await fixture.becomes(run, 'waiting_tool');
     await fixture.kernel.cancel(run);
-    expect(await fixture.kernel.raiseBudget(id, 500)).toEqual([]);
+    await raiseBudget(fixture, id, 500);
     expect((await fixture.row(run)).status).toBe('canceled');
   });
 });
@@ -324,8 +325,8 @@ describe('a budget that is raised', () => {
     };
     const { run } = await fixture.start(snapshot, { run: { budgets: [id] } });
     await parking.promise;
-    // Nobody waits yet, so nobody is woken.
-    expect(await fixture.kernel.raiseBudget(id, 500)).toEqual([]);
+    // The run does not wait yet.
+    await raiseBudget(fixture, id, 500);
     fixture.atPark = undefined;
     goOn.resolve();
     expect(await fixture.ended(run)).toMatchObject({ status: 'completed' });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest';
+import { beginChild } from '../../src/doors/shared/child.ts';
 import { HANDED_OVER, type ToolContext } from '../../src/kernel/ports.ts';
-import { handOver } from '../../src/store/queries/outside.ts';
 import { call, codeTool, gate, ScriptedFixture } from './fixture.ts';
 
 let fixture: ScriptedFixture;
@@ -15,12 +15,12 @@ afterAll(() => fixture.close());
 
 const done = (output: string) => ({ status: 'completed', output }) as const;
 
-const handedOver = ({ runId: run, worker, epoch, callId }: ToolContext) =>
-  handOver(fixture.db, { run, worker, epoch }, callId, { waitsFor: 'task', deadlineMs: 60_000 });
-
+/** Hands the call over to a run that starts much later, so that the test settles it. */
 const entrust = async (_: unknown, context: ToolContext) => {
-  expect(await handedOver(context)).toBe(true);
-  return HANDED_OVER;
+  const { agent, entity } = fixture.ids;
+  const snapshot = await fixture.agent([{ text: 'late' }]);
+  const run = { door: 'plain', agent, entity, snapshot, wallMs: 60_000, delayMs: 3_600_000 };
+  return beginChild(fixture.kernel, { deadlineMs: 60_000, config: {} }, context, { text: 'work', run });
 };
 
 const tools = [codeTool('entrust'), codeTool('work')];
@@ -79,10 +79,10 @@ it('waits beside other calls: handed over before, during and after their commits
 
 it('said twice it is so once, and whoever lost the run cannot say it', async () => {
   fixture.tools.entrust = async (_, context) => {
-    expect(await handedOver({ ...context, epoch: context.epoch - 1 })).toBe(false);
-    expect(await handedOver(context)).toBe(true);
-    expect(await handedOver(context)).toBe(true);
-    return HANDED_OVER;
+    const lost = { ...context, epoch: context.epoch - 1 };
+    await expect(entrust(_, lost)).rejects.toMatchObject({ code: 'run_lost' });
+    expect(await entrust(_, context)).toBe(HANDED_OVER);
+    return entrust(_, context);
   };
   const snapshot = await fixture.agent([{ calls: [call('entrust')] }, { text: 'thanks' }], { tools });
   const { run } = await fixture.startWaiting(snapshot);
@@ -92,7 +92,7 @@ it('said twice it is so once, and whoever lost the run cannot say it', async () 
 
 it('a tool that handed its call over and then fails has handed it over all the same', async () => {
   fixture.tools.entrust = async (_, context) => {
-    await handedOver(context);
+    await entrust(_, context);
     throw new Error('The connection broke.');
   };
   const snapshot = await fixture.agent([{ calls: [call('entrust')] }, { text: 'thanks' }], { tools });

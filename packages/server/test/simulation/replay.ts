@@ -1,13 +1,13 @@
+import type { WaitsFor } from '@troupe/protocol';
 import pg from 'pg';
 import { Database, type StartItem, silentLogger } from '../../src/index.ts';
-import { raiseBudget } from '../../src/store/queries/budgets.ts';
+import { wakeForBudget } from '../../src/store/queries/budgets.ts';
 import { claim, resync } from '../../src/store/queries/claim.ts';
 import { type CommitItem, commit } from '../../src/store/queries/commit.ts';
 import {
   absorb,
   cancel,
   expire,
-  handOver,
   retry,
   type SettleOutcome,
   settle,
@@ -120,6 +120,22 @@ export class Replay {
   }
 }
 
+/** What the functions do that begin a run, a task or a wait for a call, without what they begin. */
+async function handOver(
+  db: Database,
+  { run, worker, epoch }: Fence,
+  call: string,
+  { waitsFor, deadlineMs }: { waitsFor: WaitsFor; deadlineMs: number },
+): Promise<boolean> {
+  const { rows } = await db.pool.query<{ held: boolean }>(
+    `with run as materialized (select r.id from troupe.runs r where r.id = $1 for no key update),
+        held as materialized (select troupe.has_run(run.id, $2, $3) as held from run)
+      select held, case when held then troupe.hand_over_call($1, $4, $5, $6) end from held`,
+    [run, epoch, worker, call, waitsFor, deadlineMs],
+  );
+  return rows[0]?.held ?? false;
+}
+
 type Fence = { run: string; worker: string; epoch: number };
 type Own = { id: string; epoch: number }[];
 
@@ -130,14 +146,15 @@ const CALLS: Record<Method, (db: Database, ...args: any[]) => Promise<unknown>> 
   claim: (db, worker: string, limit: number) => claim(db, worker, limit, ['plain'], {}),
   commit: async (db, item: CommitItem) => (await commit(db, [item]))[0],
   resync: (db, run: string, known: number) => resync(db, run, known),
-  handOver: (db, by: Fence, call: string, how: Parameters<typeof handOver>[3]) => handOver(db, by, call, how),
+  handOver: (db, by: Fence, call: string, how: { waitsFor: WaitsFor; deadlineMs: number }) =>
+    handOver(db, by, call, how),
   settle: (db, run: string, call: string, outcome: SettleOutcome, by: string, message: string) =>
     settle(db, run, call, outcome, by, message),
   expire: (db, limit: number) => expire(db, limit),
   cancel: (db, run: string, reason: string, by: string) => cancel(db, run, reason, by),
   absorb: (db, target: string, by: Fence) => absorb(db, target, by),
   retry: (db, run: string) => retry(db, run),
-  raiseBudget: (db, budget: string) => raiseBudget(db, budget, 0),
+  raiseBudget: (db, budget: string) => wakeForBudget(db, budget),
   beat: (db, incarnation: string, count: number) =>
     beat(db, {
       incarnation,

@@ -57,16 +57,6 @@ export async function reportBudgets(db: Database, worker: string, entries: Budge
   });
 }
 
-/** Sets a new amount and lets the runs go on that wait for it. */
-export async function raiseBudget(db: Database, budget: string, amount: number): Promise<string[]> {
-  const rows = await db.run<{ id: string }>({
-    name: 'raise_budget',
-    text: 'select id from troupe.raise_budget($1, $2) as id',
-    values: [budget, amount],
-  });
-  return rows.map((row) => row.id);
-}
-
 /** A budget by what it is for. */
 export interface BudgetKey {
   project: string;

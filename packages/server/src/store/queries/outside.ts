@@ -1,4 +1,4 @@
-import type { Json, JsonObject, WaitsFor } from '@troupe/protocol';
+import type { Json, JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { CallError, StoredCall } from './commit.ts';
@@ -35,23 +35,6 @@ export async function settle(
     toJsonText(outcome),
     by,
     messageId,
-  ]);
-}
-
-/** A call that this worker executes is somebody else's to settle from here on. False where somebody else has the run. */
-export async function handOver(
-  db: Database,
-  by: { run: string; worker: string; epoch: number },
-  call: string,
-  { waitsFor, deadlineMs }: { waitsFor: WaitsFor; deadlineMs: number },
-): Promise<boolean> {
-  return one(db, 'hand_over', 'select troupe.hand_over($1, $2, $3, $4, $5, $6) as answer', [
-    by.run,
-    call,
-    by.epoch,
-    by.worker,
-    waitsFor,
-    deadlineMs,
   ]);
 }
 

@@ -49,10 +49,7 @@ begin
     raise exception 'a child was not started: %', started->>'code';
   end if;
   update troupe.runs x set parent_call_id = p_call where x.id = child;
-  update troupe.tool_calls x set status = 'requested', waits_for = 'task',
-    deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
-    where x.run_id = p_parent and x.call_id = p_call;
-  update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_parent;
+  perform troupe.hand_over_call(p_parent, p_call, 'task', p_deadline_ms);
   perform troupe.append(r.thread_id, p_parent, null,
     jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,
     'data', jsonb_build_object('id', p_call, 'tool', c.tool, 'waitsFor', 'task', 'deadlineMs', p_deadline_ms,

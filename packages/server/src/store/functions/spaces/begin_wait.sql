@@ -4,12 +4,10 @@
 create or replace function troupe.begin_wait(p_run uuid, p_call text, p_space uuid, p_message uuid, p_seq bigint,
   p_wait jsonb) returns void language plpgsql as $$
 declare
-  v_timeout bigint := (p_wait->>'timeoutMs')::bigint;
+  v_timeout bigint := (p_wait->>'timeoutMs')::bigint; c troupe.tool_calls;
 begin
-  update troupe.tool_calls c set status = 'requested', waits_for = 'reply',
-    deadline = now() + make_interval(secs => v_timeout::float8 / 1000)
-    where c.run_id = p_run and c.call_id = p_call and c.status = 'running';
-  if not found then
+  c := troupe.hand_over_call(p_run, p_call, 'reply', v_timeout);
+  if c.call_id is null then
     raise exception 'troupe.begin_wait: call % of run % is not running', p_call, p_run;
   end if;
   insert into troupe.reply_waits (run_id, call_id, space_id, entity_id, message_id, message_seq, waiting_for, any_reply,
@@ -21,5 +19,4 @@ begin
           else false end),
       coalesce(jsonb_typeof(p_wait->'for'), 'null') <> 'array', v_timeout
     from troupe.runs r where r.id = p_run;
-  update troupe.runs r set open_calls = r.open_calls + 1, updated_at = now() where r.id = p_run;
 end $$;

@@ -5,17 +5,16 @@
 create or replace function troupe.ask(p_run uuid, p_call text, p_epoch int, p_worker uuid, p_deadline_ms bigint)
   returns boolean language plpgsql as $$
 declare
-  r troupe.runs; c troupe.tool_calls; most interval := make_interval(secs => p_deadline_ms::float8 / 1000);
+  r troupe.runs; c troupe.tool_calls;
 begin
   select * into r from troupe.runs x where x.id = p_run for no key update;
   if not found or not troupe.has_run(p_run, p_epoch, p_worker) then
     return false;
   end if;
-  update troupe.tool_calls x set status = 'requested', waits_for = 'answer', deadline = now() + most
-    where x.run_id = p_run and x.call_id = p_call and x.status = 'running' returning * into c;
-  -- Not found: an earlier attempt asked, and the answer may be there.
-  if found then
-    update troupe.runs x set open_calls = x.open_calls + 1, deadline_at = x.deadline_at + most, updated_at = now()
+  c := troupe.hand_over_call(p_run, p_call, 'answer', p_deadline_ms);
+  -- Null: an earlier attempt asked, and the answer may be there.
+  if c.call_id is not null then
+    update troupe.runs x set deadline_at = x.deadline_at + make_interval(secs => p_deadline_ms::float8 / 1000)
       where x.id = p_run;
     perform troupe.append(r.thread_id, p_run, null,
       jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', c.step,

@@ -4,10 +4,7 @@
 create or replace function troupe.wait_for_task(p_run troupe.runs, p_call troupe.tool_calls, p_deadline_ms bigint,
   p_child uuid) returns void language plpgsql as $$
 begin
-  update troupe.tool_calls x set status = 'requested', waits_for = 'task',
-    deadline = now() + make_interval(secs => p_deadline_ms::float8 / 1000)
-    where x.run_id = p_run.id and x.call_id = p_call.call_id;
-  update troupe.runs x set open_calls = x.open_calls + 1, updated_at = now() where x.id = p_run.id;
+  perform troupe.hand_over_call(p_run.id, p_call.call_id, 'task', p_deadline_ms);
   perform troupe.append(p_run.thread_id, p_run.id, null,
     jsonb_build_array(jsonb_build_object('type', 'tool.waiting', 'step', p_call.step,
     'data', jsonb_build_object('id', p_call.call_id, 'tool', p_call.tool, 'waitsFor', 'task',
