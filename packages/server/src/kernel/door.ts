@@ -89,7 +89,7 @@ export interface Door {
   startEvents?: string[];
   /** Event types written when a run fails; they carry the error's code and message. */
   failEvents?: string[];
-  /** Event types written when a run is canceled by its worker; they carry the reason. */
+  /** Event types written when a run is canceled, unless it waited for its turn; they carry the reason. */
   cancelEvents?: string[];
   /** Tools that every run of this door has beside the agent's, asked once for each snapshot; they win over those of the same name. */
   tools?(snapshot: AgentSnapshot): SnapshotTool[];

@@ -10,6 +10,7 @@ import {
   isConnectionError,
   type Resync,
   resync,
+  saveDoors,
 } from '../store/index.ts';
 import { Budgets } from './budget.ts';
 import { codeToolsOf } from './code-tools.ts';
@@ -157,6 +158,10 @@ export class Worker {
   }
 
   async start(): Promise<void> {
+    await saveDoors(
+      this.#db,
+      Object.values(this.#doors).map(({ name, cancelEvents = [] }) => ({ name, cancelEvents })),
+    );
     await this.signals.connect();
     await this.#liveness.start();
     this.signals.listen((hints) => this.#hear(hints));

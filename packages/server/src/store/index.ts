@@ -118,6 +118,7 @@ export {
   triggerVersions,
   triggerWork,
 } from './queries/deliveries.ts';
+export { saveDoors } from './queries/doors.ts';
 export {
   addPerson,
   deletePerson,

@@ -142,6 +142,11 @@ export interface CompiledSnapshots {
   code_tools: string[] | null;
 }
 
+export interface Doors {
+  name: string;
+  cancel_events: string[];
+}
+
 export interface EndedRuns {
   run_id: string;
   lives: number;
@@ -865,6 +870,7 @@ export interface DB {
   clients: Clients;
   code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
+  doors: Doors;
   ended_runs: EndedRuns;
   entities: Entities;
   event_batches: EventBatches;

@@ -133,6 +133,11 @@ create table troupe.compiled_snapshots (
   constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
 );
 
+create table troupe.doors (
+  name text not null, cancel_events text[] not null,
+  constraint doors_pkey PRIMARY KEY (name)
+);
+
 create unlogged table troupe.ended_runs (
   run_id uuid not null, lives integer not null, ended_at timestamp with time zone not null default now(),
   constraint ended_runs_pkey PRIMARY KEY (run_id, lives)

@@ -59,6 +59,9 @@ export function buildSnapshot(random: Random): AgentSnapshot {
   };
 }
 
+/** What the door hands over for runs that are canceled from outside. */
+export const CANCEL_EVENTS = ['session.canceled'];
+
 /** The one budget. */
 export const PURSE = '00000000-0000-7000-8000-200000000000';
 

@@ -18,6 +18,7 @@ import type {
   SettleOutcome,
 } from '../../src/store/queries/outside.ts';
 import type { Posted, Started } from '../../src/store/queries/start.ts';
+import { CANCEL_EVENTS } from './agents.ts';
 import {
   type CallRecord,
   emptyThread,
@@ -636,9 +637,8 @@ export class ModelStore {
     run.waitDeadline = null;
     this.touched.add(run);
     const thread = this.threads.get(run.thread)!;
-    // Serial runs are those of sessions.
-    const endsTurn = run.serial && reason !== 'superseded' && (thread.activeRun ?? run.id) === run.id;
-    const told = endsTurn ? ['session.canceled', event] : [event];
+    const endsTurn = reason !== 'superseded' && (!run.serial || (thread.activeRun ?? run.id) === run.id);
+    const told = endsTurn ? [...CANCEL_EVENTS, event] : [event];
     this.append(
       thread,
       run.id,

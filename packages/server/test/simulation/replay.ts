@@ -4,6 +4,7 @@ import { Database, type StartItem, silentLogger } from '../../src/index.ts';
 import { wakeForBudget } from '../../src/store/queries/budgets.ts';
 import { claim, resync } from '../../src/store/queries/claim.ts';
 import { type CommitItem, commit } from '../../src/store/queries/commit.ts';
+import { saveDoors } from '../../src/store/queries/doors.ts';
 import {
   absorb,
   cancel,
@@ -22,7 +23,7 @@ import {
   reap,
   rowlessHolders,
 } from '../../src/store/queries/workers.ts';
-import { PURSE } from './agents.ts';
+import { CANCEL_EVENTS, PURSE } from './agents.ts';
 import type { Method, Recorded } from './recorder.ts';
 import { type PostItem, PROJECT } from './records.ts';
 
@@ -84,6 +85,7 @@ export class Replay {
       `insert into troupe.budgets (id, project_id, scope, scope_id, unit, amount) values ($1, $2, 'project', $2, 'tokens', 0)`,
       [PURSE, PROJECT],
     );
+    await saveDoors(this.#db, [{ name: 'plain', cancelEvents: CANCEL_EVENTS }]);
     const runs = log
       .filter(({ method }) => method === 'start' || method === 'post')
       .flatMap(({ args }) => (args[0] as StartItem).run ?? []);

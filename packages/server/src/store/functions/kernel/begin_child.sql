@@ -1,8 +1,8 @@
 -- Starts a child run for a call that a worker executes: message, thread, run and the waiting call are one commit. Only
 -- the worker that holds the parent may do this; a repetition returns the existing child. p_most limits the nesting
 -- depth and the number of runs per root.
--- Locks: table runs (row exclusive), the parent run, its head, its spaces by id, the call, the advisory lock of the
--- root, the threads of parent and child.
+-- Locks: table runs (row exclusive), the parent run, its head, the threads that watch it by id, the call, the
+-- advisory lock of the root, the threads of parent and child.
 -- Called by: store/queries/children.ts.
 create or replace function troupe.begin_child(p_parent uuid, p_call text, p_epoch int, p_worker uuid,
   p_deadline_ms bigint, p_most jsonb, p_item jsonb) returns jsonb

@@ -4,9 +4,9 @@
 create or replace function troupe.end_run(p_run uuid, p_reason text, p_by text, p_absorber uuid, p_event text)
   returns void language plpgsql as $$
 declare
-  thread uuid; is_serial boolean; is_watched boolean; data jsonb; told jsonb;
+  thread uuid; is_serial boolean; is_watched boolean; of_door text; data jsonb; told text[] := array[p_event];
 begin
-  select r.thread_id, r.serial, r.watchers is not null into thread, is_serial, is_watched
+  select r.thread_id, r.serial, r.watchers is not null, r.door into thread, is_serial, is_watched, of_door
     from troupe.runs r where r.id = p_run;
   -- Fences off everything that the worker still sends.
   update troupe.run_heads h set worker_id = null, epoch = h.epoch + 1, version = h.version + 1 where h.run_id = p_run;
@@ -22,14 +22,13 @@ begin
     wait_state = null, wait_deadline = null, absorbed_by = p_absorber, canceled_at = now(), updated_at = now()
     from (select p_run as id) x left join troupe.run_heads h on h.run_id = x.id where r.id = x.id;
   data := jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'by', p_by, 'absorbedBy', p_absorber));
-  told := jsonb_build_array(jsonb_build_object('type', p_event, 'data', data));
-  -- A run that waited for its turn ends no turn, and a superseded run does not end the work of the session.
-  if p_reason <> 'superseded' and exists (select from troupe.threads t join troupe.runs r on r.id = p_run
-      where t.id = thread and case t.kind when 'session' then is_serial and coalesce(t.active_run_id, p_run) = p_run
-        else t.kind = 'run' and r.door = 'session' end) then
-    told := jsonb_build_array(jsonb_build_object('type', 'session.canceled', 'data', data)) || told;
+  -- The events of the door: not for a run that waited for its turn, nor for one that its successor replaces.
+  if p_reason <> 'superseded' and (not is_serial or exists (select from troupe.threads t
+      where t.id = thread and coalesce(t.active_run_id, p_run) = p_run)) then
+    told := coalesce((select d.cancel_events from troupe.doors d where d.name = of_door), '{}') || told;
   end if;
-  perform troupe.append(thread, p_run, null, told);
+  perform troupe.append(thread, p_run, null, (select jsonb_agg(jsonb_build_object('type', t, 'data', data) order by k)
+    from unnest(told) with ordinality x(t, k)));
   if is_serial then
     perform troupe.promote(thread, p_run);
   end if;

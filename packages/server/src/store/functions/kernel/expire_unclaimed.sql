@@ -1,5 +1,5 @@
 -- Records the code tools of a worker, and cancels queued runs whose code tools no worker has had for their wall time.
--- Locks: the expired runs by id (skipping locked ones), their spaces by id, their threads by id.
+-- Locks: the expired runs by id (skipping locked ones), the threads that watch them by id, their threads by id.
 -- Called by: store/queries/code-tools.ts.
 create or replace function troupe.expire_unclaimed(p_code text[], p_limit int) returns uuid[] language plpgsql
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$

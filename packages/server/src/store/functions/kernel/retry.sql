@@ -1,5 +1,5 @@
 -- Queues a failed or canceled run again; it continues from its last step. p_with has the snapshot, limits and model to
--- continue with; null keeps those of the run.
+-- continue with; null keeps those of the run. Doors refuse in a trigger that raises TR004, with the code as message.
 -- Locks: the run, the thread.
 -- Called by: store/queries/outside.ts.
 create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
@@ -12,9 +12,6 @@ begin
   elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
-  elsif r.task_id is not null and not exists (select from troupe.tasks t where t.id = r.task_id
-    and t.run_id = p_run) then
-    return jsonb_build_object('ok', false, 'code', 'task_went_on', 'status', r.status);
   end if;
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
@@ -33,4 +30,6 @@ begin
   perform troupe.append(r.thread_id, p_run, null,
     jsonb_build_array(jsonb_build_object('type', 'run.queued', 'data', jsonb_build_object('retry', true))));
   return jsonb_build_object('ok', true, 'run', p_run, 'thread', r.thread_id, 'ready', is_ready);
+exception when sqlstate 'TR004' then
+  return jsonb_build_object('ok', false, 'code', sqlerrm, 'status', r.status);
 end $$;
