@@ -751,14 +751,16 @@ alter table troupe.triggers add constraint triggers_project_id_fkey FOREIGN KEY 
 
 create view troupe.events as
  SELECT b.thread_id,
-    ((b.last_seq - json_array_length(b.entries)) + x."position") AS seq,
+    ((b.last_seq - c.length) + x."position") AS seq,
     (x.entry ->> 0) AS type,
     ((x.entry ->> 1))::jsonb AS data,
     (b.message_seq + ((x.entry ->> 2))::integer) AS message_seq,
     COALESCE(((x.entry ->> 4))::uuid, b.run_id) AS run_id,
     ((x.entry ->> 3))::integer AS step,
     b.created_at
-   FROM (troupe.event_batches b
+   FROM ((troupe.event_batches b
+     CROSS JOIN LATERAL ( SELECT json_array_length(b.entries) AS length
+         OFFSET 0) c)
      CROSS JOIN LATERAL json_array_elements(b.entries) WITH ORDINALITY x(entry, "position"));
 
 CREATE INDEX agent_tools_tool ON troupe.agent_tools USING btree (tool_id);
