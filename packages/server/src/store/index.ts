@@ -185,6 +185,7 @@ export {
   reachSpace,
   readSpace,
   runsOfAgent,
+  type SayingCall,
   type SayingRun,
   type SpaceMessageRange,
   type SpaceMessageRow,
@@ -193,6 +194,7 @@ export {
   type StartingAgent,
   sayingRun,
   spaceOfCall,
+  spacesOfRun,
   stopRun,
 } from './queries/in-spaces.ts';
 export {

@@ -1,8 +1,12 @@
 import type { JsonObject } from '@troupe/protocol';
 import { isId } from '../../base/index.ts';
 import type { ModelCall, RunView } from '../../kernel/index.ts';
+import type { SayingCall } from '../../store/index.ts';
 
 // Where a run speaks, from what its own thread tells: the same rule as `troupe.space_of_call` in store/functions/spaces.
+
+/** Where a call takes effect after an `enter_space` whose argument is not an id. */
+export const NOWHERE = '00000000-0000-0000-0000-000000000000';
 
 type Run = Pick<RunView['run'], 'triggerType' | 'trigger'>;
 
@@ -46,6 +50,23 @@ export function placesOf(
     return isShown ? (spaceOfCall(view, calls.slice(0, index)) ?? []) : [];
   });
   return [...new Set(places)];
+}
+
+/** Where each call of a run takes effect, from its ledger: the last space entered before it, even if that failed in the same answer. */
+export function spacesOfCalls(
+  runSpace: string | null,
+  calls: readonly Pick<SayingCall, 'id' | 'step' | 'tool' | 'args' | 'wentWell'>[],
+): Map<string, string | null> {
+  const spaces = new Map<string, string | null>();
+  let entered = runSpace;
+  let here: { step: number; space: string } | undefined;
+  for (const { id, step, tool, args, wentWell } of calls) {
+    spaces.set(id, here?.step === step ? here.space : entered);
+    if (tool !== 'enter_space') continue;
+    here = { step, space: spaceIn(args) ?? NOWHERE };
+    if (wentWell) entered = here.space;
+  }
+  return spaces;
 }
 
 function spaceIn(args: unknown): string | null {

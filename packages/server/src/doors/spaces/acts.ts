@@ -8,6 +8,7 @@ import {
   type ToolExecute,
 } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { NOWHERE, spacesOfCalls } from './active-space.ts';
 import { inTurn } from './in-turn.ts';
 import type { Parts } from './parts.ts';
 import { clip, summaryOf } from './prompt.ts';
@@ -21,8 +22,6 @@ const READ = 50;
 const RUNS = 10;
 /** For a reply. */
 const WAIT_MS = 300_000;
-/** Where a call takes effect behind an `enter_space` whose argument is no id (`troupe.space_of_call`). */
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 /** Of one message; how many are shown is bounded where they are read. */
 const LONGEST = 10_000;
 
@@ -70,14 +69,14 @@ function fenceOf({ runId: run, epoch, worker }: ToolContext) {
   return { run, epoch, worker };
 }
 
-async function notAMember({ db }: Parts, { runId, callId }: ToolContext, space: string): Promise<Json> {
-  const spaces = (await store.sayingRun(db, runId, callId))?.spaces ?? [];
+async function notAMember({ db }: Parts, { runId }: ToolContext, space: string): Promise<Json> {
+  const spaces = await store.spacesOfRun(db, runId);
   return refused(
     'not_a_member',
     space === NOWHERE
       ? 'The enter_space before this call named no space. Enter one of your spaces first.'
       : `You are not a member of a space ${space}. Use the id of one of your spaces.`,
-    { yourSpaces: spaces.slice(0, 50).map(({ id, name }) => ({ spaceId: id, spaceName: name })) },
+    { yourSpaces: spaces.map(({ id, name }) => ({ spaceId: id, spaceName: name })) },
   );
 }
 
@@ -155,7 +154,8 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
     return refused('empty_message', 'The text is empty. To say nothing, do not call send_message.');
   const run = await store.sayingRun(parts.db, runId, callId);
   if (!run) return RUN_LOST;
-  const space = run.callSpace;
+  const spaces = spacesOfCalls(run.spaceId, run.calls);
+  const space = spaces.get(callId) ?? null;
   if (space === null) return refused('no_active_space', 'There is no active space. Call enter_space first.');
   const strange = wait?.for?.filter((one) => !isId(one.trim())) ?? [];
   if (strange.length > 0) return nobodyThere(strange);
@@ -169,7 +169,7 @@ async function sendMessage(parts: Parts, { text, wait }: Saying, context: ToolCo
       role: 'assistant',
       content: { text },
       sender: entityId!,
-      metadata: { runContext: whyOf(runId, space, run) },
+      metadata: { runContext: whyOf(runId, space, { ...run, calls: run.calls.slice(0, -1) }, spaces) },
     },
     by: { ...fenceOf(context), call: callId, step },
     // Whoever is waited for is meant.
@@ -232,7 +232,12 @@ function notStarted({
 }
 
 /** What a later run of the agent cannot know: why this was said. */
-function whyOf(runId: string, space: string, run: store.SayingRun): JsonObject {
+function whyOf(
+  runId: string,
+  space: string,
+  run: store.SayingRun,
+  spaces: Map<string, string | null>,
+): JsonObject {
   const { trigger } = run;
   const nameOf = (id: string | null) => run.spaces.find((one) => one.id === id)?.name ?? null;
   const done = run.calls.filter(({ status }) => status === 'completed');
@@ -256,9 +261,9 @@ function whyOf(runId: string, space: string, run: store.SayingRun): JsonObject {
       messagesSent: done
         .filter(({ tool }) => tool === 'send_message')
         .slice(-20)
-        .map(({ args, spaceId }) => ({
-          spaceId,
-          spaceName: nameOf(spaceId),
+        .map(({ id, args }) => ({
+          spaceId: spaces.get(id) ?? null,
+          spaceName: nameOf(spaces.get(id) ?? null),
           preview: clip(String((args as JsonObject).text ?? ''), 60),
         })),
       spacesEntered: done

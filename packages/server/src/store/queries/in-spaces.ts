@@ -360,32 +360,55 @@ export async function contextOfRun(
 export interface SayingRun {
   triggerType: string;
   trigger: JsonObject;
-  calls: { tool: string; args: Json; status: string; spaceId: string | null }[];
+  /** In order, this call included. */
+  calls: SayingCall[];
   spaceId: string | null;
-  /** Where the call takes effect. */
-  callSpace: string | null;
-  agentName: string | null;
+  /** The space of the run and those it entered, where the agent is still a member. */
   spaces: { id: string; name: string | null }[];
+}
+
+export interface SayingCall {
+  id: string;
+  step: number;
+  tool: string;
+  args: Json;
+  status: string;
+  /** Whether it completed with `success: true`. */
+  wentWell: boolean;
 }
 
 export async function sayingRun(db: Database, run: string, call: string): Promise<SayingRun | null> {
   const rows = await db.run<SayingRun & { [column: string]: unknown }>(
     {
       name: 'saying_run',
-      text: `select r.trigger_type as "triggerType", r.trigger, r.space_id as "spaceId", troupe.space_of_call(r.id, $2) as "callSpace",
-          (select e.display_name from troupe.entities e where e.id = r.entity_id) as "agentName",
-          (select coalesce(jsonb_agg(jsonb_build_object('tool', c.tool, 'args', c.args, 'status', c.status,
-              'spaceId', case when c.tool = 'send_message' then troupe.space_of_call(r.id, c.call_id) end) order by c.step, c.position), '[]')
+      text: `select r.trigger_type as "triggerType", r.trigger, r.space_id as "spaceId",
+          (select coalesce(jsonb_agg(jsonb_build_object('id', c.call_id, 'step', c.step, 'tool', c.tool, 'args', c.args, 'status', c.status,
+              'wentWell', c.status = 'completed' and c.output @> '{"success": true}') order by c.step, c.position), '[]')
             from troupe.tool_calls c join troupe.tool_calls own on own.run_id = r.id and own.call_id = $2
-            where c.run_id = r.id and (c.step, c.position) < (own.step, own.position)) as calls,
-          (select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name)), '[]') from troupe.memberships m join troupe.spaces s on s.id = m.space_id
-            where m.entity_id = r.entity_id) as spaces
+            where c.run_id = r.id and (c.step, c.position) <= (own.step, own.position)) as calls,
+          (select coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name)), '[]') from troupe.spaces s
+              join troupe.memberships m on m.space_id = s.id and m.entity_id = r.entity_id
+            where s.id = any(array(select r.space_id union all select (c.args->>'spaceId')::uuid from troupe.tool_calls c
+              where c.run_id = r.id and c.tool = 'enter_space' and c.args->>'spaceId' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))) as spaces
         from troupe.runs r where r.id = $1`,
       values: [run, call],
     },
     db.pool,
   );
   return rows[0] ?? null;
+}
+
+/** The spaces that the agent of a run is in, at most 50. */
+export async function spacesOfRun(db: Database, run: string): Promise<{ id: string; name: string | null }[]> {
+  return db.run<{ id: string; name: string | null }>(
+    {
+      name: 'spaces_of_run',
+      text: `select s.id, s.name from troupe.runs r join troupe.memberships m on m.entity_id = r.entity_id
+          join troupe.spaces s on s.id = m.space_id where r.id = $1 order by m.joined_at desc, s.id limit ${MOST_SPACES}`,
+      values: [run],
+    },
+    db.pool,
+  );
 }
 
 // ---- what was said, for people
