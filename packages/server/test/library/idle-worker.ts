@@ -16,7 +16,16 @@ registerHooks({
 
 const { createModels, Database, Kernel, silentLogger } = await import('@troupe/server');
 const url = process.argv[2]!;
-const db = new Database({ url, applicationName: 'test/idle', logger: silentLogger });
+let looks = 0;
+const idle = Promise.withResolvers<void>();
+const db = new Database({
+  url,
+  applicationName: 'test/idle',
+  logger: silentLogger,
+  onStatement: (name) => {
+    if (name === 'claim' && ++looks === 4) idle.resolve();
+  },
+});
 const kernel = new Kernel({ db, logger: silentLogger });
 const unused = async (): Promise<never> => {
   throw new Error('There is no work.');
@@ -26,7 +35,7 @@ await kernel.work({
   models: createModels({ none: () => ({ generate: unused }) }),
   tools: { resolve: () => unused },
 });
-await new Promise((resolve) => setTimeout(resolve, 1_000));
+await idle.promise; // it has polled the queue four times
 const megabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
 console.log(JSON.stringify({ packages: [...packages].sort(), rooms: [...rooms].sort(), megabytes }));
 await kernel.close();

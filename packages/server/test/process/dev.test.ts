@@ -80,8 +80,13 @@ test('a second signal ends at once and leaves Postgres to the next start', async
   await holdUp(embeddedUrl(home));
   troupe.child.kill('SIGINT');
   await until('it drains', async () => (await troupe.ask('/healthz'))?.status === 503);
+  const drained = performance.now();
   troupe.child.kill('SIGINT'); // npm passes on what the terminal sent already
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const isDraining = async () => (await troupe.ask('/healthz'))?.status === 503;
+  await until('it drains longer than an echo is ignored', async () => {
+    expect(await isDraining()).toBe(true);
+    return performance.now() - drained > 750;
+  });
   expect(troupe.ended).toBe(false);
   const elapsed = stopwatch();
   expect(await troupe.stop('SIGTERM')).toBe(143);

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newId } from '@troupe/server';
 import { oftenOf, until } from '@troupe/testing';
@@ -75,12 +74,23 @@ describe('two processes', () => {
     try {
       // As `claim` does: the run first, and its thread behind it, which a start has from the beginning on.
       await taker.query('begin');
+      const backend = await taker.query<{ pid: number }>('select pg_backend_pid() as pid');
       await taker.query(`update troupe.runs set run_at = run_at - interval '1 second' where id = $1`, [
         first.run.id,
       ]);
       const again = here().start(fixture.item({ thread: first.thread, message: first.message.id }));
-      const tooLong = setTimeout(5_000, 'it waits', { ref: false });
-      expect(await Promise.race([again, tooLong])).toMatchObject({
+      let settled = false;
+      const ended = again.finally(() => {
+        settled = true;
+      });
+      const waits = until('it has ended or waits for the taker', async () => {
+        const { rows } = await fixture.pool.query(
+          'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+          [backend.rows[0]!.pid],
+        );
+        return settled || rows.length > 0;
+      }).then(() => 'it waits');
+      expect(await Promise.race([ended, waits])).toMatchObject({
         ...{ ok: true, run: first.run.id, duplicate: true },
       });
       await taker.query('select from troupe.threads where id = $1 for update', [first.thread]);

@@ -7,7 +7,12 @@ import { type CodeOutcome, runInProcess, walls } from '../../src/tools/builtin/s
 // What code must not be able to do, and how each of it ends. Everything runs in real processes, a few at a time.
 
 const asked: string[] = [];
-async function run(code: string, timeLimitMs = 1_500, signal = new AbortController().signal) {
+async function run(
+  code: string,
+  timeLimitMs = 1_500,
+  signal = new AbortController().signal,
+  onAsked = () => {},
+) {
   let pid = 0;
   const outcome = await runInProcess({
     code,
@@ -15,6 +20,7 @@ async function run(code: string, timeLimitMs = 1_500, signal = new AbortControll
     signal,
     answer: async ({ ask, path }) => {
       asked.push(`${ask} ${path}`);
+      onAsked();
       if (ask === 'list') return '[]';
       throw new Error('There is no such file.');
     },
@@ -174,8 +180,9 @@ describe('code in the sandbox', () => {
 
   test('is stopped and gone when nobody wants it any more', async () => {
     const controller = new AbortController();
-    const running = run('for (;;);', 30_000, controller.signal);
-    setTimeout(() => controller.abort(new Error('no longer wanted')), 500);
+    const running = run('files.list("/"); for (;;);', 30_000, controller.signal, () =>
+      controller.abort(new Error('no longer wanted')),
+    );
     await expect(running).rejects.toThrow('no longer wanted');
   });
 
@@ -203,8 +210,9 @@ describe('code in the sandbox', () => {
   test('ends by itself when the process that started it is killed', async () => {
     const path = new URL('../../src/tools/builtin/sandbox/process.ts', import.meta.url).href;
     const script = `import { runInProcess } from ${JSON.stringify(path)};
-      await runInProcess({ code: 'for (;;);', timeLimitMs: 30000, signal: new AbortController().signal, answer: async () => '',
-        onStart: (pid) => setTimeout(() => console.log(pid), 1000) });`;
+      let started;
+      await runInProcess({ code: 'files.list("/"); for (;;);', timeLimitMs: 30000, signal: new AbortController().signal,
+        onStart: (pid) => { started = pid; }, answer: async () => { console.log(started); return '[]'; } });`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
