@@ -1,7 +1,7 @@
-import type { AuditEntry, JsonObject } from '@troupe/protocol';
+import type { JsonObject } from '@troupe/protocol';
 import { z } from 'zod';
 import { type ListQuery, type Page, readPage } from '../base/index.ts';
-import { addAuditEntry, type Database, listAuditEntries, type Rows } from '../store/index.ts';
+import { type AuditRow, addAuditEntry, type Database, listAuditEntries, type Rows } from '../store/index.ts';
 import type { Caller } from './caller.ts';
 
 /** Troupe itself, at its start. */
@@ -40,18 +40,10 @@ export async function listAudit(
   db: Database,
   { project }: Caller,
   { action, ...query }: AuditQuery,
-): Promise<Page<AuditEntry>> {
+): Promise<Page<AuditRow>> {
   return readPage(query, {
     position: z.int().positive(),
     read: (before, limit) => listAuditEntries(db.rows, project, { limit, before, action }),
     positionOf: ({ id }) => id,
-    present: (row) => ({
-      id: String(row.id),
-      actor: { kind: row.actor_kind, id: row.actor_id },
-      action: row.action,
-      target: row.target,
-      data: row.data as JsonObject,
-      createdAt: row.created_at.toISOString(),
-    }),
   });
 }

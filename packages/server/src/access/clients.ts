@@ -1,4 +1,4 @@
-import type { BodyOf, Client, clientEndpoints, QueryOf } from '@troupe/protocol';
+import type { BodyOf, clientEndpoints, QueryOf } from '@troupe/protocol';
 import { notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import type { Caller } from './caller.ts';
@@ -9,7 +9,7 @@ export async function registerClient(
   db: store.Database,
   caller: Caller,
   { entityId, ...client }: BodyOf<typeof clientEndpoints.register>,
-): Promise<Client> {
+): Promise<store.ClientRow> {
   if (caller.entityId !== null && entityId !== undefined) {
     throw new Refusal('forbidden', 'forbidden', 'A person can register programs of their own only.', {
       hint: 'Leave `entityId` out, or use a secret key.',
@@ -35,32 +35,23 @@ export async function registerClient(
       hint: 'Let every installation choose a key of its own, such as a random one.',
     });
   }
-  return present(registered);
+  return registered;
 }
 
 export async function listClients(
   db: store.Database,
   caller: Caller,
   { entityId, ...query }: QueryOf<typeof clientEndpoints.list>,
-): Promise<Page<Client>> {
-  return readPageById(query, (range) => store.listClients(db, caller, { entityId, ...range }), present);
+): Promise<Page<store.ClientRow>> {
+  return readPageById(query, (range) => store.listClients(db, caller, { entityId, ...range }));
 }
 
-export async function touchClient(db: store.Database, caller: Caller, id: string): Promise<Client> {
+export async function touchClient(db: store.Database, caller: Caller, id: string): Promise<store.ClientRow> {
   const found = await store.touchClient(db, caller, id);
   if (!found) throw notFound('client');
-  return present(found);
+  return found;
 }
 
 export async function deleteClient(db: store.Database, caller: Caller, id: string): Promise<void> {
   if (!(await store.deleteClient(db, caller, id))) throw notFound('client');
-}
-
-function present(row: store.ClientRow): Client {
-  return {
-    ...row,
-    lastSeenAt: row.lastSeenAt.toISOString(),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  };
 }

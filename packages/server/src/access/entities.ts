@@ -1,4 +1,4 @@
-import type { BodyOf, Entity, entityEndpoints, QueryOf } from '@troupe/protocol';
+import type { BodyOf, entityEndpoints, QueryOf } from '@troupe/protocol';
 import { type IdRange, notFound, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { audit } from './audit.ts';
@@ -15,7 +15,7 @@ export class Entities {
     this.#deleted = deleted;
   }
 
-  async create({ project }: Caller, person: BodyOf<typeof entityEndpoints.create>): Promise<Entity> {
+  async create({ project }: Caller, person: BodyOf<typeof entityEndpoints.create>): Promise<store.EntityRow> {
     const id = await store.addPerson(this.#db, project, person).catch((error: unknown) => {
       if (!store.isTaken(error, 'entities_external')) throw error;
       throw new Refusal(
@@ -25,37 +25,37 @@ export class Entities {
         { hint: 'GET /v1/entities?externalId=… finds them.' },
       );
     });
-    return present(await this.#find(project, id));
+    return this.#find(project, id);
   }
 
   async list({ project }: Caller, query: QueryOf<typeof entityEndpoints.list>) {
     const { limit, cursor, ...filter } = query;
     const list = (range: IdRange) => store.listEntities(this.#db, project, { ...filter, ...range });
-    return readPageById({ limit, cursor }, list, present);
+    return readPageById({ limit, cursor }, list);
   }
 
-  async get({ project }: Caller, id: string): Promise<Entity> {
-    return present(await this.#find(project, id));
+  async get({ project }: Caller, id: string): Promise<store.EntityRow> {
+    return this.#find(project, id);
   }
 
-  async me({ project, entityId }: Caller): Promise<Entity> {
+  async me({ project, entityId }: Caller): Promise<store.EntityRow> {
     if (entityId === null) {
       throw new Refusal('not_found', 'nobody_named', 'The request names no person.', {
         hint: 'Send a public key as Troupe-Key, together with the token of a person.',
       });
     }
-    return present(await this.#find(project, entityId));
+    return this.#find(project, entityId);
   }
 
   async update(
     { project }: Caller,
     id: string,
     changes: BodyOf<typeof entityEndpoints.update>,
-  ): Promise<Entity> {
+  ): Promise<store.EntityRow> {
     const { type } = await this.#find(project, id);
     if (type === 'agent' && changes.displayName !== undefined) throw ofAgent();
     await store.updateEntity(this.#db, project, id, changes);
-    return present(await this.#find(project, id));
+    return this.#find(project, id);
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
@@ -85,8 +85,4 @@ function ofAgent(): Refusal {
   return new Refusal('conflict', 'entity_of_agent', 'The entity speaks for an agent.', {
     hint: 'Change the agent: PATCH /v1/agents/{agentId}, or archive it.',
   });
-}
-
-function present(row: store.EntityRow): Entity {
-  return { ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
 }

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ApiKey, newApiKey, Scope } from '@troupe/protocol';
+import type { newApiKey } from '@troupe/protocol';
 import type { z } from 'zod';
 import { type ListQuery, notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import {
   addKey,
   type Database,
   findKey,
+  type KeyRow,
   listKeys,
   type NewKey,
   revokeKey,
@@ -44,7 +45,7 @@ export class Keys {
     this.#changed = changed;
   }
 
-  async create(caller: Caller, wanted: z.output<typeof newApiKey>): Promise<ApiKey & { key: string }> {
+  async create(caller: Caller, wanted: z.output<typeof newApiKey>): Promise<KeyRow & { key: string }> {
     const { name, kind, scopes } = wanted;
     const expiresAt = wanted.expiresAt === null ? null : new Date(wanted.expiresAt);
     if (name === BOOTSTRAP)
@@ -69,11 +70,11 @@ export class Keys {
       await audit(rows, caller, 'key.created', made!.id, { name, kind, scopes });
       return made!;
     });
-    return { ...present(row), key };
+    return { ...row, key };
   }
 
-  async list({ project }: Caller, query: ListQuery): Promise<Page<ApiKey>> {
-    return readPageById(query, (range) => listKeys(this.#db.rows, project, range), present);
+  async list({ project }: Caller, query: ListQuery): Promise<Page<KeyRow>> {
+    return readPageById(query, (range) => listKeys(this.#db.rows, project, range));
   }
 
   /** At once in this process; in others as soon as they forget it, which is within five seconds. */
@@ -115,20 +116,4 @@ function refused(path: string, message: string): Refusal {
   return new Refusal('invalid', 'invalid_request', `The request is not valid: "${path}" ${message}.`, {
     issues: [{ path, message }],
   });
-}
-
-type Row = Awaited<ReturnType<typeof listKeys>>[number];
-
-function present(row: Row): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    kind: row.kind,
-    prefix: row.prefix,
-    scopes: row.scopes as Scope[],
-    expiresAt: row.expires_at?.toISOString() ?? null,
-    lastUsedAt: row.last_used_at?.toISOString() ?? null,
-    revokedAt: row.revoked_at?.toISOString() ?? null,
-    createdAt: row.created_at.toISOString(),
-  };
 }

@@ -1,11 +1,4 @@
-import type {
-  accessEndpoints,
-  BodyOf,
-  JsonObject,
-  OutgoingRules,
-  Project,
-  TokenRules,
-} from '@troupe/protocol';
+import type { accessEndpoints, BodyOf, JsonObject, OutgoingRules } from '@troupe/protocol';
 import { idPosition, type ListQuery, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import { isAllowEntry } from '../outgoing/index.ts';
 import {
@@ -20,6 +13,7 @@ import {
   listProjects,
   lockProject,
   markDefault,
+  type ProjectRow,
   updateProject,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
@@ -50,7 +44,7 @@ export class Projects {
   }
 
   /** Another project, and the first key for it: only whoever runs the server may. */
-  async create(caller: Caller, name: string): Promise<Project & { key: string }> {
+  async create(caller: Caller, name: string): Promise<ProjectRow & { key: string }> {
     await this.requireOperator(caller);
     const { key, stored } = newKey('secret');
     const creating = this.#db.rows.transaction().execute(async (rows) => {
@@ -70,21 +64,20 @@ export class Projects {
       if (!isTaken(error, 'projects_name')) throw error;
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
-    return { ...present(row), key };
+    return { ...row, key };
   }
 
-  async list(caller: Caller, query: ListQuery): Promise<Page<Project>> {
+  async list(caller: Caller, query: ListQuery): Promise<Page<ProjectRow>> {
     await this.requireOperator(caller);
     return readPage(query, {
       position: idPosition,
       positionOf: ({ id }) => id,
       read: (after, limit) => listProjects(this.#db.rows, after, limit),
-      present,
     });
   }
 
   /** What a project may reach of the operator's network is the operator's to decide, also for the project that asks. */
-  async changeOutgoing(caller: Caller, id: string, outgoing: OutgoingRules): Promise<Project> {
+  async changeOutgoing(caller: Caller, id: string, outgoing: OutgoingRules): Promise<ProjectRow> {
     await this.requireOperator(
       caller,
       'What a project may reach is decided by whoever runs the server.',
@@ -112,7 +105,7 @@ export class Projects {
       return changed;
     });
     this.#changed(id);
-    return present(row);
+    return row;
   }
 
   async requireOperator(
@@ -130,11 +123,11 @@ export class Projects {
     return (await findProject(this.#db.rows, project)).name === FIRST_PROJECT;
   }
 
-  async get({ project }: Caller): Promise<Project> {
-    return present(await findProject(this.#db.rows, project));
+  async get({ project }: Caller): Promise<ProjectRow> {
+    return findProject(this.#db.rows, project);
   }
 
-  async update(caller: Caller, change: Change): Promise<Project> {
+  async update(caller: Caller, change: Change): Promise<ProjectRow> {
     const { tokens, defaultModelId, name } = change;
     const { project } = caller;
     const update = this.#db.rows.transaction().execute(async (rows) => {
@@ -168,20 +161,6 @@ export class Projects {
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     this.#changed();
-    return present(row);
+    return row;
   }
-}
-
-type Row = Awaited<ReturnType<typeof findProject>>;
-
-function present(row: Row): Project {
-  return {
-    id: row.id,
-    name: row.name,
-    tokens: row.tokens as TokenRules | null,
-    defaultModelId: row.default_model_id,
-    outgoing: row.outgoing as OutgoingRules,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, Secret } from '@troupe/protocol';
+import type { JsonObject } from '@troupe/protocol';
 import { z } from 'zod';
 import { type ListQuery, notFound, type Page, Refusal, readPage, TroupeError } from '../base/index.ts';
 import {
@@ -9,6 +9,7 @@ import {
   findSecret,
   listSecrets,
   putSecret,
+  type SecretRow,
   type Transaction,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
@@ -35,7 +36,7 @@ export class Secrets {
     this.#changed = changed;
   }
 
-  async put(caller: Caller, name: string, value: string): Promise<Secret> {
+  async put(caller: Caller, name: string, value: string): Promise<SecretRow> {
     const envelope = this.#encryption.seal(caller.project, name, value);
     const row = await this.#db.rows.transaction().execute(async (rows) => {
       if (await isForTokens(rows, caller.project, name)) requireTokenSecret(name, value);
@@ -44,15 +45,14 @@ export class Secrets {
       return put;
     });
     this.#changed();
-    return present(row);
+    return row;
   }
 
-  async list({ project }: Caller, query: ListQuery): Promise<Page<Secret>> {
+  async list({ project }: Caller, query: ListQuery): Promise<Page<SecretRow>> {
     return readPage(query, {
       position: z.string().max(100),
       positionOf: ({ name }) => name,
       read: (after, limit) => listSecrets(this.#db.rows, project, { after, limit }),
-      present,
     });
   }
 
@@ -129,8 +129,4 @@ export async function secretToSend(
 /** What deliveries of a project to this server itself are signed with, the current one first; nobody has to set it. None where there is no key. */
 export function webhookKeys(encryption: Encryption, project: string): Buffer[] {
   return encryption.fingerprints('webhook', Buffer.from(project.toLowerCase()));
-}
-
-function present(row: { name: string; created_at: Date; updated_at: Date }): Secret {
-  return { name: row.name, createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() };
 }

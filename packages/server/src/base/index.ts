@@ -4,6 +4,7 @@
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
 export { canonicalJson } from './canonical-json.ts';
+export { MILLIONTHS } from './cost.ts';
 export {
   messageOf,
   notFound,

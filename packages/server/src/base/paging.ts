@@ -37,24 +37,35 @@ export function fromCursor<Position>(
   }
 }
 
-export interface PagedList<Position extends Json, Row, Item> {
+export interface PagedList<Position extends Json, Row> {
   position: ZodType<Position>;
   /** The rows that follow this position in the order of the list. */
   read(from: Position | undefined, limit: number): Promise<Row[]>;
   positionOf(row: Row): Position;
+}
+
+interface PresentedList<Position extends Json, Row, Item> extends PagedList<Position, Row> {
   present(row: Row): Item;
 }
 
-/** Reads one row more than the page holds: it tells whether there is a next page. */
+/** Reads one row more than the page holds: it tells whether there is a next page. Without `present`, a page of rows. */
 export async function readPage<Position extends Json, Row, Item>(
+  query: ListQuery,
+  list: PresentedList<Position, Row, Item>,
+): Promise<Page<Item>>;
+export async function readPage<Position extends Json, Row>(
+  query: ListQuery,
+  list: PagedList<Position, Row>,
+): Promise<Page<Row>>;
+export async function readPage<Position extends Json, Row>(
   { limit, cursor }: ListQuery,
-  { position, positionOf, read, present }: PagedList<Position, Row, Item>,
-): Promise<Page<Item>> {
+  { position, positionOf, read, present }: PagedList<Position, Row> & { present?(row: Row): unknown },
+): Promise<Page<unknown>> {
   const rows = await read(fromCursor(position, cursor), limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > limit && last !== undefined ? toCursor(positionOf(last)) : null;
-  return { data: shown.map(present), nextCursor };
+  return { data: present ? shown.map((row) => present(row)) : shown, nextCursor };
 }
 
 /** The position in a list that is ordered by id. */
@@ -66,10 +77,10 @@ export interface IdRange {
 }
 
 /** A page of a list that is ordered by id. */
-export function readPageById<Row extends { id: string }, Item>(
+export function readPageById<Row extends { id: string }, Item = Row>(
   query: ListQuery,
   read: (range: IdRange) => Promise<Row[]>,
-  present: (row: Row) => Item,
+  present: (row: Row) => Item = (row) => row as unknown as Item,
 ): Promise<Page<Item>> {
   return readPage(query, {
     position: idPosition,

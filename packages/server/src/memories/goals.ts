@@ -1,4 +1,4 @@
-import { type Goal, type GoalStatus, MOST_GOALS } from '@troupe/protocol';
+import { type GoalStatus, MOST_GOALS } from '@troupe/protocol';
 import { z } from 'zod';
 import { type ListQuery, newId, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import {
@@ -24,7 +24,7 @@ export async function listGoals(
   db: Database,
   asked: KeptAsked,
   { status, ...query }: ListQuery & { status?: GoalStatus | undefined },
-): Promise<Page<Goal>> {
+): Promise<Page<GoalRow>> {
   return readPage(query, {
     position,
     positionOf: ({ priority, id }) => ({ priority, id }),
@@ -32,17 +32,16 @@ export async function listGoals(
       const kept = await keptOf(db, asked);
       return kept ? listRows(db.rows, kept, { status, after, limit }) : [];
     },
-    present,
   });
 }
 
-export async function createGoal(db: Database, asked: KeptAsked, given: Given): Promise<Goal> {
+export async function createGoal(db: Database, asked: KeptAsked, given: Given): Promise<GoalRow> {
   const kept = await keptFor(db, asked);
   const write = { ...given, id: newId(), known: false };
   return change(db, asked, { kept, write, action: 'goal.created' });
 }
 
-export async function updateGoal(db: Database, asked: KeptAsked, id: string, given: Given): Promise<Goal> {
+export async function updateGoal(db: Database, asked: KeptAsked, id: string, given: Given): Promise<GoalRow> {
   const kept = await keptOf(db, asked);
   if (!kept) throw notFound('goal');
   return change(db, asked, { kept, write: { ...given, id, known: true }, action: 'goal.changed' });
@@ -62,7 +61,7 @@ async function change(
   db: Database,
   asked: KeptAsked,
   { kept, write, action }: { kept: Kept; write: GoalWrite; action: string },
-): Promise<Goal> {
+): Promise<GoalRow> {
   return inTransaction(db, async (transaction) => {
     const written = await setGoals(transaction, kept, [write], MOST_GOALS);
     if (!written.ok && written.code === 'not_found') throw notFound('goal');
@@ -72,7 +71,7 @@ async function change(
       });
     }
     await note(transaction, asked, { kept, id: write.id, action });
-    return present((await readGoal(transaction, kept, write.id))!);
+    return (await readGoal(transaction, kept, write.id))!;
   });
 }
 
@@ -82,8 +81,4 @@ function note(
   { kept, id, action }: { kept: Kept; id: string; action: string },
 ): Promise<void> {
   return noteChange(transaction, author, { action, target: id, data: { agentId, ...noteOf(kept) } });
-}
-
-function present({ createdAt, updatedAt, ...goal }: GoalRow): Goal {
-  return { ...goal, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

@@ -1,4 +1,4 @@
-import { type Memory, MOST_MEMORIES } from '@troupe/protocol';
+import { MOST_MEMORIES } from '@troupe/protocol';
 import { z } from 'zod';
 import { type ListQuery, notFound, type Page, Refusal, readPage } from '../base/index.ts';
 import {
@@ -17,7 +17,7 @@ export async function listMemories(
   db: Database,
   asked: KeptAsked,
   query: ListQuery & { prefix?: string | undefined; search?: string | undefined },
-): Promise<Page<Memory>> {
+): Promise<Page<MemoryRow>> {
   const { prefix, search } = query;
   return readPage(query, {
     position: z.string().max(200),
@@ -26,15 +26,14 @@ export async function listMemories(
       const kept = await keptOf(db, asked);
       return kept ? listRows(db.rows, kept, { prefix, search, after, limit }) : [];
     },
-    present,
   });
 }
 
-export async function getMemory(db: Database, asked: KeptAsked, key: string): Promise<Memory> {
+export async function getMemory(db: Database, asked: KeptAsked, key: string): Promise<MemoryRow> {
   const kept = await keptOf(db, asked);
   const row = kept && (await readMemory(db.rows, kept, key));
   if (!row) throw notFound('memory');
-  return present(row);
+  return row;
 }
 
 /** All of them or none. Of a key that is there twice, the last. */
@@ -63,7 +62,12 @@ export async function setMemories(
   return once.length;
 }
 
-export async function setMemory(db: Database, asked: KeptAsked, key: string, value: string): Promise<Memory> {
+export async function setMemory(
+  db: Database,
+  asked: KeptAsked,
+  key: string,
+  value: string,
+): Promise<MemoryRow> {
   await setMemories(db, asked, [{ key, value }]);
   return getMemory(db, asked, key);
 }
@@ -77,8 +81,4 @@ export async function deleteMemory(db: Database, asked: KeptAsked, key: string):
     const data = { count: 1, ...noteOf(kept) };
     await noteChange(transaction, asked.author, { action: 'memory.deleted', target: asked.agentId, data });
   });
-}
-
-function present({ key, value, createdAt, updatedAt }: MemoryRow): Memory {
-  return { key, value, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

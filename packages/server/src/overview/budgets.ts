@@ -1,5 +1,5 @@
 import type { Budget, BudgetScope, BudgetUnit } from '@troupe/protocol';
-import { newId, notFound, Refusal } from '../base/index.ts';
+import { MILLIONTHS, newId, notFound, Refusal } from '../base/index.ts';
 import { type Kernel, patiently } from '../kernel/index.ts';
 import {
   type Author,
@@ -13,9 +13,6 @@ import {
   setBudget,
 } from '../store/index.ts';
 
-/** Costs are kept in millionths of the unit of the prices. */
-const MILLIONTHS = 1_000_000;
-
 /** What a budget is for, and what it counts: there is one of each at most. */
 export interface BudgetName {
   scope: BudgetScope;
@@ -23,8 +20,8 @@ export interface BudgetName {
   unit: BudgetUnit;
 }
 
-export async function readBudgets(db: Database, project: string): Promise<{ data: Budget[] }> {
-  return { data: (await listBudgets(db, project)).map(present) };
+export function readBudgets(db: Database, project: string): Promise<BudgetRow[]> {
+  return listBudgets(db, project);
 }
 
 export async function putBudget(
@@ -33,7 +30,7 @@ export async function putBudget(
   author: Author,
   name: BudgetName,
   { amount, onExhausted }: Pick<Budget, 'amount' | 'onExhausted'>,
-): Promise<Budget> {
+): Promise<BudgetRow> {
   if (name.unit === 'tokens' && !Number.isInteger(amount)) {
     throw new Refusal('invalid', 'amount_not_whole', 'Tokens are whole: the amount is not.', {
       hint: 'Send a whole number, or set a budget of cost.',
@@ -57,7 +54,7 @@ export async function putBudget(
   const [row] = await listBudgets(db, author.project, id);
   // Somebody deleted it meanwhile.
   if (!row) throw notFound('budget');
-  return present(row);
+  return row;
 }
 
 export async function removeBudget(
@@ -75,9 +72,4 @@ export async function removeBudget(
     }),
   );
   await kernel.budgetChanged(id);
-}
-
-function present({ amount, spent, reserved, ...budget }: BudgetRow): Budget {
-  const inUnits = (value: number) => (budget.unit === 'cost' ? value / MILLIONTHS : value);
-  return { ...budget, amount: inUnits(amount), spent: inUnits(spent), reserved: inUnits(reserved) };
 }

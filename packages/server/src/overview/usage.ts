@@ -7,7 +7,7 @@ import {
   type UsageReport,
   type UsageSeries,
 } from '@troupe/protocol';
-import { Refusal } from '../base/index.ts';
+import { MILLIONTHS, Refusal } from '../base/index.ts';
 import {
   type Database,
   keepUsageSums,
@@ -25,7 +25,6 @@ const MS: Record<UsageInterval, number> = { minute: 60_000, hour: 3_600_000, day
 /** Whatever was committed after its interval has been by then. */
 const LATE_MS = 120_000;
 const MOST_SERIES = 50;
-const MILLIONTHS = 1_000_000;
 
 /** What happened in one interval with the same agent, network or model. */
 interface Sum {

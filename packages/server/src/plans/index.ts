@@ -4,5 +4,5 @@
  * Start reading: plans.ts (over HTTP), run-plans.ts (as tools of a run), plan-times.ts (when a plan is due).
  */
 export { timeAfter } from './plan-times.ts';
-export { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from './plans.ts';
+export { cancelPlan, createPlan, deletePlan, getPlan, listPlans, nextRunsOf, updatePlan } from './plans.ts';
 export { deletePlansOfRun, plansOfRun, setPlansOfRun } from './run-plans.ts';

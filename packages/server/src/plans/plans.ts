@@ -1,4 +1,4 @@
-import { MOST_PLANS, type Plan, type PlanStatus } from '@troupe/protocol';
+import { MOST_PLANS, type PlanStatus } from '@troupe/protocol';
 import { LRUCache } from 'lru-cache';
 import {
   type IdRange,
@@ -26,7 +26,7 @@ export async function createPlan(
   author: store.Author,
   agentId: string,
   { name, instruction, ...when }: GivenPlan,
-): Promise<Plan> {
+): Promise<store.PlanRow> {
   const agent = await store.readAgent(db.rows, author.project, agentId);
   if (!agent) throw notFound('agent');
   if (agent.status === 'archived') throw agentArchived();
@@ -43,7 +43,7 @@ export async function createPlan(
       target: id,
       data: { agentId, name },
     });
-    return present((await store.readPlan(transaction, of, id))!);
+    return (await store.readPlan(transaction, of, id))!;
   });
 }
 
@@ -53,20 +53,20 @@ export async function listPlans(
   project: string,
   agentId: string | null,
   { status, ...query }: ListQuery & { status?: PlanStatus | undefined },
-): Promise<Page<Plan>> {
+): Promise<Page<store.PlanRow>> {
   const list = async (range: IdRange) => {
     if (agentId !== null && !(await store.readAgent(db.rows, project, agentId))) throw notFound('agent');
     return store.listPlans(db.rows, { project, agent: agentId }, { status, ...range });
   };
-  return readPageById(query, list, present);
+  return readPageById(query, list);
 }
 
 export async function getPlan(
   db: store.Database,
   project: string,
   { agentId, planId }: PlanAddress,
-): Promise<Plan> {
-  return present(await found(db.rows, { project, agent: agentId }, planId));
+): Promise<store.PlanRow> {
+  return found(db.rows, { project, agent: agentId }, planId);
 }
 
 export interface PlanAddress {
@@ -79,7 +79,7 @@ export async function updatePlan(
   author: store.Author,
   address: PlanAddress,
   { name, instruction, ...when }: GivenTime & { name?: string | undefined; instruction?: string | undefined },
-): Promise<Plan> {
+): Promise<store.PlanRow> {
   return change(db, author, address, async (transaction, row, pending) => {
     // Another time zone alone is another time too.
     const alone = Object.values(when).filter((value) => value !== undefined).length === 1;
@@ -96,7 +96,7 @@ export async function cancelPlan(
   db: store.Database,
   author: store.Author,
   address: PlanAddress,
-): Promise<Plan> {
+): Promise<store.PlanRow> {
   return change(db, author, address, async (transaction, { id }) =>
     (await store.cancelPlan(transaction, id)) ? 'plan.canceled' : null,
   );
@@ -126,7 +126,7 @@ async function change(
     /** Others of the agent that have yet to run. */
     pending: number,
   ) => Promise<string | null>,
-): Promise<Plan> {
+): Promise<store.PlanRow> {
   const of = { project: author.project, agent: agentId };
   const { entityId } = await found(db.rows, of, planId);
   return store.inTransaction(db, async (transaction) => {
@@ -135,7 +135,7 @@ async function change(
     const row = await found(transaction, of, planId);
     const data = { agentId, name: row.name };
     if (action !== null) await store.noteChange(transaction, author, { action, target: planId, data });
-    return present(row);
+    return row;
   });
 }
 
@@ -145,23 +145,11 @@ async function found(on: store.Rows, of: store.PlansOf, id: string): Promise<sto
   return row;
 }
 
-function present(row: store.PlanRow): Plan {
-  const at = (date: Date | null) => date?.toISOString() ?? null;
-  return {
-    ...row,
-    scheduledAt: at(row.scheduledAt),
-    nextRunAt: at(row.nextRunAt),
-    nextRuns: timesOf(row).map((time) => time.toISOString()),
-    lastRunAt: at(row.lastRunAt),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  };
-}
-
 /** A rare time takes ten milliseconds to find, and a list has 200 of them. What follows from the key stays right. */
 const known = new LRUCache<string, Date[]>({ max: 5_000 });
 
-function timesOf({ nextRunAt, cron, timeZone }: store.PlanRow): Date[] {
+/** The next times of a plan, at most five. */
+export function nextRunsOf({ nextRunAt, cron, timeZone }: store.PlanRow): Date[] {
   if (nextRunAt === null) return [];
   if (cron === null) return [nextRunAt];
   const key = `${cron} ${timeZone} ${nextRunAt.getTime()}`;

@@ -22,7 +22,7 @@ export {
   updateAgent,
   usesOfAgent,
 } from './queries/agents.ts';
-export { addAuditEntry, listAuditEntries } from './queries/audit.ts';
+export { type AuditRow, addAuditEntry, listAuditEntries } from './queries/audit.ts';
 export { type Author, noteChange } from './queries/author.ts';
 export {
   armBatch,
@@ -215,6 +215,7 @@ export {
   anyKey,
   type FoundKey,
   findKey,
+  type KeyRow,
   listKeys,
   type NewKey,
   revokeKey,
@@ -373,6 +374,7 @@ export {
   noteAgentsBrought,
   projectsWithoutAgents,
   updateProject,
+  type ProjectRow,
 } from './queries/projects.ts';
 export {
   deleteProvider,
@@ -405,7 +407,7 @@ export {
   type TakenOver,
   takenOver,
 } from './queries/runs.ts';
-export { deleteSecret, findSecret, listSecrets, putSecret } from './queries/secrets.ts';
+export { deleteSecret, findSecret, listSecrets, putSecret, type SecretRow } from './queries/secrets.ts';
 export { type AllSessionsFilter, listAllSessions } from './queries/session-list.ts';
 export {
   agentStatus,

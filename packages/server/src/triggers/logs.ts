@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryDetails, JsonObject } from '@troupe/protocol';
+import type { JsonObject } from '@troupe/protocol';
 import { type IdRange, type ListQuery, notFound, type Page, Refusal, readPageById } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { found } from './rules.ts';
@@ -10,26 +10,31 @@ export async function listDeliveries(
   db: store.Database,
   project: string,
   { limit, cursor, ...asked }: DeliveriesAsked & ListQuery,
-): Promise<Page<Delivery>> {
+): Promise<Page<store.DeliveryRow>> {
   const list = async (range: IdRange) =>
     store.listDeliveries(db.rows, project, await filterOf(db, project, asked), range);
-  return readPageById({ limit, cursor }, list, present);
+  return readPageById({ limit, cursor }, list);
 }
 
-export async function getDelivery(db: store.Database, project: string, id: string): Promise<DeliveryDetails> {
-  const { before, document, log, ...row } = await whole(db, project, id);
-  const attempts = log.map((attempt) => ({
-    ...attempt,
-    startedAt: new Date(attempt.startedAt).toISOString(),
-  }));
-  return { ...present(row), before, document, log: attempts };
+export async function getDelivery(
+  db: store.Database,
+  project: string,
+  id: string,
+): Promise<store.DeliveryWhole> {
+  const row = await store.readDelivery(db.rows, project, id);
+  if (!row) throw notFound('delivery');
+  return row;
 }
 
-export async function redeliverOne(db: store.Database, author: store.Author, id: string): Promise<Delivery> {
+export async function redeliverOne(
+  db: store.Database,
+  author: store.Author,
+  id: string,
+): Promise<store.DeliveryRow> {
   const { project } = author;
-  const { trigger } = await whole(db, project, id);
+  const { trigger } = await getDelivery(db, project, id);
   const again = await redeliver(db, author, { id }, { limit: 1, target: id, data: { trigger } });
-  const { before: _, document: __, log: ___, ...row } = await whole(db, project, id);
+  const { before: _, document: __, log: ___, ...row } = await getDelivery(db, project, id);
   if (again.length === 0 && row.erased) {
     throw new Refusal('conflict', 'delivery_erased', 'What the delivery tells of was deleted.', {
       hint: 'Only what is still known can be delivered again.',
@@ -45,7 +50,7 @@ export async function redeliverOne(db: store.Database, author: store.Author, id:
       },
     );
   }
-  return present(row);
+  return row;
 }
 
 export async function redeliverMany(
@@ -83,19 +88,4 @@ async function filterOf(
 ): Promise<DeliveriesAsked> {
   if (asked.trigger === undefined) return asked;
   return { ...asked, trigger: (await found(db.rows, project, asked.trigger)).id };
-}
-
-async function whole(db: store.Database, project: string, id: string): Promise<store.DeliveryWhole> {
-  const row = await store.readDelivery(db.rows, project, id);
-  if (!row) throw notFound('delivery');
-  return row;
-}
-
-function present(row: store.DeliveryRow): Delivery {
-  return {
-    ...row,
-    nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
-    createdAt: row.createdAt.toISOString(),
-    endedAt: row.endedAt?.toISOString() ?? null,
-  };
 }

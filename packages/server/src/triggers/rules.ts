@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type JsonObject, MOST_TRIGGERS, type Trigger, type TriggerInput } from '@troupe/protocol';
+import { type JsonObject, MOST_TRIGGERS, type TriggerInput } from '@troupe/protocol';
 import { z } from 'zod';
 import {
   type ListQuery,
@@ -30,7 +30,7 @@ export async function createTrigger(
   db: store.Database,
   author: store.Author,
   input: TriggerInput,
-): Promise<Trigger> {
+): Promise<store.TriggerRow> {
   const write = writeOf(input);
   return change(db, async (transaction) => {
     await requireRoom(transaction, author.project, 1);
@@ -42,17 +42,20 @@ export async function listTriggers(
   db: store.Database,
   project: string,
   query: ListQuery,
-): Promise<Page<Trigger>> {
+): Promise<Page<store.TriggerRow>> {
   return readPage(query, {
     position: z.string().max(64),
     positionOf: ({ name }) => name,
     read: (after, limit) => store.listTriggers(db.rows, project, { after, limit }),
-    present,
   });
 }
 
-export async function getTrigger(db: store.Database, project: string, ref: string): Promise<Trigger> {
-  return present(await found(db.rows, project, ref));
+export async function getTrigger(
+  db: store.Database,
+  project: string,
+  ref: string,
+): Promise<store.TriggerRow> {
+  return found(db.rows, project, ref);
 }
 
 export type TriggerChanges = { [Field in keyof TriggerInput]?: TriggerInput[Field] | undefined } & {
@@ -64,7 +67,7 @@ export async function updateTrigger(
   author: store.Author,
   ref: string,
   { baseVersion, ...changes }: TriggerChanges,
-): Promise<Trigger> {
+): Promise<store.TriggerRow> {
   return change(db, async (transaction) => {
     const row = await found(transaction, author.project, ref);
     if (baseVersion !== undefined && baseVersion !== row.version)
@@ -72,22 +75,26 @@ export async function updateTrigger(
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     const input = { ...inputOf(row), ...Object.fromEntries(given) } as TriggerInput;
     // What is as it was stays the version that it is.
-    if (isDeepStrictEqual(asJson(input), asJson(inputOf(row)))) return present(row);
+    if (isDeepStrictEqual(asJson(input), asJson(inputOf(row)))) return row;
     const write = writeOf(input);
     await update(transaction, author, row, write);
-    return present(await found(transaction, author.project, row.id));
+    return found(transaction, author.project, row.id);
   });
 }
 
 /** What waited is delivered from now on. */
-export async function enableTrigger(db: store.Database, author: store.Author, ref: string): Promise<Trigger> {
+export async function enableTrigger(
+  db: store.Database,
+  author: store.Author,
+  ref: string,
+): Promise<store.TriggerRow> {
   return change(db, async (transaction) => {
     const row = await found(transaction, author.project, ref);
     // What was right when it was saved may name what there is no more.
     writeOf(inputOf(row));
     await store.enableTrigger(transaction, row.id);
     if (!row.enabled) await note(transaction, author, 'trigger.enabled', row);
-    return present(await found(transaction, author.project, row.id));
+    return found(transaction, author.project, row.id);
   });
 }
 
@@ -195,11 +202,11 @@ async function create(
   transaction: store.Transaction,
   author: store.Author,
   write: store.TriggerWrite,
-): Promise<Trigger> {
+): Promise<store.TriggerRow> {
   const id = newId();
   if (!(await store.insertTrigger(transaction, author.project, id, write))) throw nameTaken(write.name);
   await note(transaction, author, 'trigger.created', { id, name: write.name });
-  return present(await found(transaction, author.project, id));
+  return found(transaction, author.project, id);
 }
 
 async function update(
@@ -268,18 +275,4 @@ function nameTaken(name: string): Refusal {
     hint: 'Take another name, or change that trigger.',
     issues: [{ path: 'name', message: 'is taken' }],
   });
-}
-
-function present(row: store.TriggerRow): Trigger {
-  const { definition, createdAt, updatedAt, ...rest } = row;
-  return {
-    ...rest,
-    ...definition,
-    conditionError: row.conditionError && {
-      ...row.conditionError,
-      at: new Date(row.conditionError.at).toISOString(),
-    },
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
 }

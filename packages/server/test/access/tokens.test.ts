@@ -150,7 +150,7 @@ test('the issuer and the claim are those of the rules', async () => {
   const { publicKey, secret } = await takeTokens(fixture, fixture.ours);
   const { tokens } = await fixture.access.projects.get(inside(fixture.ours));
   await fixture.access.projects.update(inside(fixture.ours), {
-    tokens: { ...tokens!, issuer: 'https://us', claim: 'user_id' },
+    tokens: { ...(tokens as unknown as TokenRules), issuer: 'https://us', claim: 'user_id' },
   });
   const token = (more: object) => forge({ alg: 'HS256' }, claims({ sub: undefined, ...more }), secret);
   expect(await refuses(fixture, publicKey, token({ iss: 'https://us', user_id: 'ada' }))).toMatchObject({
@@ -235,7 +235,7 @@ test('a published key never serves as a shared secret', async () => {
   const real = await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
   for (const algorithms of [['RS256'], ['RS256', 'HS256']] as TokenRules['algorithms'][]) {
     await fixture.access.projects.update(inside(fixture.ours), {
-      tokens: { ...tokens!, algorithms, jwksUrl: url },
+      tokens: { ...(tokens as unknown as TokenRules), algorithms, jwksUrl: url },
     });
     for (const token of forged)
       expect(await refuses(fixture, publicKey, token)).toMatchObject({ kind: 'unauthenticated' });

@@ -1,7 +1,7 @@
 import type { Batch, BatchItem } from '@troupe/protocol';
+import { MILLIONTHS } from '../../base/index.ts';
 import type { BatchItemRecord, BatchRecord } from '../../store/index.ts';
-
-const MILLIONTHS = 1_000_000;
+import { isoTimes } from './iso-times.ts';
 
 export function presentBatch(record: BatchRecord): Batch {
   const { id, network, agent, name, status, iterations, concurrency, metadata } = record;
@@ -20,11 +20,5 @@ export function presentBatch(record: BatchRecord): Batch {
 }
 
 export function presentBatchItem({ inputTokens, outputTokens, ...item }: BatchItemRecord): BatchItem {
-  return {
-    ...item,
-    usage: { inputTokens, outputTokens },
-    cost: item.cost / MILLIONTHS,
-    startedAt: item.startedAt?.toISOString() ?? null,
-    endedAt: item.endedAt?.toISOString() ?? null,
-  };
+  return { ...isoTimes(item), usage: { inputTokens, outputTokens }, cost: item.cost / MILLIONTHS };
 }

@@ -1,6 +1,7 @@
 import type { File } from '@troupe/protocol';
 import type { FileRow } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
 
 export function presentFile({ path, size, type, createdAt, updatedAt }: FileRow): File {
-  return { path, size, type, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+  return isoTimes({ path, size, type, createdAt, updatedAt });
 }

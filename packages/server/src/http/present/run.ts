@@ -1,19 +1,11 @@
 import type { ListedRun, Run, RunStep, ToolCall } from '@troupe/protocol';
+import { MILLIONTHS } from '../../base/index.ts';
 import { argumentsHash } from '../../runs/index.ts';
 import type { ListedRunRecord, RunCallRecord, RunRecord, RunStepRecord } from '../../store/index.ts';
-
-const MILLIONTHS = 1_000_000;
+import { isoTimes } from './iso-times.ts';
 
 export function presentRun({ inputTokens, outputTokens, ...run }: RunRecord): Run {
-  return {
-    ...run,
-    usage: { inputTokens, outputTokens },
-    cost: run.cost / MILLIONTHS,
-    createdAt: run.createdAt.toISOString(),
-    startedAt: run.startedAt?.toISOString() ?? null,
-    completedAt: run.completedAt?.toISOString() ?? null,
-    canceledAt: run.canceledAt?.toISOString() ?? null,
-  };
+  return { ...isoTimes(run), usage: { inputTokens, outputTokens }, cost: run.cost / MILLIONTHS };
 }
 
 export function presentListedRun({ asked, ...run }: ListedRunRecord): ListedRun {
@@ -21,22 +13,9 @@ export function presentListedRun({ asked, ...run }: ListedRunRecord): ListedRun 
 }
 
 export function presentStep({ inputTokens, outputTokens, ...step }: RunStepRecord): RunStep {
-  return {
-    ...step,
-    usage: { inputTokens, outputTokens },
-    cost: step.cost / MILLIONTHS,
-    startedAt: step.startedAt.toISOString(),
-    firstTokenAt: step.firstTokenAt?.toISOString() ?? null,
-    finishedAt: step.finishedAt.toISOString(),
-  };
+  return { ...isoTimes(step), usage: { inputTokens, outputTokens }, cost: step.cost / MILLIONTHS };
 }
 
 export function presentCall(call: RunCallRecord): ToolCall {
-  return {
-    ...call,
-    argumentsHash: argumentsHash(call.arguments),
-    deadline: call.deadline?.toISOString() ?? null,
-    createdAt: call.createdAt.toISOString(),
-    settledAt: call.settledAt?.toISOString() ?? null,
-  };
+  return { ...isoTimes(call), argumentsHash: argumentsHash(call.arguments) };
 }

@@ -1,17 +1,10 @@
 import type { Message, Session } from '@troupe/protocol';
 import { ASKED_KEY, answeredBy, askedIn, DEPTH_KEY, RUN_KEY } from '../../doors/sessions/index.ts';
 import type { MessageRow, SessionRow } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
 
-export function presentSession(row: SessionRow): Session {
-  const { firstText: _, ...session } = row;
-  return {
-    ...session,
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-    lastActivityAt: row.lastActivityAt.toISOString(),
-    startedAt: row.startedAt?.toISOString() ?? null,
-    finishedAt: row.finishedAt?.toISOString() ?? null,
-  };
+export function presentSession({ firstText: _, ...session }: SessionRow): Session {
+  return isoTimes(session);
 }
 
 export function presentMessage(sessionId: string | null, row: MessageRow): Message {

@@ -1,18 +1,14 @@
 import type { Membership, ShownTool, Space, SpaceMessage, TextContent } from '@troupe/protocol';
 import { noteDepth } from '../../doors/spaces/index.ts';
 import type { MembershipRow, SpaceMessageRow, SpaceRow } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
 
 export function presentSpace(row: SpaceRow): Space {
-  return {
-    ...row,
-    lastActivityAt: row.lastActivityAt.toISOString(),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  };
+  return isoTimes(row);
 }
 
 export function presentMembership({ place: _, ...row }: MembershipRow): Membership {
-  return { ...row, joinedAt: row.joinedAt.toISOString() };
+  return isoTimes(row);
 }
 
 export function presentSpaceMessage({

@@ -1,5 +1,6 @@
 import { type Overview, type Queue, type WaitsFor, type Worker, waitsFor } from '@troupe/protocol';
 import type { Overview as Counts, DeadJob, Queue as Queued, WorkerRow } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
 
 /** Workers judge one another sooner; this is for people. */
 const SILENT_MS = 3_000;
@@ -14,13 +15,9 @@ export function presentOverview({ waiting, calls, failed, now, ...counts }: Coun
   };
 }
 
-export function presentWorker({ draining, silentMs, startedAt, lastBeatAt, ...worker }: WorkerRow): Worker {
-  return {
-    ...worker,
-    state: silentMs > SILENT_MS ? 'silent' : draining ? 'draining' : 'working',
-    startedAt: startedAt.toISOString(),
-    lastBeatAt: lastBeatAt.toISOString(),
-  };
+export function presentWorker({ draining, silentMs, ...worker }: WorkerRow): Worker {
+  const state = silentMs > SILENT_MS ? 'silent' : draining ? 'draining' : 'working';
+  return { ...isoTimes(worker), state };
 }
 
 export function presentQueue(
@@ -29,19 +26,8 @@ export function presentQueue(
 ): Queue {
   return {
     ...queue,
-    oldest: oldest.map((run) => ({
-      ...run,
-      dueAt: run.dueAt.toISOString(),
-      createdAt: run.createdAt.toISOString(),
-    })),
-    failedJobs: failedJobs && {
-      total: failedJobs.total,
-      newest: failedJobs.newest.map((job) => ({
-        ...job,
-        createdAt: job.createdAt.toISOString(),
-        lastTriedAt: job.lastTriedAt.toISOString(),
-      })),
-    },
+    oldest: oldest.map(isoTimes),
+    failedJobs: failedJobs && { total: failedJobs.total, newest: failedJobs.newest.map(isoTimes) },
     now: now.toISOString(),
   };
 }

@@ -12,23 +12,18 @@ import type {
   SubAgentRecord,
   TaskRecord,
 } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
 
 export function presentTask({ error, ...task }: TaskRecord): Task {
   return {
-    ...task,
+    ...isoTimes(task),
     error: error ? (error.message ?? 'It failed.') : null,
     code: error?.code ?? null,
-    createdAt: task.createdAt.toISOString(),
-    updatedAt: task.updatedAt.toISOString(),
   };
 }
 
 export function presentSubAgent(subAgent: SubAgentRecord): SubAgent {
-  return {
-    ...subAgent,
-    createdAt: subAgent.createdAt.toISOString(),
-    updatedAt: subAgent.updatedAt.toISOString(),
-  };
+  return isoTimes(subAgent);
 }
 
 type Of = Pick<SubAgentRecord, 'id' | 'userId'>;

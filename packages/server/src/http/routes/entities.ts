@@ -1,19 +1,23 @@
 import { entityEndpoints } from '@troupe/protocol';
 import type { Endpoints } from '../endpoint.ts';
+import { presentEntity } from '../present/access.ts';
+import { presentPage } from '../present/page.ts';
 
 export function entityRoutes(endpoints: Endpoints): void {
-  endpoints.serve(entityEndpoints.create, ({ services, caller, body }) =>
-    services.access.entities.create(caller, body),
+  endpoints.serve(entityEndpoints.create, async ({ services, caller, body }) =>
+    presentEntity(await services.access.entities.create(caller, body)),
   );
-  endpoints.serve(entityEndpoints.list, ({ services, caller, query }) =>
-    services.access.entities.list(caller, query),
+  endpoints.serve(entityEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await services.access.entities.list(caller, query), presentEntity),
   );
-  endpoints.serve(entityEndpoints.get, ({ services, caller, params }) =>
-    services.access.entities.get(caller, params.entityId),
+  endpoints.serve(entityEndpoints.get, async ({ services, caller, params }) =>
+    presentEntity(await services.access.entities.get(caller, params.entityId)),
   );
-  endpoints.serve(entityEndpoints.me, ({ services, caller }) => services.access.entities.me(caller));
-  endpoints.serve(entityEndpoints.update, ({ services, caller, params, body }) =>
-    services.access.entities.update(caller, params.entityId, body),
+  endpoints.serve(entityEndpoints.me, async ({ services, caller }) =>
+    presentEntity(await services.access.entities.me(caller)),
+  );
+  endpoints.serve(entityEndpoints.update, async ({ services, caller, params, body }) =>
+    presentEntity(await services.access.entities.update(caller, params.entityId, body)),
   );
   endpoints.serve(entityEndpoints.remove, async ({ services, caller, params }) => {
     await services.access.entities.remove(caller, params.entityId);

@@ -3,26 +3,28 @@ import { triggerAgent } from '../../doors/spaces/index.ts';
 import { cancelPlan, createPlan, deletePlan, getPlan, listPlans, updatePlan } from '../../plans/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
+import { presentPlan } from '../present/plan.ts';
 
 /** What begins runs that no message began: plans, and services. */
 export function planRoutes(endpoints: Endpoints): void {
-  endpoints.serve(planEndpoints.create, ({ services, caller, params, body }) =>
-    createPlan(services.db, authorOf(caller), params.agentId, body),
+  endpoints.serve(planEndpoints.create, async ({ services, caller, params, body }) =>
+    presentPlan(await createPlan(services.db, authorOf(caller), params.agentId, body)),
   );
-  endpoints.serve(planEndpoints.list, ({ services, caller, params, query }) =>
-    listPlans(services.db, caller.project, params.agentId, query),
+  endpoints.serve(planEndpoints.list, async ({ services, caller, params, query }) =>
+    presentPage(await listPlans(services.db, caller.project, params.agentId, query), presentPlan),
   );
-  endpoints.serve(planEndpoints.listAll, ({ services, caller, query }) =>
-    listPlans(services.db, caller.project, null, query),
+  endpoints.serve(planEndpoints.listAll, async ({ services, caller, query }) =>
+    presentPage(await listPlans(services.db, caller.project, null, query), presentPlan),
   );
-  endpoints.serve(planEndpoints.get, ({ services, caller, params }) =>
-    getPlan(services.db, caller.project, params),
+  endpoints.serve(planEndpoints.get, async ({ services, caller, params }) =>
+    presentPlan(await getPlan(services.db, caller.project, params)),
   );
-  endpoints.serve(planEndpoints.update, ({ services, caller, params, body }) =>
-    updatePlan(services.db, authorOf(caller), params, body),
+  endpoints.serve(planEndpoints.update, async ({ services, caller, params, body }) =>
+    presentPlan(await updatePlan(services.db, authorOf(caller), params, body)),
   );
-  endpoints.serve(planEndpoints.cancel, ({ services, caller, params }) =>
-    cancelPlan(services.db, authorOf(caller), params),
+  endpoints.serve(planEndpoints.cancel, async ({ services, caller, params }) =>
+    presentPlan(await cancelPlan(services.db, authorOf(caller), params)),
   );
   endpoints.serve(planEndpoints.remove, async ({ services, caller, params }) => {
     await deletePlan(services.db, authorOf(caller), params);

@@ -16,14 +16,16 @@ import {
 } from '../../triggers/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
+import { presentDelivery, presentDeliveryDetails, presentTrigger } from '../present/trigger.ts';
 
 /** Rules, and what became of what they told. */
 export function triggerRoutes(endpoints: Endpoints): void {
-  endpoints.serve(triggerEndpoints.create, ({ services, caller, body }) =>
-    createTrigger(services.db, authorOf(caller), body),
+  endpoints.serve(triggerEndpoints.create, async ({ services, caller, body }) =>
+    presentTrigger(await createTrigger(services.db, authorOf(caller), body)),
   );
-  endpoints.serve(triggerEndpoints.list, ({ services, caller, query }) =>
-    listTriggers(services.db, caller.project, query),
+  endpoints.serve(triggerEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await listTriggers(services.db, caller.project, query), presentTrigger),
   );
   endpoints.serve(triggerEndpoints.apply, async ({ services, caller, body }) => ({
     data: await applyTriggers(services.db, authorOf(caller), body),
@@ -31,32 +33,32 @@ export function triggerRoutes(endpoints: Endpoints): void {
   endpoints.serve(triggerEndpoints.testUnsaved, ({ services, caller, body }) =>
     testUnsaved(services.db, caller.project, body.trigger, body.limit),
   );
-  endpoints.serve(triggerEndpoints.get, ({ services, caller, params }) =>
-    getTrigger(services.db, caller.project, params.trigger),
+  endpoints.serve(triggerEndpoints.get, async ({ services, caller, params }) =>
+    presentTrigger(await getTrigger(services.db, caller.project, params.trigger)),
   );
-  endpoints.serve(triggerEndpoints.update, ({ services, caller, params, body }) =>
-    updateTrigger(services.db, authorOf(caller), params.trigger, body),
+  endpoints.serve(triggerEndpoints.update, async ({ services, caller, params, body }) =>
+    presentTrigger(await updateTrigger(services.db, authorOf(caller), params.trigger, body)),
   );
   endpoints.serve(triggerEndpoints.remove, async ({ services, caller, params }) => {
     await deleteTrigger(services.db, authorOf(caller), params.trigger);
     return undefined;
   });
-  endpoints.serve(triggerEndpoints.enable, ({ services, caller, params }) =>
-    enableTrigger(services.db, authorOf(caller), params.trigger),
+  endpoints.serve(triggerEndpoints.enable, async ({ services, caller, params }) =>
+    presentTrigger(await enableTrigger(services.db, authorOf(caller), params.trigger)),
   );
   endpoints.serve(triggerEndpoints.test, ({ services, caller, params, body }) =>
     testTrigger(services.db, caller.project, params.trigger, body.limit),
   );
-  endpoints.serve(triggerEndpoints.deliveries, ({ services, caller, query }) =>
-    listDeliveries(services.db, caller.project, query),
+  endpoints.serve(triggerEndpoints.deliveries, async ({ services, caller, query }) =>
+    presentPage(await listDeliveries(services.db, caller.project, query), presentDelivery),
   );
   endpoints.serve(triggerEndpoints.redeliverMany, async ({ services, caller, body }) => ({
     redelivered: await redeliverMany(services.db, authorOf(caller), body),
   }));
-  endpoints.serve(triggerEndpoints.delivery, ({ services, caller, params }) =>
-    getDelivery(services.db, caller.project, params.deliveryId),
+  endpoints.serve(triggerEndpoints.delivery, async ({ services, caller, params }) =>
+    presentDeliveryDetails(await getDelivery(services.db, caller.project, params.deliveryId)),
   );
-  endpoints.serve(triggerEndpoints.redeliver, ({ services, caller, params }) =>
-    redeliverOne(services.db, authorOf(caller), params.deliveryId),
+  endpoints.serve(triggerEndpoints.redeliver, async ({ services, caller, params }) =>
+    presentDelivery(await redeliverOne(services.db, authorOf(caller), params.deliveryId)),
   );
 }

@@ -43,3 +43,5 @@ export function listAuditEntries(
     .limit(limit)
     .execute();
 }
+
+export type AuditRow = Awaited<ReturnType<typeof listAuditEntries>>[number];

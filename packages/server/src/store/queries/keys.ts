@@ -148,3 +148,5 @@ export async function anyKey(on: Rows): Promise<boolean> {
     .executeTakeFirst();
   return row !== undefined;
 }
+
+export type KeyRow = Awaited<ReturnType<typeof listKeys>>[number];

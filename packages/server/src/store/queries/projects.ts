@@ -127,3 +127,5 @@ export async function allowedOutgoing(
   );
   return rows[0] ?? { entries: [], first: false };
 }
+
+export type ProjectRow = Awaited<ReturnType<typeof findProject>>;

@@ -53,3 +53,5 @@ export async function deleteSecret(on: Rows, project: string, name: string): Pro
     .executeTakeFirst();
   return row !== undefined;
 }
+
+export type SecretRow = Awaited<ReturnType<typeof listSecrets>>[number];
