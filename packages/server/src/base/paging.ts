@@ -44,28 +44,16 @@ export interface PagedList<Position extends Json, Row> {
   positionOf(row: Row): Position;
 }
 
-interface PresentedList<Position extends Json, Row, Item> extends PagedList<Position, Row> {
-  present(row: Row): Item;
-}
-
-/** Reads one row more than the page holds: it tells whether there is a next page. Without `present`, a page of rows. */
-export async function readPage<Position extends Json, Row, Item>(
-  query: ListQuery,
-  list: PresentedList<Position, Row, Item>,
-): Promise<Page<Item>>;
-export async function readPage<Position extends Json, Row>(
-  query: ListQuery,
-  list: PagedList<Position, Row>,
-): Promise<Page<Row>>;
+/** Reads one row more than the page holds: it tells whether there is a next page. */
 export async function readPage<Position extends Json, Row>(
   { limit, cursor }: ListQuery,
-  { position, positionOf, read, present }: PagedList<Position, Row> & { present?(row: Row): unknown },
-): Promise<Page<unknown>> {
+  { position, positionOf, read }: PagedList<Position, Row>,
+): Promise<Page<Row>> {
   const rows = await read(fromCursor(position, cursor), limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const nextCursor = rows.length > limit && last !== undefined ? toCursor(positionOf(last)) : null;
-  return { data: present ? shown.map((row) => present(row)) : shown, nextCursor };
+  return { data: shown, nextCursor };
 }
 
 /** The position in a list that is ordered by id. */
@@ -77,15 +65,13 @@ export interface IdRange {
 }
 
 /** A page of a list that is ordered by id. */
-export function readPageById<Row extends { id: string }, Item = Row>(
+export function readPageById<Row extends { id: string }>(
   query: ListQuery,
   read: (range: IdRange) => Promise<Row[]>,
-  present: (row: Row) => Item = (row) => row as unknown as Item,
-): Promise<Page<Item>> {
+): Promise<Page<Row>> {
   return readPage(query, {
     position: idPosition,
     positionOf: ({ id }) => id,
     read: (before, limit) => read({ before, limit }),
-    present,
   });
 }

@@ -1,4 +1,4 @@
-import type { Agent, AgentDefinition, AgentPatch } from '@troupe/protocol';
+import type { AgentDefinition, AgentPatch } from '@troupe/protocol';
 import {
   type IdRange,
   type ListQuery,
@@ -22,34 +22,38 @@ import {
   usesOfAgent,
 } from '../../store/index.ts';
 import { addAgent, changeAgent, changing, reread } from './change.ts';
-import { definitionOf, presentAgent, presentToPerson } from './present.ts';
+import { definitionOf } from './definition.ts';
 
-/** Who reads: a person sees less, and active agents only. */
+/** Who reads: a person sees active agents only. */
 export interface Reader {
   project: string;
   person: boolean;
 }
 
-export async function createAgent(db: Database, author: Author, definition: AgentDefinition): Promise<Agent> {
+export async function createAgent(
+  db: Database,
+  author: Author,
+  definition: AgentDefinition,
+): Promise<AgentRow> {
   const noted = { action: 'agent.created', notes: null };
-  return presentAgent(await changing(db, (transaction) => addAgent(transaction, author, definition, noted)));
+  return changing(db, (transaction) => addAgent(transaction, author, definition, noted));
 }
 
-export async function getAgent(db: Database, { project, person }: Reader, id: string): Promise<Agent> {
+export async function getAgent(db: Database, { project, person }: Reader, id: string): Promise<AgentRow> {
   const row = await readAgent(db.rows, project, id);
   if (!row || (person && row.status !== 'active')) throw notFound('agent');
-  return person ? presentToPerson(row) : presentAgent(row);
+  return row;
 }
 
 export async function listAgents(
   db: Database,
   { project, person }: Reader,
   query: ListQuery & { status: 'active' | 'archived'; tag?: string | undefined; search?: string | undefined },
-): Promise<Page<Agent>> {
+): Promise<Page<AgentRow>> {
   const { status, tag, search, ...page } = query;
   if (person && status !== 'active') return { data: [], nextCursor: null };
   const list = (range: IdRange) => listRows(db, project, { status, tag, search, ...range });
-  return readPageById(page, list, person ? presentToPerson : presentAgent);
+  return readPageById(page, list);
 }
 
 export async function updateAgent(
@@ -57,8 +61,8 @@ export async function updateAgent(
   author: Author,
   id: string,
   { status, notes, baseVersion, ...patch }: AgentPatch,
-): Promise<Agent> {
-  const row = await changing(db, async (transaction) => {
+): Promise<AgentRow> {
+  return changing(db, async (transaction) => {
     const found = await locked(transaction, author, id);
     if (baseVersion !== undefined && baseVersion !== found.version)
       throw versionConflict('agent', found.version);
@@ -67,7 +71,6 @@ export async function updateAgent(
     const changed = await changeAgent(transaction, author, { row: found, definition, noted });
     return setStatus(transaction, author, changed, status ?? changed.status, notes);
   });
-  return presentAgent(row);
 }
 
 export async function archiveAgent(db: Database, author: Author, id: string): Promise<void> {

@@ -19,7 +19,7 @@ import { byId, modelNotFound, modelsOfVersion } from '../models/index.ts';
 import { toolsOf } from '../tools/index.ts';
 import { allOf, checkApprovals, checkCarried, checkTools } from './agent-capabilities.ts';
 import { compileAgent } from './compile.ts';
-import { definitionOf } from './present.ts';
+import { definitionOf } from './definition.ts';
 
 export interface Noted {
   /** For the audit log: `agent.created`. */

@@ -17,7 +17,7 @@ import { modelNotFound, resolveModels } from '../models/index.ts';
 import { toolsOf } from '../tools/index.ts';
 import { allOf } from './agent-capabilities.ts';
 import { compileAgent } from './compile.ts';
-import { definitionOf } from './present.ts';
+import { definitionOf } from './definition.ts';
 
 /** What a message to an agent runs with, now. */
 export interface Current {

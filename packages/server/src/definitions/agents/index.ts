@@ -6,6 +6,7 @@
 export { archiveAgent, createAgent, getAgent, listAgents, updateAgent } from './agents.ts';
 export { agentArchived } from './archived.ts';
 export { type Current, pinAgent, previewAgent, snapshotAnyway, snapshotFor } from './current-snapshot.ts';
+export { definitionOf } from './definition.ts';
 export { exportAgent, importAgent } from './files/files.ts';
 export { readDocument } from './files/read.ts';
 export { bringFirstAgents, bringMissingAgents } from './first-agents.ts';

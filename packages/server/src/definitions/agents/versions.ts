@@ -1,7 +1,8 @@
-import { type Agent, type AgentVersion, agentDefinition, type Change, type Json } from '@troupe/protocol';
+import { agentDefinition, type Change, type Json } from '@troupe/protocol';
 import { z } from 'zod';
 import { diffJson, type ListQuery, notFound, type Page, Refusal, readPage } from '../../base/index.ts';
 import {
+  type AgentRow,
   type AgentVersionRow,
   type Author,
   type Database,
@@ -12,20 +13,18 @@ import {
 } from '../../store/index.ts';
 import { locked } from './agents.ts';
 import { changeAgent, changing } from './change.ts';
-import { presentAgent, presentVersion } from './present.ts';
 
 export async function listVersions(
   db: Database,
   project: string,
   agent: string,
   query: ListQuery,
-): Promise<Page<AgentVersion>> {
+): Promise<Page<AgentVersionRow>> {
   if (!(await readAgent(db.rows, project, agent))) throw notFound('agent');
   return readPage(query, {
     position: z.int().positive(),
     positionOf: ({ version }) => version,
     read: (before, limit) => listAgentVersions(db.rows, project, agent, { before, limit }),
-    present: presentVersion,
   });
 }
 
@@ -34,8 +33,8 @@ export async function getVersion(
   project: string,
   agent: string,
   version: number,
-): Promise<AgentVersion> {
-  return presentVersion(await requireVersion(db.rows, project, agent, version));
+): Promise<AgentVersionRow> {
+  return requireVersion(db.rows, project, agent, version);
 }
 
 export async function diffVersions(
@@ -57,15 +56,14 @@ export async function rollBack(
   author: Author,
   agent: string,
   { version, notes }: { version: number; notes?: string | undefined },
-): Promise<Agent> {
-  const row = await changing(db, async (transaction) => {
+): Promise<AgentRow> {
+  return changing(db, async (transaction) => {
     const found = await locked(transaction, author, agent);
     const old = await requireVersion(transaction, author.project, agent, version);
     const definition = agentDefinition.parse(old.definition);
     const noted = { action: 'agent.rolled_back', notes: notes ?? `Back to version ${version}.` };
     return changeAgent(transaction, author, { row: found, definition, noted });
   });
-  return presentAgent(row);
 }
 
 async function requireVersion(

@@ -7,6 +7,7 @@ export { importFromMcpServer } from './import.ts';
 export type { McpPort } from './port.ts';
 export {
   createMcpServer,
+  definitionOf,
   deleteMcpServer,
   getMcpServer,
   listMcpServers,

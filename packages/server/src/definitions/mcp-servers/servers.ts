@@ -1,4 +1,4 @@
-import type { McpServer, McpServerDefinition, McpServerPatch, SnapshotMcpServer } from '@troupe/protocol';
+import type { McpServerDefinition, McpServerPatch, SnapshotMcpServer } from '@troupe/protocol';
 import {
   canonicalJson,
   inUse,
@@ -36,7 +36,7 @@ export async function createMcpServer(
   author: Author,
   mcp: McpPort,
   definition: McpServerDefinition,
-): Promise<McpServer> {
+): Promise<McpServerRow> {
   checkMcpServer(definition);
   await checkCommand(author.project, definition.command, mcp);
   const id = newId();
@@ -50,19 +50,19 @@ export async function createMcpServer(
     });
     return required(transaction, author.project, id);
   });
-  return presentMcpServer(row);
+  return row;
 }
 
-export async function getMcpServer(db: Database, project: string, id: string): Promise<McpServer> {
-  return presentMcpServer(await required(db.rows, project, id));
+export async function getMcpServer(db: Database, project: string, id: string): Promise<McpServerRow> {
+  return required(db.rows, project, id);
 }
 
 export async function listMcpServers(
   db: Database,
   project: string,
   { name, ...query }: ListQuery & { name?: string | undefined },
-): Promise<Page<McpServer>> {
-  return readPageById(query, (range) => listRows(db.rows, project, { name, ...range }), presentMcpServer);
+): Promise<Page<McpServerRow>> {
+  return readPageById(query, (range) => listRows(db.rows, project, { name, ...range }));
 }
 
 /** Where nothing differs, nothing is written: its tools would be compiled anew. */
@@ -71,7 +71,7 @@ export async function updateMcpServer(
   author: Author,
   mcp: McpPort,
   { id, patch }: { id: string; patch: McpServerPatch },
-): Promise<McpServer> {
+): Promise<McpServerRow> {
   // What is not there is not there, whatever it was to become.
   await required(db.rows, author.project, id);
   await checkCommand(author.project, patch.command, mcp);
@@ -91,7 +91,7 @@ export async function updateMcpServer(
     await noteChange(transaction, author, { action: 'mcp_server.changed', target: found.id, data });
     return required(transaction, author.project, id);
   });
-  return presentMcpServer(row);
+  return row;
 }
 
 export async function deleteMcpServer(db: Database, author: Author, id: string): Promise<void> {
@@ -126,7 +126,8 @@ export async function required(
   return row;
 }
 
-function definitionOf(row: McpServerRow): McpServerDefinition {
+/** Without what the server keeps of it. */
+export function definitionOf(row: McpServerRow): McpServerDefinition {
   const { name, transport, url, headers, command, args, env, allow } = row;
   return { name, transport, url, headers, command, args, env, allow };
 }
@@ -134,15 +135,6 @@ function definitionOf(row: McpServerRow): McpServerDefinition {
 /** As a run would get it. */
 export function pinned(row: McpServerRow): SnapshotMcpServer {
   return { id: row.id, ...definitionOf(row) };
-}
-
-function presentMcpServer(row: McpServerRow): McpServer {
-  return {
-    id: row.id,
-    ...definitionOf(row),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
 }
 
 async function changing(

@@ -9,6 +9,7 @@ export {
   createProvider,
   deleteProvider,
   getProvider,
+  hasKey,
   type Keys,
   type LoadedProvider,
   listProviders,

@@ -1,4 +1,4 @@
-import type { Model, ModelPatch, NewModel } from '@troupe/protocol';
+import type { ModelPatch, NewModel } from '@troupe/protocol';
 import {
   inUse,
   type ListQuery,
@@ -32,7 +32,7 @@ export async function createModel(
   author: Author,
   providerId: string,
   given: NewModel,
-): Promise<Model> {
+): Promise<ModelRow> {
   const { project } = author;
   const id = newId();
   const write = { ...given, displayName: given.displayName ?? given.modelId, status: 'active' as const };
@@ -45,7 +45,7 @@ export async function createModel(
       await noteChange(transaction, author, { action: 'model.created', target: id, data });
       return made;
     });
-    return present(row);
+    return row;
   } catch (error) {
     if (isPointedAt(error)) throw notFound('provider');
     if (!isTaken(error, 'llm_models_provider_id_model_id_key')) throw error;
@@ -57,18 +57,18 @@ export async function createModel(
   }
 }
 
-export async function getModel(db: Database, project: string, id: string): Promise<Model> {
+export async function getModel(db: Database, project: string, id: string): Promise<ModelRow> {
   const row = await readModel(db.rows, project, id);
   if (!row) throw notFound('model');
-  return present(row);
+  return row;
 }
 
 export async function listModels(
   db: Database,
   project: string,
   { providerId: provider, ...query }: ListQuery & { providerId?: string | undefined },
-): Promise<Page<Model>> {
-  return readPageById(query, (range) => listRows(db, project, { provider, ...range }), present);
+): Promise<Page<ModelRow>> {
+  return readPageById(query, (range) => listRows(db, project, { provider, ...range }));
 }
 
 export async function updateModel(
@@ -76,7 +76,7 @@ export async function updateModel(
   author: Author,
   id: string,
   patch: ModelPatch,
-): Promise<Model> {
+): Promise<ModelRow> {
   const { project } = author;
   const row = await inTransaction(db, async (transaction) => {
     if (patch.isDefault) await lockDefault(transaction, project);
@@ -97,7 +97,7 @@ export async function updateModel(
     await noteChange(transaction, author, { action: 'model.changed', target: found.id, data: { changed } });
     return made;
   });
-  return present(row);
+  return row;
 }
 
 export async function deleteModel(db: Database, author: Author, id: string): Promise<void> {
@@ -115,21 +115,4 @@ export async function deleteModel(db: Database, author: Author, id: string): Pro
   } catch (error) {
     throw isPointedAt(error) ? inUse('model', ['something that began to name it just now']) : error;
   }
-}
-
-function present(row: ModelRow): Model {
-  return {
-    id: row.id,
-    providerId: row.provider_id,
-    modelId: row.model_id,
-    displayName: row.display_name,
-    inputPrice: row.input_price,
-    outputPrice: row.output_price,
-    contextTokens: row.context_tokens,
-    maxOutputTokens: row.max_output_tokens,
-    isDefault: row.is_default,
-    status: row.status,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
 }

@@ -1,4 +1,4 @@
-import type { NewProvider, Provider, ProviderKind, ProviderPatch } from '@troupe/protocol';
+import type { NewProvider, ProviderKind, ProviderPatch } from '@troupe/protocol';
 import {
   inUse,
   type ListQuery,
@@ -42,7 +42,7 @@ export async function createProvider(
   author: Author,
   keys: Keys,
   given: NewProvider,
-): Promise<Provider> {
+): Promise<ProviderRow> {
   const { kind, name, baseUrl, apiKey } = given;
   requireBaseUrl(kind, baseUrl);
   const id = newId();
@@ -55,26 +55,21 @@ export async function createProvider(
     await noteChange(transaction, author, { action: 'provider.created', target: id, data });
     return made;
   });
-  return present(row, keys);
+  return row;
 }
 
-export async function getProvider(db: Database, project: string, keys: Keys, id: string): Promise<Provider> {
+export async function getProvider(db: Database, project: string, id: string): Promise<ProviderRow> {
   const row = await readProvider(db.rows, project, id);
   if (!row) throw notFound('provider');
-  return present(row, keys);
+  return row;
 }
 
 export async function listProviders(
   db: Database,
   project: string,
-  keys: Keys,
   query: ListQuery,
-): Promise<Page<Provider>> {
-  return readPageById(
-    query,
-    (range) => listRows(db, project, range),
-    (row) => present(row, keys),
-  );
+): Promise<Page<ProviderRow>> {
+  return readPageById(query, (range) => listRows(db, project, range));
 }
 
 export async function updateProvider(
@@ -82,7 +77,7 @@ export async function updateProvider(
   author: Author,
   keys: Keys,
   { id, patch }: { id: string; patch: ProviderPatch },
-): Promise<Provider> {
+): Promise<ProviderRow> {
   const { apiKey } = patch;
   const row = await changing(db, async (transaction) => {
     const found = await lockProvider(transaction, author.project, id);
@@ -121,7 +116,7 @@ export async function updateProvider(
     });
     return made;
   });
-  return present(row, keys);
+  return row;
 }
 
 export async function deleteProvider(db: Database, author: Author, id: string): Promise<void> {
@@ -214,15 +209,7 @@ function hasEnvironmentKey(
   return base_url === null && project_id === environmentProject && environmentKeys[kind] === true;
 }
 
-function present(row: ProviderRow, keys: Keys): Provider {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    baseUrl: row.base_url,
-    keySet: row.key_envelope !== null || hasEnvironmentKey(row, keys),
-    status: row.status,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
+/** Whether the provider has a key, of its own or of the environment. */
+export function hasKey(row: ProviderRow, keys: Keys): boolean {
+  return row.key_envelope !== null || hasEnvironmentKey(row, keys);
 }

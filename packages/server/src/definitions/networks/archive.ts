@@ -1,14 +1,13 @@
-import type { Network } from '@troupe/protocol';
 import {
   type Author,
   type Database,
   inTransaction,
+  type NetworkRow,
   noteChange,
   readNetwork,
   setNetworkStatus,
 } from '../../store/index.ts';
 import { lockedNetwork } from './change.ts';
-import { presentNetwork } from './present.ts';
 
 /** An archived network takes no new runs and is not changed; those that it has go on. */
 export async function archiveNetwork(
@@ -16,15 +15,15 @@ export async function archiveNetwork(
   author: Author,
   network: string,
   archived: boolean,
-): Promise<Network> {
+): Promise<NetworkRow> {
   return inTransaction(db, async (transaction) => {
     const rows = await lockedNetwork(transaction, author.project, network);
     const { id, name, status, current_version } = rows.network;
-    if ((status === 'archived') === archived) return presentNetwork(rows.network);
+    if ((status === 'archived') === archived) return rows.network;
     const before = current_version === null ? 'draft' : 'published';
     await setNetworkStatus(transaction, id, archived ? 'archived' : before);
     const action = archived ? 'network.archived' : 'network.restored';
     await noteChange(transaction, author, { action, target: id, data: { name } });
-    return presentNetwork((await readNetwork(transaction, author.project, id))!.network);
+    return (await readNetwork(transaction, author.project, id))!.network;
   });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Json, JsonObject, NetworkFile } from '@troupe/protocol';
 import { canonicalJson, Refusal } from '../../base/index.ts';
 import type { Database } from '../../store/index.ts';
-import { wholeVersion } from './versions.ts';
+import { getVersionOfNetwork } from './versions.ts';
 
 /** A version as a file. What it says of itself is checked when it is read. */
 export async function exportNetwork(
@@ -11,7 +11,7 @@ export async function exportNetwork(
   network: string,
   version: number,
 ): Promise<NetworkFile> {
-  const { checksum, definition, snapshot } = await wholeVersion(db, project, network, version);
+  const { checksum, definition, snapshot } = await getVersionOfNetwork(db, project, network, version);
   return {
     format: 'troupe.network/1',
     checksum,

@@ -1,6 +1,5 @@
 import {
   type JsonObject,
-  type Network,
   type NetworkDefinition,
   type NetworkFile,
   networkDefinition,
@@ -13,6 +12,7 @@ import {
   agentsWithIds,
   type Database,
   modelsCalled,
+  type NetworkRow,
   type Transaction,
   usableModels,
 } from '../../store/index.ts';
@@ -22,14 +22,13 @@ import { checkDefinition } from './check.ts';
 import { fold } from './compile.ts';
 import { checkFile } from './file.ts';
 import { looksLikeId } from './names.ts';
-import { presentNetwork } from './present.ts';
 
 /** A new draft of a file that nobody changed. Tools are those of the same names here; they must be there. */
 export async function importNetwork(
   db: Database,
   author: Author,
   { name, ...file }: NetworkFile & { name?: string | undefined },
-): Promise<Network> {
+): Promise<NetworkRow> {
   checkFile(file);
   const { definition, graph } = read(file);
   const rows = await changingNetworks(db, async (transaction) => {
@@ -43,7 +42,7 @@ export async function importNetwork(
     );
     return addNetwork(transaction, author, checked, { checksum: file.checksum });
   });
-  return presentNetwork(rows.network);
+  return rows.network;
 }
 
 type Graph = ReturnType<typeof networkSnapshot.parse>['network'];

@@ -1,4 +1,4 @@
-import type { Change, Network, NetworkDefinition, NetworkProblem, NetworkStatus } from '@troupe/protocol';
+import type { Change, NetworkDefinition, NetworkProblem, NetworkStatus } from '@troupe/protocol';
 import { type ListQuery, notFound, type Page, Refusal, readPageById } from '../../base/index.ts';
 import {
   type Author,
@@ -8,6 +8,7 @@ import {
   isTaken,
   listNetworks as listRows,
   lockNetwork,
+  type NetworkRow,
   type NetworkRows,
   noteChange,
   readNetwork,
@@ -24,7 +25,7 @@ import { definitionOf } from './definition.ts';
 import { factsOf, foundIn } from './facts.ts';
 import { withNames } from './names.ts';
 import { noVersion } from './no-version.ts';
-import { presentAgents, presentNetwork, presentTools } from './present.ts';
+import { networkAgents, networkTools } from './network-parts.ts';
 import { problemsOf } from './validate.ts';
 import { versionChanges as versionChangesOf } from './version-changes.ts';
 
@@ -32,25 +33,25 @@ export async function createNetwork(
   db: Database,
   author: Author,
   definition: NetworkDefinition,
-): Promise<Network> {
+): Promise<NetworkRow> {
   const rows = await changingNetworks(db, async (transaction) =>
     addNetwork(transaction, author, await checkDefinition(transaction, author.project, definition)),
   );
-  return presentNetwork(rows.network);
+  return rows.network;
 }
 
-export async function getNetwork(db: Database, project: string, idOrName: string): Promise<Network> {
+export async function getNetwork(db: Database, project: string, idOrName: string): Promise<NetworkRow> {
   const row = await findNetwork(db.rows, project, idOrName);
   if (!row) throw notFound('network');
-  return presentNetwork(row);
+  return row;
 }
 
 export async function listNetworks(
   db: Database,
   project: string,
   { status, ...query }: ListQuery & { status?: NetworkStatus | undefined },
-): Promise<Page<Network>> {
-  return readPageById(query, (range) => listRows(db.rows, project, { status, ...range }), presentNetwork);
+): Promise<Page<NetworkRow>> {
+  return readPageById(query, (range) => listRows(db.rows, project, { status, ...range }));
 }
 
 type Fields<Whole> = { [Field in keyof Whole]?: Whole[Field] | undefined };
@@ -64,7 +65,7 @@ export async function updateNetwork(
   author: Author,
   idOrName: string,
   patch: NetworkPatch,
-): Promise<Network> {
+): Promise<NetworkRow> {
   const { policy, response, ...rest } = patch;
   const rows = await editNetwork(db, author, idOrName, (before) => ({
     definition: {
@@ -73,7 +74,7 @@ export async function updateNetwork(
       response: patched(before.response, response),
     },
   }));
-  return presentNetwork(rows.network);
+  return rows.network;
 }
 
 function patched<Whole extends object>(before: Whole, patch: Fields<Whole> = {}): Whole {
@@ -106,7 +107,7 @@ export async function getDefinition(
 }
 
 export interface Applied {
-  network: Network | null;
+  network: NetworkRow | null;
   changes: Change[];
   problems: NetworkProblem[];
   versionChanges: Change[] | null;
@@ -150,13 +151,12 @@ export async function applyDefinition(
               snapshot: compileNetwork(after, foundIn(after, facts)),
             })
           : null;
-      if (dryRun)
-        return { network: rows ? presentNetwork(rows.network) : null, changes, problems, versionChanges };
+      if (dryRun) return { network: rows?.network ?? null, changes, problems, versionChanges };
       const written =
         before && rows
           ? await changeNetwork(transaction, author, { rows, before, definition: after })
           : await addNetwork(transaction, author, after);
-      return { network: presentNetwork(written.network), changes, problems, versionChanges };
+      return { network: written.network, changes, problems, versionChanges };
     });
   } catch (error) {
     // Another made it meanwhile: then it is one to be changed.
@@ -181,7 +181,7 @@ export async function copyNetwork(
   author: Author,
   idOrName: string,
   name: string,
-): Promise<Network> {
+): Promise<NetworkRow> {
   const rows = await changingNetworks(db, async (transaction) => {
     const source = await lockedNetwork(transaction, author.project, idOrName);
     const before = definitionOf(source);
@@ -189,16 +189,16 @@ export async function copyNetwork(
     const definition = await checkDefinition(transaction, author.project, { ...before, name }, { before });
     return addNetwork(transaction, author, definition, data);
   });
-  return presentNetwork(rows.network);
+  return rows.network;
 }
 
 export async function getGraph(db: Database, project: string, idOrName: string) {
   const rows = await wholeNetwork(db, project, idOrName);
-  const agents = presentAgents(rows);
+  const agents = networkAgents(rows);
   return {
-    network: presentNetwork(rows.network),
+    network: rows.network,
     agents,
-    tools: presentTools(rows),
+    tools: networkTools(rows),
     adjacency: agents.flatMap(({ key: from, routes }) => routes.map((to) => ({ from, to }))),
   };
 }

@@ -9,7 +9,7 @@ import { notFound, Refusal } from '../../base/index.ts';
 import type { Author, Database, NetworkRows } from '../../store/index.ts';
 import { editNetwork } from './change.ts';
 import { wholeNetwork } from './networks.ts';
-import { presentAgents, presentTools, sortedByKey } from './present.ts';
+import { networkAgents, networkTools, sortedByKey } from './network-parts.ts';
 
 // The agents and the tools of a network, one by one: each edit is a change of the whole definition.
 
@@ -27,7 +27,7 @@ export async function addNetworkAgent(
 }
 
 export async function listNetworkAgents(db: Database, project: string, idOrName: string) {
-  return { data: sortedByKey(presentAgents(await wholeNetwork(db, project, idOrName))) };
+  return { data: sortedByKey(networkAgents(await wholeNetwork(db, project, idOrName))) };
 }
 
 type AgentPatch = { [Field in keyof NetworkAgentDefinition]?: NetworkAgentDefinition[Field] | undefined };
@@ -72,7 +72,7 @@ export async function removeNetworkAgent(
 }
 
 export async function listNetworkTools(db: Database, project: string, idOrName: string) {
-  return { data: sortedByKey(presentTools(await wholeNetwork(db, project, idOrName))) };
+  return { data: sortedByKey(networkTools(await wholeNetwork(db, project, idOrName))) };
 }
 
 export async function setNetworkTools(
@@ -83,12 +83,12 @@ export async function setNetworkTools(
 ): Promise<{ data: NetworkTool[] }> {
   const rows = await editNetwork(db, author, idOrName, (before, found) => {
     const stay = new Set(tools.map(({ key }) => key.toLowerCase()));
-    const gone = presentTools(found).filter(({ key }) => !stay.has(key.toLowerCase()));
+    const gone = networkTools(found).filter(({ key }) => !stay.has(key.toLowerCase()));
     const used = gone.filter(({ usedBy }) => usedBy.length > 0);
     if (used.length > 0) throw toolInUse(used);
     return { definition: { ...before, tools } };
   });
-  return { data: sortedByKey(presentTools(rows)) };
+  return { data: sortedByKey(networkTools(rows)) };
 }
 
 function placeOf({ agents }: NetworkDefinition, key: string): number {
@@ -98,7 +98,7 @@ function placeOf({ agents }: NetworkDefinition, key: string): number {
 }
 
 function required(rows: NetworkRows, key: string): NetworkAgent {
-  return presentAgents(rows).find((agent) => isSame(agent.key, key))!;
+  return networkAgents(rows).find((agent) => isSame(agent.key, key))!;
 }
 
 function isSame(one: string, two: string): boolean {

@@ -1,4 +1,4 @@
-import type { NetworkDefinition, NetworkProblem, NetworkSnapshot, NetworkVersion } from '@troupe/protocol';
+import type { NetworkDefinition, NetworkProblem, NetworkSnapshot } from '@troupe/protocol';
 import { notFound, Refusal } from '../../base/index.ts';
 import {
   type Author,
@@ -7,6 +7,7 @@ import {
   insertNetworkVersion,
   inTransaction,
   type NetworkRows,
+  type NetworkVersionRow,
   noteChange,
   readNetwork,
   readNetworkVersion,
@@ -15,7 +16,6 @@ import { lockedNetwork } from './change.ts';
 import { compileNetwork } from './compile.ts';
 import { definitionOf } from './definition.ts';
 import { type Facts, factsOf, foundIn } from './facts.ts';
-import { presentNetworkVersion } from './present-version.ts';
 import { problemsOf } from './validate.ts';
 
 export async function validateNetwork(
@@ -49,7 +49,7 @@ export async function publishNetwork(
   author: Author,
   network: string,
   { notes }: { notes: string | null },
-): Promise<NetworkVersion & { created: boolean }> {
+): Promise<NetworkVersionRow & { created: boolean }> {
   const { project } = author;
   return inTransaction(db, async (transaction) => {
     const rows = await lockedNetwork(transaction, project, network);
@@ -59,8 +59,7 @@ export async function publishNetwork(
     const facts = await factsOf(transaction, project, { id, definition });
     const compiled = checksumOf(snapshotOf(definition, facts));
     const current = current_version && (await readNetworkVersion(transaction, project, id, current_version));
-    if (current && current.checksum === compiled.checksum)
-      return { ...presentNetworkVersion(current), created: false };
+    if (current && current.checksum === compiled.checksum) return { ...current, created: false };
     const write = { definition, compiled, by: nameOf(author), notes };
     const version = await insertNetworkVersion(transaction, { project, network: id }, write);
     await noteChange(transaction, author, {
@@ -69,7 +68,7 @@ export async function publishNetwork(
       data: { name, version },
     });
     const made = await readNetworkVersion(transaction, project, id, version);
-    return { ...presentNetworkVersion(made!), created: true };
+    return { ...made!, created: true };
   });
 }
 

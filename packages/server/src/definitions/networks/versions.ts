@@ -1,4 +1,4 @@
-import type { Change, JsonObject, NetworkVersion } from '@troupe/protocol';
+import type { Change } from '@troupe/protocol';
 import { z } from 'zod';
 import { type ListQuery, notFound, type Page, readPage } from '../../base/index.ts';
 import {
@@ -8,6 +8,7 @@ import {
   inTransaction,
   listNetworkVersions,
   type NetworkRow,
+  type NetworkVersionRow,
   noteChange,
   readNetworkVersion,
   readWholeNetworkVersion,
@@ -16,7 +17,6 @@ import {
 } from '../../store/index.ts';
 import { lockedNetwork } from './change.ts';
 import { noVersion } from './no-version.ts';
-import { presentNetworkVersion } from './present-version.ts';
 import { refuseArchived } from './publish.ts';
 import { versionChanges } from './version-changes.ts';
 
@@ -25,24 +25,13 @@ export async function listVersionsOfNetwork(
   project: string,
   network: string,
   query: ListQuery,
-): Promise<Page<NetworkVersion>> {
+): Promise<Page<NetworkVersionRow>> {
   const { id } = await found(db, project, network);
   return readPage(query, {
     position: z.int().positive(),
     positionOf: ({ version }) => version,
     read: (before, limit) => listNetworkVersions(db.rows, project, id, { before, limit }),
-    present: presentNetworkVersion,
   });
-}
-
-export async function getVersionOfNetwork(
-  db: Database,
-  project: string,
-  network: string,
-  version: number,
-): Promise<NetworkVersion & { snapshot: JsonObject }> {
-  const row = await wholeVersion(db, project, network, version);
-  return { ...presentNetworkVersion(row), snapshot: row.snapshot as unknown as JsonObject };
 }
 
 export async function diffVersionsOfNetwork(
@@ -51,8 +40,8 @@ export async function diffVersionsOfNetwork(
   network: string,
   { from, to }: { from: number; to: number },
 ): Promise<{ from: number; to: number; changes: Change[] }> {
-  const old = await wholeVersion(db, project, network, from);
-  const other = await wholeVersion(db, project, network, to);
+  const old = await getVersionOfNetwork(db, project, network, from);
+  const other = await getVersionOfNetwork(db, project, network, to);
   return { from, to, changes: versionChanges(old, other) };
 }
 
@@ -62,7 +51,7 @@ export async function rollBackNetwork(
   author: Author,
   network: string,
   version: number,
-): Promise<NetworkVersion> {
+): Promise<NetworkVersionRow> {
   const { project } = author;
   return inTransaction(db, async (transaction) => {
     const rows = await lockedNetwork(transaction, project, network);
@@ -75,11 +64,11 @@ export async function rollBackNetwork(
       const data = { name, version, from };
       await noteChange(transaction, author, { action: 'network.rolled_back', target: id, data });
     }
-    return { ...presentNetworkVersion(row), isCurrent: true };
+    return { ...row, is_current: true };
   });
 }
 
-export async function wholeVersion(
+export async function getVersionOfNetwork(
   db: Database,
   project: string,
   network: string,

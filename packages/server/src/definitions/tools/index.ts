@@ -5,7 +5,7 @@
  */
 export { addressProblem, checkTool, TAKEN_HEADERS } from './check.ts';
 export { brokenOf, paramIssues, schemasOf } from './params.ts';
-export { definitionOf, toWrite } from './present.ts';
+export { definitionOf, toWrite } from './definition.ts';
 export { registerCodeTools } from './register.ts';
 export { toolsOf, toSnapshotTool } from './snapshot-tools.ts';
 export { createTool, deleteTool, getTool, listTools, toolToTest, toolToTry, updateTool } from './tools.ts';

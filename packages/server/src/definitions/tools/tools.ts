@@ -3,7 +3,6 @@ import {
   inputSchemaOf,
   type Json,
   type SnapshotTool,
-  type Tool,
   type ToolDefinition,
   type ToolKind,
   type ToolPatch,
@@ -37,10 +36,10 @@ import {
   updateTool as updateRow,
 } from '../../store/index.ts';
 import { checkTool, withSecretNames } from './check.ts';
-import { definitionOf, presentTool, toWrite } from './present.ts';
+import { definitionOf, toWrite } from './definition.ts';
 import { toSnapshotTool } from './snapshot-tools.ts';
 
-export async function createTool(db: Database, author: Author, given: ToolDefinition): Promise<Tool> {
+export async function createTool(db: Database, author: Author, given: ToolDefinition): Promise<ToolRow> {
   const { project } = author;
   const definition = normal(given);
   checkTool(definition);
@@ -54,7 +53,7 @@ export async function createTool(db: Database, author: Author, given: ToolDefini
       await noteChange(transaction, author, { action: 'tool.created', target: id, data });
       return required(transaction, project, id);
     });
-    return presentTool(row);
+    return row;
   } catch (error) {
     if (!isTaken(error, 'tools_name')) throw error;
     throw new Refusal('conflict', 'name_taken', `The project has a tool "${name}" already.`, {
@@ -65,16 +64,16 @@ export async function createTool(db: Database, author: Author, given: ToolDefini
   }
 }
 
-export async function getTool(db: Database, project: string, id: string): Promise<Tool> {
-  return presentTool(await required(db.rows, project, id));
+export async function getTool(db: Database, project: string, id: string): Promise<ToolRow> {
+  return required(db.rows, project, id);
 }
 
 export async function listTools(
   db: Database,
   project: string,
   { name, kind, ...query }: ListQuery & { name?: string | undefined; kind?: ToolKind | undefined },
-): Promise<Page<Tool>> {
-  return readPageById(query, (range) => listRows(db.rows, project, { name, kind, ...range }), presentTool);
+): Promise<Page<ToolRow>> {
+  return readPageById(query, (range) => listRows(db.rows, project, { name, kind, ...range }));
 }
 
 /** Where nothing differs, nothing is written: the version tells of changes. */
@@ -83,7 +82,7 @@ export async function updateTool(
   author: Author,
   id: string,
   { baseVersion, ...patch }: ToolPatch,
-): Promise<Tool> {
+): Promise<ToolRow> {
   const row = await inTransaction(db, async (transaction) => {
     const found = await required(transaction, author.project, id, { lock: true });
     if (baseVersion !== undefined && baseVersion !== found.version)
@@ -100,7 +99,7 @@ export async function updateTool(
     await noteChange(transaction, author, { action: 'tool.changed', target: found.id, data });
     return required(transaction, author.project, id);
   });
-  return presentTool(row);
+  return row;
 }
 
 export async function deleteTool(db: Database, author: Author, id: string): Promise<void> {

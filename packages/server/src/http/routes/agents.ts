@@ -16,19 +16,21 @@ import {
 } from '../../definitions/agents/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentAgent, presentAgentToPerson, presentAgentVersion } from '../present/agent.ts';
+import { presentPage } from '../present/page.ts';
 
 export function agentRoutes(endpoints: Endpoints): void {
-  endpoints.serve(agentEndpoints.create, ({ services, caller, body }) =>
-    createAgent(services.db, authorOf(caller), body),
+  endpoints.serve(agentEndpoints.create, async ({ services, caller, body }) =>
+    presentAgent(await createAgent(services.db, authorOf(caller), body)),
   );
-  endpoints.serve(agentEndpoints.list, ({ services, caller, query }) =>
-    listAgents(services.db, readerOf(caller), query),
+  endpoints.serve(agentEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await listAgents(services.db, readerOf(caller), query), presenterFor(caller)),
   );
-  endpoints.serve(agentEndpoints.get, ({ services, caller, params }) =>
-    getAgent(services.db, readerOf(caller), params.agentId),
+  endpoints.serve(agentEndpoints.get, async ({ services, caller, params }) =>
+    presenterFor(caller)(await getAgent(services.db, readerOf(caller), params.agentId)),
   );
-  endpoints.serve(agentEndpoints.update, ({ services, caller, params, body }) =>
-    updateAgent(services.db, authorOf(caller), params.agentId, body),
+  endpoints.serve(agentEndpoints.update, async ({ services, caller, params, body }) =>
+    presentAgent(await updateAgent(services.db, authorOf(caller), params.agentId, body)),
   );
   endpoints.serve(agentEndpoints.archive, async ({ services, caller, params }) => {
     await archiveAgent(services.db, authorOf(caller), params.agentId);
@@ -37,21 +39,21 @@ export function agentRoutes(endpoints: Endpoints): void {
   endpoints.serve(agentEndpoints.preview, ({ services, caller, params }) =>
     previewAgent(services.db, caller.project, params.agentId),
   );
-  endpoints.serve(agentEndpoints.listVersions, ({ services, caller, params, query }) =>
-    listVersions(services.db, caller.project, params.agentId, query),
+  endpoints.serve(agentEndpoints.listVersions, async ({ services, caller, params, query }) =>
+    presentPage(await listVersions(services.db, caller.project, params.agentId, query), presentAgentVersion),
   );
-  endpoints.serve(agentEndpoints.getVersion, ({ services, caller, params }) =>
-    getVersion(services.db, caller.project, params.agentId, params.version),
+  endpoints.serve(agentEndpoints.getVersion, async ({ services, caller, params }) =>
+    presentAgentVersion(await getVersion(services.db, caller.project, params.agentId, params.version)),
   );
   endpoints.serve(agentEndpoints.diff, ({ services, caller, params, query }) =>
     diffVersions(services.db, caller.project, params.agentId, query),
   );
-  endpoints.serve(agentEndpoints.rollback, ({ services, caller, params, body }) =>
-    rollBack(services.db, authorOf(caller), params.agentId, body),
+  endpoints.serve(agentEndpoints.rollback, async ({ services, caller, params, body }) =>
+    presentAgent(await rollBack(services.db, authorOf(caller), params.agentId, body)),
   );
-  endpoints.serve(agentEndpoints.importOne, ({ services, caller, body, context }) => {
+  endpoints.serve(agentEndpoints.importOne, async ({ services, caller, body, context }) => {
     const mediaType = (context.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
-    return importAgent(services.db, authorOf(caller), { text: body, mediaType });
+    return presentAgent(await importAgent(services.db, authorOf(caller), { text: body, mediaType }));
   });
   endpoints.serve(agentEndpoints.exportOne, async ({ services, caller, params, query, context }) => {
     const file = await exportAgent(services.db, caller.project, params.agentId, query.format);
@@ -60,6 +62,10 @@ export function agentRoutes(endpoints: Endpoints): void {
       'content-disposition': `attachment; filename="${file.fileName}"`,
     });
   });
+}
+
+function presenterFor({ entityId }: Caller) {
+  return entityId === null ? presentAgent : presentAgentToPerson;
 }
 
 function readerOf({ project, entityId }: Caller) {

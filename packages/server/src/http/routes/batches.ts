@@ -15,6 +15,7 @@ import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { idToMake } from '../idempotency.ts';
 import { presentBatch, presentBatchItem } from '../present/batch.ts';
+import { presentPage } from '../present/page.ts';
 
 const count = z.int().min(0).max(2_147_483_647);
 const itemPosition = z.object({ row: count, iteration: count });
@@ -29,20 +30,20 @@ export function batchRoutes(endpoints: Endpoints): void {
   });
   endpoints.serve(batchEndpoints.list, async ({ services, caller, params, query }) => {
     const list = (range: IdRange) => listBatches(services, caller.project, params.network, range);
-    return readPageById(query, list, presentBatch);
+    return presentPage(await readPageById(query, list), presentBatch);
   });
   endpoints.serve(batchEndpoints.get, async ({ services, caller, params }) =>
     presentBatch(await getBatch(services, caller.project, params.batchId)),
   );
   endpoints.serve(batchEndpoints.items, async ({ services, caller, params, query }) => {
     const { status } = query;
-    return readPage(query, {
+    const page = await readPage(query, {
       position: itemPosition,
-      positionOf: ({ row, iteration }) => ({ row, iteration }),
       read: (after, limit) =>
         listBatchItems(services, caller.project, params.batchId, { status, after, limit }),
-      present: presentBatchItem,
+      positionOf: ({ row, iteration }) => ({ row, iteration }),
     });
+    return presentPage(page, presentBatchItem);
   });
   endpoints.serve(batchEndpoints.results, async ({ services, caller, params, query }) => {
     const { format } = query;

@@ -4,6 +4,7 @@ import { readPage } from '../../base/index.ts';
 import { decideCall, listWaiting, takeResults } from '../../runs/index.ts';
 import { authorOf } from '../author.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
 import { presentWaitingCall } from '../present/waiting-call.ts';
 
 const position = z.object({ runId: z.uuid(), callId: z.string().max(200) });
@@ -11,15 +12,15 @@ const position = z.object({ runId: z.uuid(), callId: z.string().max(200) });
 export function inboxRoutes(endpoints: Endpoints): void {
   endpoints.serve(inboxEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
-    return readPage(
+    const page = await readPage(
       { limit, cursor },
       {
         position,
         read: (after, limit) => listWaiting(services, caller, { ...filter, after: after ?? null, limit }),
         positionOf: ({ runId, callId }) => ({ runId, callId }),
-        present: presentWaitingCall,
       },
     );
+    return presentPage(page, presentWaitingCall);
   });
   endpoints.serve(inboxEndpoints.decide, ({ services, caller, params, body }) =>
     decideCall(services, caller, params, body, settlerOf(caller)),

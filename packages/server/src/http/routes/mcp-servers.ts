@@ -10,19 +10,26 @@ import {
 } from '../../definitions/mcp-servers/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentMcpServer } from '../present/mcp-server.ts';
+import { presentPage } from '../present/page.ts';
 
 export function mcpServerRoutes(endpoints: Endpoints): void {
-  endpoints.serve(mcpServerEndpoints.create, ({ services, caller, body }) =>
-    createMcpServer(services.db, authorOf(caller), services.mcp, body),
+  endpoints.serve(mcpServerEndpoints.create, async ({ services, caller, body }) =>
+    presentMcpServer(await createMcpServer(services.db, authorOf(caller), services.mcp, body)),
   );
-  endpoints.serve(mcpServerEndpoints.list, ({ services, caller, query }) =>
-    listMcpServers(services.db, caller.project, query),
+  endpoints.serve(mcpServerEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await listMcpServers(services.db, caller.project, query), presentMcpServer),
   );
-  endpoints.serve(mcpServerEndpoints.get, ({ services, caller, params }) =>
-    getMcpServer(services.db, caller.project, params.mcpServerId),
+  endpoints.serve(mcpServerEndpoints.get, async ({ services, caller, params }) =>
+    presentMcpServer(await getMcpServer(services.db, caller.project, params.mcpServerId)),
   );
-  endpoints.serve(mcpServerEndpoints.update, ({ services, caller, params, body }) =>
-    updateMcpServer(services.db, authorOf(caller), services.mcp, { id: params.mcpServerId, patch: body }),
+  endpoints.serve(mcpServerEndpoints.update, async ({ services, caller, params, body }) =>
+    presentMcpServer(
+      await updateMcpServer(services.db, authorOf(caller), services.mcp, {
+        id: params.mcpServerId,
+        patch: body,
+      }),
+    ),
   );
   endpoints.serve(mcpServerEndpoints.remove, async ({ services, caller, params }) => {
     await deleteMcpServer(services.db, authorOf(caller), params.mcpServerId);

@@ -14,6 +14,7 @@ import type { Call, Endpoints } from '../endpoint.ts';
 import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
 import { idToMake } from '../idempotency.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
+import { presentPage } from '../present/page.ts';
 import { traceparentIn } from '../traceparent.ts';
 
 /** A request with a key that is not answered within a minute counts as lost: sent again, it would start another run. */
@@ -42,7 +43,7 @@ export function networkRunRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {
     const list = (range: IdRange) => listNetworkRuns(services, caller.project, params.network, range);
-    return readPageById(query, list, presentNetworkRun);
+    return presentPage(await readPageById(query, list), presentNetworkRun);
   });
   endpoints.serve(networkEndpoints.run, async ({ services, caller, params, query }) => {
     const asked = { run: params.runId, waitMs: query.waitMs };

@@ -18,19 +18,21 @@ import {
 } from '../../definitions/networks/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentNetwork } from '../present/network.ts';
+import { presentPage } from '../present/page.ts';
 
 export function networkRoutes(endpoints: Endpoints): void {
-  endpoints.serve(networkEndpoints.create, ({ services, caller, body }) =>
-    createNetwork(services.db, authorOf(caller), body),
+  endpoints.serve(networkEndpoints.create, async ({ services, caller, body }) =>
+    presentNetwork(await createNetwork(services.db, authorOf(caller), body)),
   );
-  endpoints.serve(networkEndpoints.list, ({ services, caller, query }) =>
-    listNetworks(services.db, caller.project, query),
+  endpoints.serve(networkEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await listNetworks(services.db, caller.project, query), presentNetwork),
   );
-  endpoints.serve(networkEndpoints.get, ({ services, caller, params }) =>
-    getNetwork(services.db, caller.project, params.network),
+  endpoints.serve(networkEndpoints.get, async ({ services, caller, params }) =>
+    presentNetwork(await getNetwork(services.db, caller.project, params.network)),
   );
-  endpoints.serve(networkEndpoints.update, ({ services, caller, params, body }) =>
-    updateNetwork(services.db, authorOf(caller), params.network, body),
+  endpoints.serve(networkEndpoints.update, async ({ services, caller, params, body }) =>
+    presentNetwork(await updateNetwork(services.db, authorOf(caller), params.network, body)),
   );
   endpoints.serve(networkEndpoints.remove, async ({ services, caller, params }) => {
     await removeNetwork(services.db, authorOf(caller), params.network);
@@ -39,21 +41,23 @@ export function networkRoutes(endpoints: Endpoints): void {
   endpoints.serve(networkEndpoints.definition, ({ services, caller, params, query }) =>
     getDefinition(services.db, caller.project, params.network, { names: query.names === 'true' }),
   );
-  endpoints.serve(networkEndpoints.apply, ({ services, caller, params, query, body }) =>
-    applyDefinition(services.db, authorOf(caller), {
+  endpoints.serve(networkEndpoints.apply, async ({ services, caller, params, query, body }) => {
+    const { network, ...applied } = await applyDefinition(services.db, authorOf(caller), {
       idOrName: params.network,
       definition: body,
       dryRun: query.dryRun === 'true',
       updatedAt: query.updatedAt,
       against: query.against,
-    }),
+    });
+    return { network: network && presentNetwork(network), ...applied };
+  });
+  endpoints.serve(networkEndpoints.copy, async ({ services, caller, params, body }) =>
+    presentNetwork(await copyNetwork(services.db, authorOf(caller), params.network, body.name)),
   );
-  endpoints.serve(networkEndpoints.copy, ({ services, caller, params, body }) =>
-    copyNetwork(services.db, authorOf(caller), params.network, body.name),
-  );
-  endpoints.serve(networkEndpoints.graph, ({ services, caller, params }) =>
-    getGraph(services.db, caller.project, params.network),
-  );
+  endpoints.serve(networkEndpoints.graph, async ({ services, caller, params }) => {
+    const { network, ...graph } = await getGraph(services.db, caller.project, params.network);
+    return { network: presentNetwork(network), ...graph };
+  });
   endpoints.serve(networkEndpoints.addAgent, ({ services, caller, params, body }) =>
     addNetworkAgent(services.db, authorOf(caller), params.network, body),
   );

@@ -13,6 +13,7 @@ import {
 } from '../../doors/sessions/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
 import { presentSession } from '../present/session.ts';
 
 export function sessionRoutes(endpoints: Endpoints): void {
@@ -22,7 +23,7 @@ export function sessionRoutes(endpoints: Endpoints): void {
   endpoints.serve(sessionEndpoints.list, async ({ services, caller, params, query }) => {
     const { limit, cursor, ...filter } = query;
     const list = (range: IdRange) => listSessions(services, caller, params.agentId, { ...filter, ...range });
-    return readPageById({ limit, cursor }, list, presentSession);
+    return presentPage(await readPageById({ limit, cursor }, list), presentSession);
   });
   endpoints.serve(sessionEndpoints.listAll, async ({ services, caller, query }) => {
     const { cursor, ...filter } = query;

@@ -2,6 +2,7 @@ import { spaceEndpoints } from '@troupe/protocol';
 import { type IdRange, readPageById } from '../../base/index.ts';
 import { getSpaceMessage, listSpaceMessages, listSpaceRuns, postToSpace } from '../../doors/spaces/index.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
 import { presentRun } from '../present/run.ts';
 import { presentSpaceMessage } from '../present/space.ts';
 
@@ -20,6 +21,6 @@ export function spaceMessageRoutes(endpoints: Endpoints): void {
   endpoints.serve(spaceEndpoints.runs, async ({ services, caller, params, query }) => {
     const { limit, cursor, ...filter } = query;
     const list = (range: IdRange) => listSpaceRuns(services, caller, params.spaceId, { ...filter, ...range });
-    return readPageById({ limit, cursor }, list, presentRun);
+    return presentPage(await readPageById({ limit, cursor }, list), presentRun);
   });
 }

@@ -1,6 +1,6 @@
 import { spaceEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
-import { readPage, readPageById } from '../../base/index.ts';
+import { type IdRange, readPage, readPageById } from '../../base/index.ts';
 import {
   addMember,
   createSpace,
@@ -15,6 +15,7 @@ import {
 } from '../../doors/spaces/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
 import { presentMembership, presentSpace } from '../present/space.ts';
 
 /** When a member joined, and which one it is. */
@@ -26,7 +27,8 @@ export function spaceRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(spaceEndpoints.list, async ({ services, caller, query }) => {
     const { entityId: member } = query;
-    return readPageById(query, (range) => listSpaces(services, caller, { member, ...range }), presentSpace);
+    const list = (range: IdRange) => listSpaces(services, caller, { member, ...range });
+    return presentPage(await readPageById(query, list), presentSpace);
   });
   endpoints.serve(spaceEndpoints.get, async ({ services, caller, params }) =>
     presentSpace(await getSpace(services, caller, params.spaceId)),
@@ -40,12 +42,12 @@ export function spaceRoutes(endpoints: Endpoints): void {
   });
   endpoints.serve(spaceEndpoints.members, async ({ services, caller, params, query }) => {
     const { type } = query;
-    return readPage(query, {
+    const page = await readPage(query, {
       position: memberPosition,
-      positionOf: ({ place, entityId }) => ({ place, entityId }),
       read: (after, limit) => listMembers(services, caller, params.spaceId, { type, after, limit }),
-      present: presentMembership,
+      positionOf: ({ place, entityId }) => ({ place, entityId }),
     });
+    return presentPage(page, presentMembership);
   });
   endpoints.serve(spaceEndpoints.addMember, async ({ services, caller, params, body }) =>
     presentMembership(await addMember(services, caller, params.spaceId, body)),

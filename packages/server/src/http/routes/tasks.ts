@@ -13,6 +13,7 @@ import {
   listTasks,
 } from '../../doors/tasks/index.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
 import {
   presentSubAgent,
   presentSubAgentCall,
@@ -28,7 +29,7 @@ export function taskRoutes(endpoints: Endpoints): void {
   endpoints.serve(taskEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
     const list = (range: IdRange) => listTasks(services, caller, { ...filter, ...range });
-    return readPageById({ limit, cursor }, list, presentTask);
+    return presentPage(await readPageById({ limit, cursor }, list), presentTask);
   });
   endpoints.serve(taskEndpoints.get, async ({ services, caller, params }) =>
     presentTask(await getTask(services, caller, params.taskId)),
@@ -47,7 +48,7 @@ export function taskRoutes(endpoints: Endpoints): void {
   endpoints.serve(subAgentEndpoints.list, async ({ services, caller, query }) => {
     const { limit, cursor, ...filter } = query;
     const list = (range: IdRange) => listSubAgents(services, caller, { ...filter, ...range });
-    return readPageById({ limit, cursor }, list, presentSubAgent);
+    return presentPage(await readPageById({ limit, cursor }, list), presentSubAgent);
   });
   endpoints.serve(subAgentEndpoints.get, async ({ services, caller, params }) =>
     presentSubAgent(await getSubAgent(services, caller, params.subAgentId)),
@@ -63,12 +64,12 @@ export function taskRoutes(endpoints: Endpoints): void {
       const { subAgent, messages } = await listSubAgentMessages(services, caller, params.subAgentId, asked);
       return messages.map((message) => ({ subAgent, message }));
     };
-    return readPage(query, {
+    const page = await readPage(query, {
       position: z.int().min(0),
       read,
       positionOf: ({ message }) => message.last,
-      present: ({ subAgent, message }) => presentSubAgentMessage(subAgent, message),
     });
+    return presentPage(page, ({ subAgent, message }) => presentSubAgentMessage(subAgent, message));
   });
   endpoints.serve(subAgentEndpoints.toolCalls, async ({ services, caller, params, query }) => {
     const read = async (after: CallPosition | undefined, limit: number) => {
@@ -76,12 +77,12 @@ export function taskRoutes(endpoints: Endpoints): void {
       const { subAgent, calls } = await listSubAgentCalls(services, caller, params.subAgentId, asked);
       return calls.map((call) => ({ subAgent, call }));
     };
-    return readPage(query, {
+    const page = await readPage(query, {
       position: callPosition,
       read,
       positionOf: ({ call: { run, step, position } }) => ({ run, step, position }),
-      present: ({ subAgent, call }) => presentSubAgentCall(subAgent, call),
     });
+    return presentPage(page, ({ subAgent, call }) => presentSubAgentCall(subAgent, call));
   });
 }
 

@@ -11,19 +11,21 @@ import {
 import { testTool, tryTool } from '../../kernel/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
+import { presentPage } from '../present/page.ts';
+import { presentTool } from '../present/tool.ts';
 
 export function toolRoutes(endpoints: Endpoints): void {
-  endpoints.serve(toolEndpoints.create, ({ services, caller, body }) =>
-    createTool(services.db, authorOf(caller), body),
+  endpoints.serve(toolEndpoints.create, async ({ services, caller, body }) =>
+    presentTool(await createTool(services.db, authorOf(caller), body)),
   );
-  endpoints.serve(toolEndpoints.list, ({ services, caller, query }) =>
-    listTools(services.db, caller.project, query),
+  endpoints.serve(toolEndpoints.list, async ({ services, caller, query }) =>
+    presentPage(await listTools(services.db, caller.project, query), presentTool),
   );
-  endpoints.serve(toolEndpoints.get, ({ services, caller, params }) =>
-    getTool(services.db, caller.project, params.toolId),
+  endpoints.serve(toolEndpoints.get, async ({ services, caller, params }) =>
+    presentTool(await getTool(services.db, caller.project, params.toolId)),
   );
-  endpoints.serve(toolEndpoints.update, ({ services, caller, params, body }) =>
-    updateTool(services.db, authorOf(caller), params.toolId, body),
+  endpoints.serve(toolEndpoints.update, async ({ services, caller, params, body }) =>
+    presentTool(await updateTool(services.db, authorOf(caller), params.toolId, body)),
   );
   endpoints.serve(toolEndpoints.remove, async ({ services, caller, params }) => {
     await deleteTool(services.db, authorOf(caller), params.toolId);

@@ -1,9 +1,15 @@
-import type { Agent } from '@troupe/protocol';
 import { notFound } from '../../../base/index.ts';
-import { type Author, type Database, isTaken, lockAgentNamed, readAgent } from '../../../store/index.ts';
+import {
+  type AgentRow,
+  type Author,
+  type Database,
+  isTaken,
+  lockAgentNamed,
+  readAgent,
+} from '../../../store/index.ts';
 import { setStatus } from '../agents.ts';
 import { addAgent, changeAgent, changing } from '../change.ts';
-import { definitionOf, presentAgent } from '../present.ts';
+import { definitionOf } from '../definition.ts';
 import { type Format, fileNameOf, mediaTypes } from './formats.ts';
 import { readFile } from './read.ts';
 import { writeFile } from './write.ts';
@@ -37,7 +43,7 @@ export async function importAgent(
   db: Database,
   author: Author,
   { text, mediaType }: { text: string; mediaType: string },
-): Promise<Agent> {
+): Promise<AgentRow> {
   const definition = readFile(text, mediaType);
   const noted = { action: 'agent.imported', notes: 'Imported from a file.' };
   const write = () =>
@@ -49,11 +55,11 @@ export async function importAgent(
       return setStatus(transaction, author, changed, 'active', noted.notes);
     });
   try {
-    return presentAgent(await write());
+    return await write();
   } catch (error) {
     // Another import made it first; now it is there to be changed.
     if (!isTaken((error as { cause?: unknown }).cause, 'agents_name')) throw error;
-    return presentAgent(await write());
+    return await write();
   }
 }
 

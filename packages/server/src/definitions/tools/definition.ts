@@ -1,4 +1,4 @@
-import { type JsonObject, type Tool, type ToolDefinition, tool, toolDefinition } from '@troupe/protocol';
+import { type JsonObject, type ToolDefinition, toolDefinition } from '@troupe/protocol';
 import type { ToolRow, ToolWrite } from '../../store/index.ts';
 
 /** What has no column of its own; what is not set is not there. */
@@ -41,15 +41,5 @@ export function definitionOf(row: ToolRow): ToolDefinition {
     approval: row.approval,
     visible: row.visible,
     ...row.config,
-  });
-}
-
-export function presentTool(row: ToolRow): Tool {
-  return tool.parse({
-    ...definitionOf(row),
-    id: row.id,
-    version: row.version,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
   });
 }

@@ -1,0 +1,9 @@
+import { type Tool, tool } from '@troupe/protocol';
+import { definitionOf } from '../../definitions/tools/index.ts';
+import type { ToolRow } from '../../store/index.ts';
+import { isoTimes } from './iso-times.ts';
+
+export function presentTool(row: ToolRow): Tool {
+  const { id, version, created_at: createdAt, updated_at: updatedAt } = row;
+  return tool.parse(isoTimes({ ...definitionOf(row), id, version, createdAt, updatedAt }));
+}
