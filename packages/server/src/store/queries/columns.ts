@@ -4,12 +4,14 @@ import { arrayLiteral } from './array.ts';
 export class Columns<Name extends string> {
   readonly text: string;
   readonly #names: Name[];
+  readonly #columns = {} as Record<Name, unknown[]>;
   readonly #quoted: boolean[];
   readonly #documents: boolean[];
 
   /** `types`: the parameters in order. `result`: the name of the result column. */
   constructor(name: string, types: Record<Name, string>, result: string) {
     this.#names = Object.keys(types) as Name[];
+    for (const column of this.#names) this.#columns[column] = [];
     const list = this.#names.map((column, index) => `$${index + 1}::${types[column]}`);
     this.text = `select ${name}(${list.join(', ')}) as ${result}`;
     // Numbers, ids and enum labels need no quotes in an array; text and JSON do.
@@ -17,10 +19,10 @@ export class Columns<Name extends string> {
     this.#documents = this.#names.map((column) => types[column] === 'jsonb');
   }
 
+  /** The same lists for each call, emptied: to be filled and read by `values` before anything else happens. */
   empty(): Record<Name, unknown[]> {
-    const columns = {} as Record<Name, unknown[]>;
-    for (const name of this.#names) columns[name] = [];
-    return columns;
+    for (const name of this.#names) this.#columns[name].length = 0;
+    return this.#columns;
   }
 
   /** Columns without a value are sent as null. `first` is the value of the first parameter. */

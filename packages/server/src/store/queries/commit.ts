@@ -259,8 +259,8 @@ function toColumns(items: CommitItem[]): unknown[] {
   const columns = COMMIT.empty();
   for (let index = 0; index < items.length; index++) addItem(columns, items[index]!, index + 1);
   const longest = Math.max(items.length, columns.changeId.length);
-  columns.count = Array.from({ length: longest }, (_, index) => index + 1);
-  columns.order = items.map((_, index) => index + 1);
+  for (let number = 1; number <= longest; number++) columns.count.push(number);
+  for (let number = 1; number <= items.length; number++) columns.order.push(number);
   if (items.length > 1)
     columns.order.sort((a, b) => (items[Number(a) - 1]!.thread < items[Number(b) - 1]!.thread ? -1 : 1));
   return COMMIT.values(items[0]!.worker, columns);
