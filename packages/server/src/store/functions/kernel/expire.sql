@@ -1,5 +1,6 @@
 -- Sweeps waiting runs whose deadline passed. Expired calls end and the run continues with the other results; a run
--- whose wall time is over is canceled. Runs that another transaction is settling are skipped.
+-- whose wall time is over is canceled. Runs that another transaction is settling are skipped. A door can complete its
+-- calls instead, in a trigger that sets status and output.
 -- Locks: the runs (skipping locked ones), the threads that watch them by id, their threads by id.
 -- Called by: store/queries/outside.ts.
 create or replace function troupe.expire(p_limit int) returns jsonb language plpgsql
@@ -28,31 +29,20 @@ begin
       canceled := canceled + 1;
       continue;
     end if;
-    -- Missing replies are not an error: the call ends with those that came. If the wait was deleted with its space, the
-    -- call expires.
-    for c in select x.call_id, jsonb_array_length(w.replies) > 0 as some from troupe.tool_calls x
-      join troupe.reply_waits w on w.run_id = x.run_id and w.call_id = x.call_id
-      where x.run_id = r.id and x.waits_for = 'reply' and x.deadline <= now() order by x.call_id loop
-      perform troupe.end_wait(r.id, c.call_id, case when c.some then 'partial_timeout' else 'timeout' end);
-      expired := expired + 1;
-    end loop;
     for c in update troupe.tool_calls x set status = 'expired', waits_for = null, deadline = null, settled_at = now(),
         error = jsonb_build_object('code', 'expired', 'message', 'Nobody settled this call before its deadline.')
-      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.error,
-        x.edited, x.args loop
+      where x.run_id = r.id and x.waits_for is not null and x.deadline <= now() returning x.call_id, x.step, x.status,
+        case when x.status = 'completed' then x.output end as output, x.error,
+        case when x.status = 'completed' then x.settled_by end as settler, x.edited, x.args loop
       perform troupe.append(r.thread_id, r.id,
         jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', c.call_id, 'step', c.step,
-          'content', jsonb_build_object('result', null, 'error', c.error)
+          'content', jsonb_build_object('result', c.output, 'error', c.error)
             || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
-        jsonb_build_array(jsonb_build_object('type', 'tool.failed', 'message', 0, 'step', c.step,
-          'data', jsonb_build_object('id', c.call_id, 'status', 'expired', 'code', 'expired'))));
+        jsonb_build_array(jsonb_build_object('type', case c.status when 'completed' then 'tool.completed'
+            else 'tool.failed' end, 'message', 0, 'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object(
+            'id', c.call_id, 'status', c.status, 'code', c.error->'code', 'by', c.settler)))));
       expired := expired + 1;
     end loop;
-    -- end_wait queues the run when its last wait ends.
-    if exists (select from troupe.runs x where x.id = r.id and x.status = 'queued') then
-      queued := queued + 1;
-      continue;
-    end if;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;
     replies := left_open > 0 and r.status = 'waiting_tool' and not exists (
       select from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null and x.waits_for <> 'reply');

@@ -1,7 +1,7 @@
 -- Ends the wait of a send_message call with the replies so far, and queues the run if nothing else is open. Returns
 -- false if the wait was over.
 -- Locks: the wait, the call, the thread of the run. The caller holds the run.
--- Called by: troupe.expire, troupe.post_to_space, troupe.remove_member.
+-- Called by: troupe.post_to_space, troupe.remove_member.
 create or replace function troupe.end_wait(p_run uuid, p_call text, p_how text) returns boolean language plpgsql as $$
 declare
   w troupe.reply_waits; r troupe.runs; told jsonb; v_step int; queued boolean;
@@ -11,9 +11,7 @@ begin
     return false;
   end if;
   select * into r from troupe.runs x where x.id = p_run;
-  told := jsonb_build_object('success', true, 'messageId', w.message_id, 'status', p_how, 'replies', w.replies,
-    'waitingFor', w.waiting_for,
-    'waitDuration', round(extract(epoch from now() - w.started_at) * 1000));
+  told := troupe.wait_outcome(w, p_how);
   update troupe.tool_calls c set status = 'completed', output = told, waits_for = null, deadline = null,
     settled_at = now(), settled_by = 'reply'
     where c.run_id = p_run and c.call_id = p_call and c.waits_for is not null returning c.step into v_step;
