@@ -51,6 +51,21 @@ test('SQL stays short: lines of at most 120 characters, 7,500 lines in all', () 
   expect(lines).toBeLessThanOrEqual(MAX_SQL_LINES);
 });
 
+test('functions of the kernel name no door', () => {
+  const tables =
+    'sessions|spaces|memberships|reply_waits|run_shown|folded_messages|tasks|sub_agents|networks|network_\\w+|plans';
+  const words = `troupe\\.(${tables})\\b|'(session|space)(\\.\\w+)?'|'(send_message|enter_space)'|\\bdoor (=|<>|in) *\\(?'`;
+  const named = files
+    .filter(({ path }) => path.includes('/kernel/'))
+    .flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .filter((line) => !/^\s*--/.test(line) && new RegExp(words).test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+  expect(named).toEqual([]);
+});
+
 test('every function file starts with purpose, locks and callers', () => {
   const wrong = files.flatMap(({ path, text }) => {
     const header =
