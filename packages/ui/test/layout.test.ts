@@ -1,3 +1,4 @@
+import { stopwatch } from '@troupe/testing';
 import { expect, it } from 'vitest';
 import { heightOf, WIDTH } from '../src/graph/boxes.ts';
 import { layoutOf } from '../src/graph/layout.ts';
@@ -16,9 +17,9 @@ for (const direction of ['right', 'down'] as const) {
   for (const count of [24, 1_000]) {
     it(`lays out ${count} agents to the ${direction} at once, in a shape that fits a screen, none on another`, () => {
       const agents = tangle(count);
-      const began = performance.now();
+      const elapsed = stopwatch();
       const { places } = layoutOf(agents, {}, direction);
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(elapsed()).toBeLessThan(2_000);
       const boxes = agents
         .map((agent) => ({ ...places.get(agent.key)!, height: heightOf(agent) }))
         .toSorted((one, other) => one.x - other.x);

@@ -18,7 +18,7 @@ export {
 export { directoryPath, filePath } from './file-path.ts';
 export { fileType, textIn } from './file-type.ts';
 export { firstIdAt, idFrom, isId, newId } from './ids.ts';
-export { inTime, OutOfTime } from './in-time.ts';
+export { inProcessorTime, inTime, OutOfTime } from './in-time.ts';
 export { inUse } from './in-use.ts';
 export { inWords } from './in-words.ts';
 export { diffJson } from './json-diff.ts';

@@ -3,7 +3,7 @@ import type { JsonObject } from '@troupe/protocol';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from './errors.ts';
-import { inTime, OutOfTime } from './in-time.ts';
+import { inProcessorTime, inTime, OutOfTime } from './in-time.ts';
 import { lazy } from './lazy.ts';
 
 const ajvPackage = lazy<typeof import('ajv/dist/2020.js')>('ajv/dist/2020.js');
@@ -153,7 +153,7 @@ function compile(schema: JsonObject, text: string): ValidateFunction {
   // Schemas of older drafts differ in nothing that the arguments of tools need; an id would have to be unique.
   const { $id: _, $schema: __, ...rest } = schema;
   try {
-    return inTime(COMPILE_MS, () => {
+    return inProcessorTime(COMPILE_MS, () => {
       if (!ajv.validateSchema(rest)) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
       return new (ajvPackage().Ajv2020)({
         ...OPTIONS,

@@ -1,6 +1,6 @@
 import type { CelInput } from '@bufbuild/cel';
 import type { ChangeEvent, Json, JsonObject } from '@troupe/protocol';
-import { inTime, messageOf, OutOfTime } from '../base/index.ts';
+import { inProcessorTime, inTime, messageOf, OutOfTime } from '../base/index.ts';
 import { cel, environment } from './cel.ts';
 import { checkExpression } from './cel-check.ts';
 import { fieldsOf } from './collections.ts';
@@ -56,7 +56,7 @@ function compiled(text: string, collections: readonly string[]) {
   const { parse, plan } = cel();
   const known = environment();
   try {
-    return inTime(LONGEST_COMPILING_MS, () => {
+    return inProcessorTime(LONGEST_COMPILING_MS, () => {
       const parsed = parse(text);
       return {
         parsed,

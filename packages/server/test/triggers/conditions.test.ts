@@ -1,4 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
+import { stopwatch } from '@troupe/testing';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { COLLECTIONS } from '../../src/triggers/collections.ts';
@@ -87,12 +88,12 @@ test('what takes long is broken off, whatever it loops over', () => {
   const condition = conditionOf('event.document.args.all(a, event.document.args.all(b, a + b >= 0))', [
     'tasks',
   ]);
-  const began = performance.now();
+  const elapsed = stopwatch();
   expect(condition(task({ args: many }))).toMatchObject({
     holds: false,
     error: expect.stringContaining('longer than'),
   });
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(elapsed()).toBeLessThan(2_000);
 });
 
 test('a document nested deeper than anybody can follow, and a text that is long to look through, do not hold and do no harm', () => {
@@ -103,11 +104,11 @@ test('a document nested deeper than anybody can follow, and a text that is long 
     holds: false,
     error: expect.any(String),
   });
-  const began = performance.now();
+  const elapsed = stopwatch();
   const slow = conditionOf(`event.document.result.matches('(x+x+)+y')`, ['tasks']);
   wrong(`event.document.args${'.a'.repeat(1_950)} == 1`);
   expect(slow(task({ result: 'x'.repeat(3_000_000) })).holds).toBe(false);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(elapsed()).toBeLessThan(1_000);
 });
 
 test('an update fires where it makes the condition true; a rule can ask for every one', () => {
