@@ -133,15 +133,16 @@ begin
         case when x.worker is null then 'queued' else 'running' end::troupe.run_status, (x.worker is not null)::int,
         x.worker, case when x.worker is not null then now() end,
         case when x.worker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end
-      from x, lateral (select (run->>'agent')::uuid as agent, (run->>'entity')::uuid as entity,
-          (run->>'parent')::uuid as parent) a,
-        troupe.compiled_snapshots s
-      where s.id = (run->>'snapshot')::uuid and s.project_id = x.project
-        and exists (select from troupe.projects p where p.id = x.project)
-        and (a.agent is null or exists (select from troupe.agents g where g.id = a.agent and g.project_id = x.project))
-        and (a.entity is null
-          or exists (select from troupe.entities e where e.id = a.entity and e.project_id = x.project))
-        and (a.parent is null or exists (select from troupe.runs p where p.id = a.parent and p.project_id = x.project))
+      from x cross join lateral (select (run->>'agent')::uuid as agent, (run->>'entity')::uuid as entity,
+          (run->>'parent')::uuid as parent) a
+        join troupe.projects p on p.id = x.project
+        join troupe.compiled_snapshots s on s.id = (run->>'snapshot')::uuid and s.project_id = x.project
+        left join troupe.agents g on g.id = a.agent and g.project_id = x.project
+        left join troupe.entities e on e.id = a.entity and e.project_id = x.project
+        left join troupe.runs q on q.id = a.parent and q.project_id = x.project
+      -- Joins, because the planner may read a whole table for `exists` in an alternative.
+      where (a.agent is null or g.id is not null) and (a.entity is null or e.id is not null)
+        and (a.parent is null or q.id is not null)
       on conflict do nothing returning 1),
     held as (
       insert into troupe.run_heads (run_id, worker_id, epoch, version, step, input_tokens, output_tokens, cost)
