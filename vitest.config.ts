@@ -33,11 +33,11 @@ function seedOfCommit(): string {
  * measure or change the process that they are in.
  */
 const together = [
-  'packages/server/test/{access,agents,config,doors,embedded,jobs,outgoing,overview,races,store,tools}/*.test.ts',
+  'packages/server/test/{access,agents,config,crash,doors,embedded,faults,jobs,outgoing,overview,races,store,tools}/*.test.ts',
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',
-  'packages/server/test/{spaces,networks,tasks,triggers}/!(*.crash).test.ts',
+  'packages/server/test/{spaces,networks,tasks,triggers}/*.test.ts',
   'packages/server/test/refusals/!(fuzz).test.ts',
   'packages/server/test/stream/!(crowd|processes.crash).test.ts',
   'packages/server/test/sync/{documents,order,rights}.test.ts',
@@ -52,7 +52,6 @@ const together = [
  */
 const measured = [
   'packages/server/test/base/json-schema.test.ts',
-  'packages/server/test/crash/{stopped.zombie,takeover.crash}.test.ts',
   'packages/server/test/kernel/{bad-input,memory}.test.ts',
   'packages/server/test/models/hostile.test.ts',
   'packages/server/test/process/dev.test.ts',
@@ -65,6 +64,7 @@ const measuredTogether = [
   'apps/console/test/runs.test.ts',
   'packages/sdk/test/{offline-chat,stream}.test.ts',
   'packages/ui/test/layout.test.ts',
+  'packages/server/test/crash/{stopped.zombie,takeover.crash}.test.ts',
   'packages/server/test/http/{app,network-versions,server}.test.ts',
   'packages/server/test/embedded/start.test.ts',
   'packages/server/test/jobs/jobs.test.ts',

@@ -93,5 +93,6 @@ export async function dismiss(worker: WorkerProcess): Promise<void> {
 }
 
 export function endAll(): void {
+  idle.length = 0;
   for (const child of living) child.kill('SIGKILL');
 }
