@@ -1,6 +1,6 @@
 -- breaking: false
--- Counts the entries of a batch once and not once per entry, which parses all of them each time: a batch of 1,000
--- events took 2 s to read. `offset 0` keeps the planner from inlining the count.
+-- Counts the entries of a batch once and not once per entry, which parses all of them each time: a query over 1,592
+-- events, among them those of a run with 500 calls, took 0.9 s. `offset 0` keeps the planner from inlining the count.
 create or replace view troupe.events as
   select b.thread_id, b.last_seq - c.length + x.position as seq, x.entry->>0 as type,
     (x.entry->>1)::jsonb as data, b.message_seq + (x.entry->>2)::int as message_seq,
