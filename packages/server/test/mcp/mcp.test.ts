@@ -497,7 +497,7 @@ describe('calls', () => {
     await until('it is called', () => slow.began === 1);
     await done('POST', `/v1/runs/${run}/cancel`, {});
     await until('the server knows', () => slow.canceled === 1);
-    await done('PATCH', `/v1/tools/${slowly.id}`, { timeoutMs: 100 });
+    await done('PATCH', `/v1/tools/${slowly.id}`, { timeoutMs: 1_500 });
     const late = await calling(agent, { name: slowly.name });
     expect(late).toMatchObject([{ status: 'failed', error: { code: 'tool_timeout' } }]);
     await until('the server knows', () => slow.canceled === 2);
