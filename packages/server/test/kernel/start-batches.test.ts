@@ -74,6 +74,23 @@ test('items that are refused leave the others alone', async () => {
   ]);
 });
 
+test('reads no table from end to end, whatever the runs name', async () => {
+  const client = await fixture.db.pool.connect();
+  try {
+    await client.query('begin');
+    const parent = item();
+    for (const given of [[parent], [item({ run: { parent: parent.run.id } }), item()]])
+      await client.query('select troupe.start($1)', [JSON.stringify(given)]);
+    const { rows } = await client.query(
+      `select relname from pg_stat_xact_user_tables where schemaname = 'troupe' and seq_scan > 0`,
+    );
+    expect(rows).toEqual([]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
 test('a run that names what the project does not have fails its batch', async () => {
   const fine = item();
   await expect(start(fixture.db, [fine, item({ run: { entity: newId() } })])).rejects.toThrow(
