@@ -25,12 +25,12 @@ export function inTime<Result>(ms: number, work: () => Result): Result {
 const MAX_TRIES = 5;
 
 /**
- * The same, with a limit on processor time: work that was broken off although other processes had the processor most of
- * the time is begun again. Only for work that leaves nothing behind.
+ * The same, with a limit on processor time: work that was broken off while other processes had the processor is tried
+ * again, until all tries together have used the limit. Only for work that leaves nothing behind.
  */
 export function inProcessorTime<Result>(ms: number, work: () => Result): Result {
+  const began = process.cpuUsage();
   for (let tries = 1; ; tries++) {
-    const began = process.cpuUsage();
     try {
       return inTime(ms, work);
     } catch (error) {
