@@ -372,9 +372,9 @@ export {
   listProjects,
   lockProject,
   noteAgentsBrought,
+  type ProjectRow,
   projectsWithoutAgents,
   updateProject,
-  type ProjectRow,
 } from './queries/projects.ts';
 export {
   deleteProvider,

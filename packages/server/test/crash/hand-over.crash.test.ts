@@ -22,7 +22,7 @@ it('a call that was handed over by a worker that died before the run lay down is
   expect(await fixture.effects(`kind = 'tool'`)).toBe(1);
   const [entrusted] = await fixture.calls(run);
   await fixture.kernel.settle(run, String(entrusted!.call_id), { status: 'completed', output: 'theirs' });
-  // The child, which nobody waits for any more, is canceled.
+  // The canceled parent cancels its child.
   const ends = await fixture.finish();
   expect(ends[run]).toBe('completed');
   expect(Object.values(ends).sort()).toEqual(['canceled', 'completed']);

@@ -144,7 +144,7 @@ it('warns once per crossing if many workers report at the same time', async () =
     const workers: string[] = [];
     for (let n = 0; n < WORKERS; n++) workers.push(await lease(ids[0]!, 100));
     for (const worker of workers) await leaseBudget(fixture.db, ids[1]!, worker, 0, 100);
-    // Two reports of each, in either order of the budgets, while the runs of the same threads are told of other things.
+    // Each worker reports twice, once in each order of the budgets, while other transactions write to the same threads.
     await Promise.all(
       workers.flatMap((worker, n) =>
         [50, 100].map(async (spent) => {

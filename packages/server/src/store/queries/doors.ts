@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 
-/** What is written for runs of a door by whoever changes them without a worker. */
+/** A door, for processes that change its runs without loading it. */
 export interface DoorRow {
   name: string;
   /** Types of events that precede `run.canceled`. */

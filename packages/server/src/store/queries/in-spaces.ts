@@ -363,7 +363,7 @@ export interface SayingRun {
   /** In order, this call included. */
   calls: SayingCall[];
   spaceId: string | null;
-  /** The space of the run and those it entered, where the agent is still a member. */
+  /** The space of the run and those it entered, without those that the agent has left. */
   spaces: { id: string; name: string | null }[];
 }
 
