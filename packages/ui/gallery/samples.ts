@@ -49,7 +49,7 @@ export const TASKS: ShownTask[] = [
     status: 'failed',
     parentTaskId: 'c',
     instruction: 'Write it.',
-    error: 'The model answered nothing three times in a row.',
+    error: 'The provider was overloaded three times in a row.',
     createdAt: ago(1.9),
     updatedAt: ago(1.5),
   },

@@ -365,8 +365,8 @@ function Basics() {
       </div>
       <h3>Notices</h3>
       <Failure
-        message="The model answered nothing three times in a row."
-        code="empty_answer"
+        message="The provider was overloaded three times in a row."
+        code="model_overloaded"
         onRetry={() => {}}
       />
       <EmptyChat

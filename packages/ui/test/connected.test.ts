@@ -31,6 +31,7 @@ beforeAll(async () => {
       if (text === 'Fail.') return { error: { code: 'no_idea', message: 'Out of ideas.', retryable: false } };
       if (text === 'Pick.') return { calls: [{ name: 'pick_colour', arguments: {} }] };
       if (text === 'Look.') return { calls: [{ name: 'current_time', arguments: {} }] };
+      if (text === 'Nothing.' || text.startsWith('No answer was given.')) return { text: '' };
       if (text === 'Slowly.') {
         const chunks = 'This is **written** piece by piece, with `code`.'.match(/.{1,3}/g)!;
         return { reasoning: 'How do I say it?', chunks, delayBetweenChunksMs: 80 };
@@ -108,6 +109,14 @@ it('one talks: a suggestion, an answer while it is written, its thoughts, a tool
   await page.getByRole('button', { name: 'blue' }).click();
   await page.getByText('Got: {"colour":"blue"}').first().waitFor();
   expect(await page.locator('.troupe-message').count()).toBe(6);
+});
+
+it('an empty answer is shown as such', async () => {
+  const { page, say } = await chat();
+  await say('Nothing.');
+  await page.getByText('The model gave no answer. It was asked twice.').first().waitFor();
+  await say('Something.');
+  await page.getByText('Heard: Something.').first().waitFor();
 });
 
 it('what was begun in one chat stays out of the next', async () => {

@@ -470,15 +470,33 @@ describe('stopping and going on', () => {
     expect((await fixture.becomes(session, 'pending')).error).toBeNull();
   });
 
-  it('refuses an empty answer and tries again', async () => {
-    fixture = await SessionFixture.open({
-      script: (_request, attempt) => ({ text: attempt === 1 ? ' ' : 'Here.' }),
-    });
+  it('asks once more after an empty answer', async () => {
+    fixture = await SessionFixture.open({ script: ({ step }) => ({ text: step === 1 ? ' ' : 'Here.' }) });
     const session = await fixture.create();
     await fixture.say(session, 'Hello');
     await fixture.becomes(session, 'pending');
-    expect(await fixture.lines(session)).toEqual(['user: Hello', 'assistant: Here.']);
-    expect(await fixture.events(session)).toContain('step.error');
+    expect(await fixture.lines(session)).toEqual([
+      'user: Hello',
+      'system: No answer was given. Answer the last message now, in text.',
+      'assistant: Here.',
+    ]);
+    expect(await fixture.events(session)).not.toContain('step.error');
+    await fixture.say(session, 'And now?');
+    await fixture.becomes(session, 'pending');
+    // What an earlier turn was asked again is of no use to a later one.
+    const texts = fixture.scripted.requests.at(-2)!.messages.map((one) => ('text' in one ? one.text : ''));
+    expect(texts).toEqual(['Hello', 'Here.', 'And now?']);
+  });
+
+  it('completes with an empty answer if its last step may not be followed by another', async () => {
+    fixture = await SessionFixture.open({ script: () => ({ text: '' }), limits: { steps: 1 } });
+    const session = await fixture.create();
+    await fixture.say(session, 'Hello');
+    expect(await fixture.becomes(session, 'pending')).toMatchObject({ error: null });
+    expect(await fixture.messages(session)).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: { text: '' }, metadata: { empty: true } },
+    ]);
   });
 
   it('stops what is under way and what waits for its turn', async () => {

@@ -245,28 +245,15 @@ describe.each(formats.map((format) => ({ name: format.kind, format })))('$name',
     expect(streamedInput(deltas, `call_${end}_2_1`)).toBe('{"n":2}');
   });
 
-  describe('an empty answer', () => {
-    it('is tried again', async () => {
-      say({});
-      const error = await failed(ask(modelOf(format), request()));
-      expect(error).toBeInstanceOf(RetryableError);
-      expect(error.code).toBe('model_empty');
-    });
-
-    it('is not tried again where all tokens went before the first word', async () => {
-      say({ finish: 'length' });
-      const error = await failed(ask(modelOf(format), request()));
-      expect(error).not.toBeInstanceOf(RetryableError);
-      expect(error.code).toBe('model_empty');
-    });
-
-    it('after a tool’s result means that there is nothing more to say', async () => {
-      say({});
-      const said = { role: 'assistant' as const, text: '', calls: [{ id: 'c', name: 'one', arguments: {} }] };
-      const result = { role: 'tool' as const, callId: 'c', name: 'one', output: 1, isError: false };
-      const { answer } = await ask(modelOf(format), request({ messages: [user('go'), said, result] }));
-      expect(answer).toMatchObject({ text: '', calls: [], finishReason: 'stop' });
-    });
+  it.each([
+    { finish: 'stop', finishReason: 'stop' },
+    { finish: 'length', finishReason: 'length' },
+    { finish: 'filter', finishReason: 'content_filter' },
+  ] as const)('returns an empty answer that ends with $finish', async ({ finish, finishReason }) => {
+    say({ finish });
+    const { answer, deltas } = await ask(modelOf(format), request());
+    expect(answer).toMatchObject({ text: '', calls: [], finishReason });
+    expect(deltas).toEqual([]);
   });
 
   const refusals: {

@@ -60,6 +60,7 @@ export class Writing {
     if (!text.startsWith(this.#shown)) this.#endLine();
     this.#out(text.slice(this.#shown.length));
     this.stop();
+    if (text === '') this.#terminal.err('The agent gave no answer.\n');
   }
 
   /** Nothing more comes. */

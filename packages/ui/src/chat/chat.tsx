@@ -10,7 +10,7 @@ import { isEnded } from '../task/tree.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
 import { Announcer } from './announcer.tsx';
 import { AnsweredCall, DecidedCall } from './connected-call.tsx';
-import { type Entry, entriesOf, type SaidMessage } from './entries.ts';
+import { type Entry, entriesOf, isEmptyAnswer, type SaidMessage } from './entries.ts';
 import { DayDivider, EmptyChat, Failure, LineNotice, LoadingChat } from './notices.tsx';
 import { Scroller } from './scroller.tsx';
 import { SentMessage } from './sent-message.tsx';
@@ -207,11 +207,12 @@ const EntryView = memo(
       );
     }
     const { message, isContinued } = entry;
-    if (message.role === 'system') {
+    const isEmpty = isEmptyAnswer(message);
+    if (message.role === 'system' || isEmpty) {
       return (
         <div className="troupe-aside">
           <SystemNote
-            text={message.content.text}
+            text={isEmpty ? 'The model gave no answer. It was asked twice.' : message.content.text}
             createdAt={message.createdAt}
             actions={actions?.(message)}
           />

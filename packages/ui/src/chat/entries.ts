@@ -27,7 +27,7 @@ export function entriesOf(
   const named = new Set<string | null>();
   for (const message of messages) {
     if (message.role === 'tool_result') continue;
-    if (message.role === 'assistant' && isNothing(message.content)) continue;
+    if (message.role === 'assistant' && isNothing(message.content) && !isEmptyAnswer(message)) continue;
     const today = dayKey(new Date(message.createdAt), settings);
     if (today !== day)
       entries.push({ kind: 'day', key: `day ${today} ${message.id}`, at: message.createdAt });
@@ -46,6 +46,11 @@ export function entriesOf(
     before = message;
   }
   return entries;
+}
+
+/** Whether the message stands for an empty answer: the model was asked twice and said nothing. */
+export function isEmptyAnswer({ role, metadata }: Pick<SaidMessage, 'role' | 'metadata'>): boolean {
+  return role === 'assistant' && metadata?.empty === true;
 }
 
 function isNothing({ text, parts }: { text: string; parts?: readonly unknown[] | undefined }): boolean {

@@ -1,5 +1,6 @@
 import type { Instruction, Json, JsonObject, NetworkTask, Verdict } from '@troupe/protocol';
 import { asJson, DEEPEST, type ModelAnswer, type ModelCall } from '../../kernel/index.ts';
+import { EMPTY_ANSWER } from '../shared/index.ts';
 import { DELEGATE, RESPOND, ROUTE } from './context.ts';
 
 // What a model answered, as the decisions that are judged.
@@ -23,9 +24,11 @@ export function decisionsOf(
   const respond = delegated ? 'TASK_RESPOND' : 'RESPOND';
   if (calls.length === 0) {
     const problem =
-      finishReason === 'length'
-        ? refused('answer_cut', 'Your answer was cut off because it is too long. Answer with less.')
-        : null;
+      text.trim() === ''
+        ? refused(EMPTY_ANSWER, 'Your answer was empty.')
+        : finishReason === 'length'
+          ? refused('answer_cut', 'Your answer was cut off because it is too long. Answer with less.')
+          : null;
     return [{ call: null, action: { type: respond, payload: text }, problem }];
   }
   const decided = calls.map((call) => decisionOf(call, mostBytes, respond));

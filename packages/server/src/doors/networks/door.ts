@@ -10,7 +10,7 @@ import {
 } from '@troupe/protocol';
 import type { Door, Meaning, MeantCall, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { Database, NewEvent } from '../../store/index.ts';
-import { changedSince, contentFiltered, REPLY, tasksPart } from '../shared/index.ts';
+import { changedSince, REPLY, stoppedEmpty, tasksPart } from '../shared/index.ts';
 import { contextOf, delegateTool, plain } from './context.ts';
 import { type Decided, decisionsOf, isTask, notesOf } from './decisions.ts';
 import { DOOR } from './door-name.ts';
@@ -70,15 +70,14 @@ function modelsOf(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): reado
 type Judged = Decided & { verdict: Verdict };
 
 async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise<Meaning> {
-  const { text, calls, finishReason } = answer;
-  if (text.trim() === '' && calls.length === 0) {
-    return { messages: [], refuse: finishReason === 'content_filter' ? FILTERED : EMPTY };
-  }
+  const stopped = stoppedEmpty(answer, view, FILTER_ADVICE);
+  if (stopped) return stopped;
+  const { text, calls } = answer;
   const position = positionOf(view);
   const { network, agent } = position;
   const judged = judgedBy(view, position, answer);
   const unset = await secretsMissing(db, view.run.projectId, network, judged);
-  const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
+  const said: Meaning['messages'] = text.trim() === '' ? [] : [{ role: 'assistant', content: { text } }];
   const step = { agentKey: agent.key, decision: notesOf(judged) };
 
   const broken = unset ?? judged.find(({ verdict }) => verdict.status === 'error')?.verdict;
@@ -222,7 +221,4 @@ function failure({ code, message }: Verdict): RunError {
   return { code: code!, message: message! };
 }
 
-const EMPTY = { code: 'empty_answer', message: 'The model answered nothing.' };
-const FILTERED = contentFiltered(
-  'Give the agent another model, or take out of the input what it objects to.',
-);
+const FILTER_ADVICE = 'Give the agent another model, or take out of the input what it objects to.';

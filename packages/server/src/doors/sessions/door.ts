@@ -4,15 +4,19 @@ import { rememberedPart } from '../../memories/index.ts';
 import type { Database } from '../../store/index.ts';
 import {
   asAsked,
+  asNudged,
   changedSince,
-  contentFiltered,
   formatPart,
+  isEmptyAnswer,
   isRefused,
+  mayNudge,
+  nudge,
   outputOf,
   refusal,
   roomFor,
   shortened,
   sizeOf,
+  stoppedEmpty,
   tasksPart,
 } from '../shared/index.ts';
 import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
@@ -53,7 +57,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
     return {
       system,
       messages: shortened(
-        toModelMessages(shown, view, (one) => asAsked(one) ?? asTold(one)),
+        toModelMessages(shown, view, (one) => asNudged(one) ?? asAsked(one) ?? asTold(one)),
         room,
       ),
       ...effortOf(run.metadata),
@@ -61,13 +65,15 @@ export const createSessionsDoor = (db?: Database): Door => ({
       ...changedSince(view, { remembered, tasks }),
     };
   },
-  settle: (view, { text, calls, finishReason }) => {
+  settle: (view, given) => {
+    const stopped = stoppedEmpty(given, view, FILTER_ADVICE);
+    if (stopped) return stopped;
+    const { text, calls, finishReason } = given;
     const { run, snapshot, transcript } = view;
-    if (text.trim() === '' && calls.length === 0 && finishReason === 'content_filter') {
-      return { messages: [], refuse: FILTERED };
-    }
-    if (text.trim() === '' && calls.length === 0) {
-      return { messages: [], refuse: { code: 'empty_answer', message: 'The model answered nothing.' } };
+    // An agent with a schema is told that nothing is no JSON, as often as any other misfit.
+    if (isEmptyAnswer(given) && !snapshot.answer) {
+      if (mayNudge(view, turnsFor(run, transcript).own.messages)) return nudge(NUDGE);
+      return said(view, { text: '', calls: 0, marks: { empty: true } });
     }
     const { answer } = snapshot;
     if (answer && calls.length === 0) {
@@ -79,7 +85,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
     }
     // Whoever reads half an answer must be able to tell.
     const cut = finishReason === 'length' || finishReason === 'content_filter' ? { finishReason } : null;
-    return said(view, { text, calls: calls.length, ...(cut ? { cut } : {}) });
+    return said(view, { text, calls: calls.length, ...(cut ? { marks: cut } : {}) });
   },
 });
 
@@ -89,12 +95,14 @@ export const sessionsDoor: Door = createSessionsDoor();
 /** What becomes of an answer that is one. */
 function said(
   { run, snapshot, transcript, model }: RunView,
-  { text, calls, cut, output }: { text: string; calls: number; cut?: JsonObject; output?: Json },
+  { text, calls, marks, output }: { text: string; calls: number; marks?: JsonObject; output?: Json },
 ): Meaning {
   // That the text is JSON is told beside it: whoever reads the message has not seen the agent's schema.
-  const metadata = output === undefined ? cut : { ...cut, format: 'json' };
-  const messages: Meaning['messages'] =
-    text === '' ? [] : [{ role: 'assistant', content: { text }, ...(metadata ? { metadata } : {}) }];
+  const metadata = output === undefined ? marks : { ...marks, format: 'json' };
+  const isSaid = text !== '' || marks?.empty === true;
+  const messages: Meaning['messages'] = !isSaid
+    ? []
+    : [{ role: 'assistant', content: { text }, ...(metadata ? { metadata } : {}) }];
   if (calls === 0) {
     const due = summaryDue(
       transcript,
@@ -106,12 +114,13 @@ function said(
   }
   return {
     messages,
-    outcome: { text, ...(output === undefined ? {} : { output }), ...cut },
+    outcome: { text, ...(output === undefined ? {} : { output }), ...marks },
     endEvents: [{ type: 'session.completed' }],
   };
 }
 
-const FILTERED = contentFiltered('Say it in another way, or give the agent another model.');
+const FILTER_ADVICE = 'Say it in another way, or give the agent another model.';
+const NUDGE = 'No answer was given. Answer the last message now, in text.';
 
 /** What the message asked for, of which its run keeps a note. */
 function effortOf(metadata: JsonObject): { reasoningEffort?: ReasoningEffort } {

@@ -7,8 +7,8 @@
 export { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
 export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
-export { contentFiltered } from './content-filter.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
+export { asNudged, EMPTY_ANSWER, isEmptyAnswer, mayNudge, nudge, stoppedEmpty } from './empty-answer.ts';
 export { roomFor, sizeOf } from './room.ts';
 export { shortened } from './shorten.ts';
 export { REPLY, tasksPart } from './tasks-part.ts';

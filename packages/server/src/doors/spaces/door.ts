@@ -9,7 +9,7 @@ import {
   runsOfAgent,
   type StoredMessage,
 } from '../../store/index.ts';
-import { contentFiltered, roomFor, shortened, tasksPart } from '../shared/index.ts';
+import { roomFor, shortened, stoppedEmpty, tasksPart } from '../shared/index.ts';
 import { activeSpaceOf, placesOf, triggerSpaceOf } from './active-space.ts';
 import { DOOR } from './door-name.ts';
 import { liveIn } from './live.ts';
@@ -52,10 +52,10 @@ export function createSpacesDoor(db: Database): Door {
     // A message that was streamed and will not come is withdrawn in its space.
     tells: ({ tool, status, output }) =>
       tool === 'send_message' && (FAILED.has(status) || (output as JsonObject | null)?.success === false),
-    settle: (view, { text, calls, finishReason }) => {
-      if (text.trim() === '' && calls.length === 0 && finishReason === 'content_filter') {
-        return { messages: [], refuse: FILTERED };
-      }
+    settle: (view, answer) => {
+      const stopped = stoppedEmpty(answer, view, FILTER_ADVICE);
+      if (stopped) return stopped;
+      const { text, calls } = answer;
       const said = messagesSaid(view.transcript);
       const places = placesOf(view, calls);
       return {
@@ -152,6 +152,4 @@ function messagesSaid(transcript: readonly StoredMessage[]): string[] {
   });
 }
 
-const FILTERED = contentFiltered(
-  'Give the agent another model, or take out of the conversation what it objects to.',
-);
+const FILTER_ADVICE = 'Give the agent another model, or take out of the conversation what it objects to.';

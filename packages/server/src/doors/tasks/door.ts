@@ -9,13 +9,18 @@ import { rememberedPart } from '../../memories/index.ts';
 import type { Database, StoredMessage } from '../../store/index.ts';
 import {
   asAsked,
+  asNudged,
   changedSince,
-  contentFiltered,
+  EMPTY_ANSWER,
   formatPart,
+  isEmptyAnswer,
+  mayNudge,
+  nudge,
   outputOf,
   refusal,
   roomFor,
   shortened,
+  stoppedEmpty,
   tasksPart,
 } from '../shared/index.ts';
 import { DOOR } from './door-name.ts';
@@ -49,14 +54,20 @@ export function createTasksDoor(db: Database): Door {
       const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
       return {
         system,
-        messages: shortened(toModelMessages(whole(transcript), view, asAsked), room),
+        messages: shortened(
+          toModelMessages(whole(transcript), view, (one) => asNudged(one) ?? asAsked(one)),
+          room,
+        ),
         ...(forced && !isTool ? { tools: [], toolChoice: 'none' as const } : {}),
         ...(forced && snapshot.answer ? { answerSchema: snapshot.answer.schema } : {}),
         ...changedSince(view, { remembered, tasks }),
       };
     },
-    settle: (view, { text, calls, finishReason }) => {
-      const said: Meaning['messages'] = text === '' ? [] : [{ role: 'assistant', content: { text } }];
+    settle: (view, given) => {
+      const stopped = stoppedEmpty(given, view, FILTER_ADVICE);
+      if (stopped) return stopped;
+      const { text, calls, finishReason } = given;
+      const said: Meaning['messages'] = text.trim() === '' ? [] : [{ role: 'assistant', content: { text } }];
       const { answer } = view.snapshot;
       const finals = calls.map((call) => finalOf(call, answer));
       const final = finals.find((result) => result !== null && 'text' in result);
@@ -66,11 +77,14 @@ export function createTasksDoor(db: Database): Door {
         const message = { role: 'assistant' as const, content: { text: result }, metadata };
         return { messages: [...said, message], calls: [], outcome: { ...final } };
       }
-      const empty = text.trim() === '' && calls.length === 0;
-      if (empty && finishReason === 'content_filter') return { messages: [], refuse: FILTERED };
-      const over = view.snapshot.config.toolTask === true ? null : lastTurn(view);
+      const isTool = view.snapshot.config.toolTask === true;
+      // What a tool returned is the result, blank or not.
+      const empty = !isTool && isEmptyAnswer(given);
+      const own = view.transcript.filter(({ runId }) => runId === view.run.id);
+      const over = isTool ? null : lastTurn(view);
       if (over && (empty || calls.length > 0)) return { messages: said, calls: [], fail: over };
-      if (empty) return { messages: [], refuse: EMPTY };
+      // Whoever gave the task waits for a result: an empty one would pass for it.
+      if (empty) return mayNudge(view, own) ? nudge(NUDGE) : { messages: [], fail: EMPTY };
       const bad = finals.find((result) => result !== null);
       if (answer && bad && 'problem' in bad) {
         const tooOften = misfit(answer, view, bad.problem);
@@ -86,7 +100,6 @@ export function createTasksDoor(db: Database): Door {
             messages: said,
             fail: { ...over, message: `${over.message} Of what it said: ${read.problem}.` },
           };
-        const own = view.transcript.filter(({ runId }) => runId === view.run.id);
         return refusal(answer, own, { text, problem: read.problem });
       }
       const message = {
@@ -138,6 +151,12 @@ const SECOND = {
     'Only one question can be asked at a time; this one was not asked. Ask it later, if you still need to.',
 };
 
-const EMPTY = { code: 'empty_answer', message: 'The model answered nothing.' };
+const NUDGE = 'No answer was given. Call final_answer with the result of your task, or say what is missing.';
 
-const FILTERED = contentFiltered('Give the agent another model.');
+const EMPTY = {
+  code: EMPTY_ANSWER,
+  message: 'The sub-agent gave two empty answers in a row. Retry the task, or give the agent another model.',
+  retryable: true,
+};
+
+const FILTER_ADVICE = 'Give the agent another model.';

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import { RetryableError, TroupeError } from '../../base/index.ts';
+import { RetryableError } from '../../base/index.ts';
 import type { ModelAnswer, ModelIo, ModelRequest } from '../../kernel/ports.ts';
 import { inputTokens, outputTokens } from '../tokens.ts';
 import { sleep, until } from '../waits.ts';
@@ -11,7 +11,7 @@ const CLOSING_MS = 250;
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
-/** Passes every piece on as it arrives, and puts the answer together. */
+/** Passes every piece on as it arrives, and puts the answer together. An empty answer is one: the door decides what it means. */
 export async function readAnswer(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   request: ModelRequest,
@@ -70,7 +70,6 @@ export async function readAnswer(
     ...(parts === undefined ? {} : { reasoningParts: parts }),
   };
   const finishReason = finishReasonOf(finish?.finishReason, answer.calls.length);
-  if (text === '' && answer.calls.length === 0) judgeEmpty(finishReason, request);
   return { ...answer, finishReason, usage: usageOf(finish, request, answer) };
 }
 
@@ -91,20 +90,6 @@ function finishReasonOf(
     default:
       throw new RetryableError('model_stream_cut', "The model's answer broke off before its end.");
   }
-}
-
-/** To say nothing more after a tool's result is an answer; to say nothing at all is none. */
-function judgeEmpty(finishReason: ModelAnswer['finishReason'], request: ModelRequest): void {
-  if (finishReason === 'content_filter') return;
-  if (finishReason === 'length') {
-    throw new TroupeError(
-      'model_empty',
-      `The model used up its ${request.maxOutputTokens} tokens before it said anything.`,
-      { hint: 'Give the model more output tokens, or a lower reasoning effort.' },
-    );
-  }
-  if (finishReason === 'stop' && request.messages.at(-1)?.role === 'tool') return;
-  throw new RetryableError('model_empty', 'The model answered nothing.');
 }
 
 /** Where a provider does not count, or counts nothing, it is estimated: a budget that hears of nothing bounds nothing. */

@@ -1,0 +1,56 @@
+import type { TextContent } from '@troupe/protocol';
+import type { Meaning, ModelAnswer, ModelMessage, RunView } from '../../kernel/index.ts';
+import type { StoredMessage } from '../../store/index.ts';
+import { REFUSED_KEY } from './answer.ts';
+import { contentFiltered } from './content-filter.ts';
+
+// An empty answer has neither text nor calls. It is valid; each door decides what it means.
+
+/** Code of decisions and runs that fail because the model gave no answer. */
+export const EMPTY_ANSWER = 'empty_answer';
+
+export function isEmptyAnswer({ text, calls }: Pick<ModelAnswer, 'text' | 'calls'>): boolean {
+  return text.trim() === '' && calls.length === 0;
+}
+
+/**
+ * An empty answer that the model did not choose: a content filter or the output limit stopped it before its first word. The
+ * next model is asked, if there is one. Null: the model ended the answer itself. `advice`: what to do about the filter.
+ */
+export function stoppedEmpty(
+  answer: ModelAnswer,
+  { model }: Pick<RunView, 'model'>,
+  advice: string,
+): Meaning | null {
+  if (!isEmptyAnswer(answer)) return null;
+  if (answer.finishReason === 'content_filter') return { messages: [], refuse: contentFiltered(advice) };
+  if (answer.finishReason !== 'length') return null;
+  const message =
+    `The model ${model.model} used all its output tokens before its first word. ` +
+    'Raise maxOutputTokens of the model, or lower the reasoning effort.';
+  return { messages: [], refuse: { code: 'model_empty', message, retryable: false } };
+}
+
+/**
+ * The step ends with a request to answer, and the run goes on. The message is in the thread before the model is asked again, so
+ * a worker that takes over the run neither forgets nor repeats it.
+ */
+export function nudge(text: string): Meaning {
+  const metadata = { [REFUSED_KEY]: { empty: true } };
+  return { messages: [{ role: 'system', content: { text }, metadata }], end: false };
+}
+
+/** Whether an empty answer is the first in a row and the run may take another step. `own`: messages of the run. */
+export function mayNudge({ step, snapshot }: RunView, own: readonly StoredMessage[]): boolean {
+  return step < snapshot.limits.steps && !isNudge(own.at(-1));
+}
+
+/** As the model reads it. Null if the message is no request to answer. */
+export function asNudged(message: StoredMessage): ModelMessage[] | null {
+  return isNudge(message) ? [{ role: 'user', text: (message.content as TextContent).text }] : null;
+}
+
+function isNudge(message: StoredMessage | undefined): boolean {
+  const noted = message?.metadata?.[REFUSED_KEY] as { empty?: unknown } | undefined;
+  return message?.role === 'system' && noted?.empty === true;
+}
