@@ -154,6 +154,28 @@ test('where mentions start agents, those who are named are started, and in a spa
   await fixture.quiet();
 });
 
+test('where a name begins with another, the longest that is written is mentioned', async () => {
+  const ann = await fixture.person('Ann');
+  const junior = await fixture.person('Ann Lee Junior the Third');
+  const [lee, second, other] = [
+    await fixture.agent('Ann Lee'),
+    await fixture.agent('Ann Lee Junior'),
+    await fixture.agent('Ann'),
+  ];
+  const members = [ann, junior, lee, second, other];
+  const space = await fixture.space(members, { policy: 'mentions' });
+  const whom = async (text: string, more = {}) =>
+    (await fixture.say(space, ann, text, more)).runs.map(({ entityId }) => entityId).sort();
+  expect(await whom('@Ann Lee Junior, please')).toEqual([second.entityId]);
+  expect(await whom('@ANN LEE JUNIOR THE THIRD?')).toEqual([]);
+  expect(await whom('@Ann Lee Juniors')).toEqual([lee.entityId]);
+  expect(await whom('@Ann, and @ann lee junior')).toEqual([other.entityId, second.entityId].sort());
+  expect(await whom('@Ann Lee Junior', { mentions: [lee.entityId] })).toEqual(
+    [lee.entityId, second.entityId].sort(),
+  );
+  await fixture.quiet();
+});
+
 test('a message that starts nobody is stored', async () => {
   const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Unstarted Ada')];
   const space = await fixture.space([ann, ada]);

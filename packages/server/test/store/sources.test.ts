@@ -89,7 +89,7 @@ test('a database that is brought forward equals one made from scratch', async ()
   const old = earlier({
     // Another body, other parameter types, another parameter name, another result, a function that is new since.
     cancel: sqlOf('cancel').replace("'run_not_found'", "'unknown_run'"),
-    mentions: sqlOf('mentions').replace('p_name text', 'p_name varchar, p_more int default 0'),
+    mentions: sqlOf('mentions').replace('p_names text[]', 'p_names varchar[], p_more int default 0'),
     shortened: sqlOf('shortened').replaceAll('p_most', 'p_length'),
     worker_lock: sqlOf('worker_lock').replace('returns bigint', 'returns numeric'),
     space_path: null,

@@ -2,8 +2,8 @@
 -- locale C, like the embedded Postgres, so the function lists every letter that Unicode gives a lower case. NFKC also
 -- unifies combining accents and full-width letters.
 -- Locks: none.
--- Called by: troupe.mentions, troupe.set_plans, store/migrations/0040_baseline.sql, store/queries/agents.ts,
---   store/queries/deliveries.ts, store/queries/mcp-servers.ts, store/queries/network-names.ts,
+-- Called by: troupe.mentions, troupe.post_to_space, troupe.set_plans, store/migrations/0040_baseline.sql,
+--   store/queries/agents.ts, store/queries/deliveries.ts, store/queries/mcp-servers.ts, store/queries/network-names.ts,
 --   store/queries/network-runs.ts, store/queries/networks.ts, store/queries/plans.ts, store/queries/task-tools.ts.
 create or replace function troupe.folded(name text) returns text language sql immutable strict parallel safe as $$
   select translate(normalize(name, nfkc),

@@ -57,7 +57,10 @@ begin
       array_agg(x.id order by m.joined_at, x.id) filter (where x.id <> v_sender and a.id is not null) as agents,
       array_agg(x.id order by m.joined_at, x.id) filter (where x.id <> v_sender and a.id is not null
         and s.policy = 'mentions'
-        and (item->'mentions' ? x.id::text or troupe.mentions(text_said, x.display_name))) as mentioned
+        and (item->'mentions' ? x.id::text or troupe.mentions(text_said, x.display_name,
+          array(select troupe.folded(y.display_name) from troupe.memberships n
+            join troupe.entities y on y.id = n.entity_id
+            where n.space_id = v_space and y.display_name is not null)))) as mentioned
     into place from troupe.spaces s join troupe.memberships m on m.space_id = s.id
       join troupe.entities x on x.id = m.entity_id
       left join troupe.agents a on a.id = x.agent_id and a.status = 'active'
