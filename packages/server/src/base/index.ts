@@ -3,6 +3,7 @@
  * Imports: protocol.
  * Start reading: errors.ts (how a failure is told), ids.ts (how rows are named).
  */
+export { withoutAbsentNulls } from './absent-nulls.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { MILLIONTHS } from './cost.ts';
 export {

@@ -1,5 +1,5 @@
 import type { AgentSnapshot, Json, SnapshotTool } from '@troupe/protocol';
-import { argumentProblem, messageOf } from '../base/index.ts';
+import { argumentProblem, messageOf, withoutAbsentNulls } from '../base/index.ts';
 import { CallIds } from './call-ids.ts';
 import type { MeantCall } from './door.ts';
 import { asJson, DEEPEST, type Measured, plainText } from './plain-json.ts';
@@ -31,7 +31,8 @@ export function resolveCalls(
     usedIds.add(id);
     const name = plainText(call.name.slice(0, LONGEST_NAME));
     const tool = snapshot.tools.find((candidate) => candidate.name === call.name);
-    const given = argumentsOf(snapshot, name, call);
+    const made = argumentsOf(snapshot, name, call);
+    const given = tool ? { ...made, args: givenTo(tool, made.args) } : made;
     const problem = given.problem ?? call.refuse ?? problemOf(snapshot, tool, name, given.args);
     const shown = call.shown ? { shown: call.shown } : {};
     if (problem || !tool)
@@ -80,6 +81,11 @@ function argumentsOf(
       message: `The arguments of \`${name}\` are too large or nested too deep; at most ${messageBytes} bytes and ${DEEPEST} levels are taken.`,
     },
   };
+}
+
+/** As the tool gets them. A broken schema is reported by `problemOf`. */
+export function givenTo({ inputSchema }: SnapshotTool, args: Json): Json {
+  return withoutAbsentNulls(inputSchema, args);
 }
 
 /** Why a call cannot be made, or null. */

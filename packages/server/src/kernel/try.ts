@@ -3,7 +3,7 @@ import { agentSnapshot } from '@troupe/protocol/snapshots';
 import { messageOf, newId, TroupeError } from '../base/index.ts';
 import { act } from './act.ts';
 import type { Tools } from './ports.ts';
-import { problemOf } from './resolve.ts';
+import { givenTo, problemOf } from './resolve.ts';
 
 interface Trying {
   project: string;
@@ -47,9 +47,10 @@ export async function testTool(
 export async function tryTool(
   tools: Tools,
   tool: SnapshotTool,
-  args: Json,
+  asked: Json,
   { project, entityId, signal }: Trying,
 ): Promise<ToolTrial> {
+  const args = givenTo(tool, asked);
   const began = performance.now();
   let request: ToolTrialRequest | null = null;
   const told = (how: Pick<ToolTrial, 'ok' | 'output' | 'error'>): ToolTrial => ({

@@ -57,6 +57,12 @@ describe('tools', () => {
     expect(verdict('front', use('lookup', { q: 'x' }))).toMatchObject({ status: 'ok', params: { q: 'x' } });
     expect(verdict('FRONT', use('LookUp', { q: 'x', most: 9 }))).toMatchObject({ status: 'ok' });
   });
+  it('treats null for a parameter with a default as absent', () => {
+    const judged = verdict('front', use('lookup', { q: 'x', most: null }));
+    expect(judged).toMatchObject({ status: 'ok', params: { q: 'x' } });
+    expect(judged.params).not.toHaveProperty('most');
+    expect(verdict('front', use('lookup', { q: null }))).toMatchObject({ status: 'retry' });
+  });
   test.each([
     ['one that there is not', 'front', use('nothing'), 'unknown_tool', 'lookup'],
     ['one with a name of every object', 'front', use('constructor'), 'unknown_tool', 'lookup'],

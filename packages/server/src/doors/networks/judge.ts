@@ -1,5 +1,5 @@
 import type { Instruction, Json, JsonObject, NetworkTask, SnapshotParam, Verdict } from '@troupe/protocol';
-import { argumentProblem, messageOf } from '../../base/index.ts';
+import { argumentProblem, messageOf, withoutAbsentNulls } from '../../base/index.ts';
 import type { Network, NetworkAgentNode } from './network.ts';
 
 // Whether an agent may do what it decided. Pure, and the only place that says so: the loop goes by it, and so does `check`.
@@ -109,7 +109,7 @@ function noTasks(agent: NetworkAgentNode): Verdict {
 function judgeTool(
   network: Network,
   agent: NetworkAgentNode,
-  { tool: key, params }: { tool: string; params: JsonObject },
+  { tool: key, params: asked }: { tool: string; params: JsonObject },
   given: ReadonlySet<string>,
 ): Verdict {
   const tool = network.tool(key);
@@ -118,6 +118,8 @@ function judgeTool(
   if (!network.isEquipped(agent, key))
     return retry('tool_not_allowed', `\`${agent.key}\` may not call \`${tool.key}\`. ${allowed(agent)}`);
 
+  const { inputSchema } = executed;
+  const params = withoutAbsentNulls(inputSchema, asked);
   const of = (source: SnapshotParam['source']) => tool.params.filter((param) => param.source === source);
   const [agents, system, defaults] = [of('agent'), of('system'), of('default')];
   const takes = agents.length
@@ -137,7 +139,6 @@ function judgeTool(
       'default_param_given',
       `\`${ofDefault.name}\` of \`${tool.key}\` is always the same and given by nobody. ${takes}`,
     );
-  const { inputSchema } = executed;
   if (inputSchema.additionalProperties === false) {
     const known = new Set(agents.map(({ name }) => name));
     const unknown = Object.keys(params).find((name) => !known.has(name));

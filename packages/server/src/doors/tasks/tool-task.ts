@@ -1,5 +1,5 @@
 import { agentSnapshot, type JsonObject, type SnapshotTool } from '@troupe/protocol';
-import { argumentProblem, idFrom, TroupeError } from '../../base/index.ts';
+import { argumentProblem, idFrom, TroupeError, withoutAbsentNulls } from '../../base/index.ts';
 import { findCapability } from '../../definitions/capabilities/index.ts';
 import { persistently, type ToolAnswer, type ToolContext } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
@@ -25,7 +25,7 @@ function isOfConversation({ provider, name }: SnapshotTool): boolean {
 export async function createTask(
   parts: Parts,
   given: SnapshotTool,
-  { tool: name, args }: { tool: string; args: JsonObject },
+  { tool: name, args: asked }: { tool: string; args: JsonObject },
   context: ToolContext,
 ): Promise<ToolAnswer> {
   const { db } = parts;
@@ -40,6 +40,7 @@ export async function createTask(
       `You have no tool \`${name}\` that can run in the background. There are: ${names}.`,
     );
   }
+  const args = withoutAbsentNulls(tool.inputSchema, asked);
   const problem = argumentProblem(tool.inputSchema, args);
   if (problem)
     throw new TroupeError('invalid_arguments', `The arguments of \`${tool.name}\` do not fit: ${problem}.`);
