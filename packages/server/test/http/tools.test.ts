@@ -352,6 +352,29 @@ test('tried alone: what was sent, without secrets, and what came of it', async (
   });
 });
 
+test('null for an optional parameter is as if it were absent, and costs no step', async () => {
+  const properties = {
+    id: { type: 'integer' },
+    page: { type: 'integer', default: 1 },
+    word: { type: ['string', 'null'] },
+  };
+  const inputSchema = { type: 'object', properties, required: ['id'], additionalProperties: false };
+  const tool = await create(http('optional', { url: '/echo', method: 'POST' }, { inputSchema }));
+  const agent = await agentWith('Filler', ['optional']);
+  const { run } = await say(agent, { name: 'optional', arguments: { id: 5, page: null, word: null } });
+  expect(await ended(run)).toMatchObject({ step: 2 });
+  expect((await callsOf(run)).c0).toMatchObject({
+    status: 'completed',
+    arguments: { id: 5, word: null },
+    output: { data: { body: '{"id":5,"word":null}' } },
+  });
+  expect(await attempt(tool, { id: 5, page: null })).toMatchObject({ ok: true });
+  expect(await attempt(tool, { id: null })).toMatchObject({
+    ok: false,
+    error: { code: 'invalid_arguments' },
+  });
+});
+
 test('agents carry tools by name: unknown, taken, changed, in use, rolled back, as a file', async () => {
   const tool = await create(http('carried', { url: '/echo?v=1' }, { response: { pick: '/url' } }));
   const other = await create({ name: 'spare', kind: 'static' });
@@ -363,6 +386,18 @@ test('agents carry tools by name: unknown, taken, changed, in use, rolled back, 
   const both = { name: 'No', tools: ['current_time'], capabilities: [{ id: 'current_time' }] };
   expect(await refused('POST', '/v1/agents', both)).toMatchObject({ code: 'tool_taken' });
   await done('DELETE', `/v1/tools/${clash.id}`);
+  for (const [name, owner] of [
+    ['send_message', 'every agent has in spaces'],
+    ['Final_Answer', 'every sub-agent has'],
+    ['set_goals', 'the capability "memory" has'],
+  ] as const) {
+    const taken = await create({ name, kind: 'static' });
+    const { detail, ...rest } = await refused('POST', '/v1/agents', { name: 'No', tools: ['spare', name] });
+    expect(rest).toEqual({ status: 422, code: 'tool_taken', paths: ['tools.1'] });
+    expect(detail).toContain(`"${name}"`);
+    expect(detail).toContain(owner);
+    await done('DELETE', `/v1/tools/${taken.id}`);
+  }
   const agent = await agentWith('Carrier', ['spare', 'carried']);
   const preview = await done<{ tools: { name: string }[] }>('GET', `/v1/agents/${agent.id}/preview`);
   expect(preview.tools.map(({ name }) => name)).toEqual(['spare', 'carried']);

@@ -1,7 +1,7 @@
 import type { AgentDefinition, JsonObject } from '@troupe/protocol';
 import { inWords, Refusal } from '../../base/index.ts';
 import type { ToolRow } from '../../store/index.ts';
-import type { CapabilityEntry } from '../capabilities/index.ts';
+import { builtInOwner, type CapabilityEntry } from '../capabilities/index.ts';
 
 type Given = AgentDefinition['capabilities'];
 
@@ -90,7 +90,19 @@ export function checkTools(capabilities: readonly Carried[], tools: readonly Too
   };
   for (const { entry } of capabilities)
     for (const { name } of entry.tools) claim(name, `the capability "${entry.id}"`);
-  for (const { name } of tools) claim(name, 'the project');
+  for (const [index, { name }] of tools.entries()) {
+    const owner = builtInOwner(name);
+    if (owner !== undefined) throw builtInTaken(name, owner, index);
+    claim(name, 'the project');
+  }
+}
+
+function builtInTaken(name: string, owner: string, index: number): Refusal {
+  const message = `has the name of the built-in tool "${name.toLowerCase()}", which ${owner}`;
+  return new Refusal('invalid', 'tool_taken', `The tool "${name}" ${message}.`, {
+    hint: 'Create the tool again under another name, and give the agent that one.',
+    issues: [{ path: `tools.${index}`, message }],
+  });
 }
 
 /** Only what an agent has can wait for approval, and not what somebody outside answers: that one can refuse by themselves. */

@@ -3,6 +3,7 @@
  * Imports: base, protocol.
  * Start reading: entry.ts (the shape), capabilities.ts (the list).
  */
+export { builtInOwner } from './built-in-names.ts';
 export { findCapability, getCapability, listCapabilities } from './capabilities.ts';
 export { delegation, delegationConfig } from './delegation.ts';
 export type { CapabilityEntry } from './entry.ts';

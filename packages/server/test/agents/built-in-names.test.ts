@@ -1,0 +1,27 @@
+import { agentSnapshot } from '@troupe/protocol';
+import type { Database } from '@troupe/server';
+import {
+  createNetworksDoor,
+  createSessionsDoor,
+  createSpacesDoor,
+  createTasksDoor,
+} from '@troupe/server/parts';
+import { expect, test } from 'vitest';
+import { builtInOwner } from '../../src/definitions/capabilities/index.ts';
+
+test('every tool that a door gives to all agents has a name that no other tool of an agent can have', () => {
+  const db = null as unknown as Database;
+  const models = [{ provider: 'demo', model: 'demo' }];
+  const snapshot = agentSnapshot.parse({ kind: 'agent', name: 'a', models, replyWaiting: true });
+  const network = { ...snapshot, network: { agents: [], policy: {} } };
+  const names = [
+    ...[createSessionsDoor(db), createSpacesDoor(db), createTasksDoor(db)].flatMap(
+      (door) => door.tools?.(snapshot) ?? [],
+    ),
+    ...createNetworksDoor(db).tools!(network),
+  ].map(({ name }) => name);
+  expect(names).toContain('send_message');
+  expect(names).toContain('final_answer');
+  expect(names.filter((name) => builtInOwner(name) === undefined)).toEqual([]);
+  expect(builtInOwner('add')).toBeUndefined();
+});
