@@ -171,7 +171,7 @@ it('settles a call in doubt', async () => {
   expect(sent).toHaveLength(1);
 });
 
-it('answers what a sub-agent asks, in the conversation', async () => {
+it('answers the question of a sub-agent', async () => {
   const { session } = await ask('delegate to general: ask me which colour');
   await page.getByRole('button', { name: 'Questions' }).click();
   await detail().getByText('Which colour?').waitFor();
@@ -179,13 +179,32 @@ it('answers what a sub-agent asks, in the conversation', async () => {
   const mark = page.getByRole('link', { name: 'Inbox 1 waiting' });
   await mark.waitFor();
   await detail().getByRole('textbox', { name: 'Your answer' }).fill('blue');
-  await detail().getByRole('button', { name: 'Answer' }).click();
+  await detail().getByRole('button', { name: 'Send answer' }).click();
   await page.getByText('Questions: nothing waits').waitFor();
   await mark.waitFor({ state: 'detached' });
-  const { data } = await session.messages();
-  expect(
-    data.some(({ role, content }) => role === 'user' && 'text' in content && content.text === 'blue'),
-  ).toBe(true);
+  const { data } = await session.tasks();
+  await until('it continues with the answer', async () => {
+    const { result } = await fixture.troupe.tasks.get({ params: { taskId: data[0]!.id } });
+    return result?.includes('blue');
+  });
+  await until('the agent is told', async () =>
+    (await session.messages()).data.some(({ role }) => role === 'system'),
+  );
+});
+
+it('shows the question in the chat and under the task, and answers it there', async () => {
+  for (const place of ['chat', 'task'] as const) {
+    const { session } = await ask('delegate to general: ask me which colour');
+    const chat = await fixture.page(`/sessions/${agentId}/${session.id}?panel=tasks`);
+    const at =
+      place === 'chat' ? chat.getByRole('region', { name: 'general asks' }) : chat.getByRole('treeitem');
+    await at.getByText('Which colour?').first().waitFor();
+    await at.getByRole('textbox', { name: 'Your answer' }).fill('green');
+    await at.getByRole('button', { name: 'Send answer' }).click();
+    await until('it is done', async () => (await session.tasks()).data[0]!.result?.includes('green'));
+    await chat.getByRole('region', { name: 'general asks' }).waitFor({ state: 'detached' });
+    await chat.close();
+  }
 });
 
 it('delivers again what was given up', async () => {

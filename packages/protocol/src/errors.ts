@@ -120,6 +120,7 @@ const specificProblems = {
   not_a_member: 409,
   not_a_person: 409,
   not_an_admin: 403,
+  not_asked: 409,
   not_failed: 409,
   output_too_large: 422,
   path_invalid: 422,

@@ -20,6 +20,7 @@ export const waitingCall = z.object({
   rootRunId: id
     .nullable()
     .describe('Where calls of other runs led to this run: the run that it all began with. Null for others.'),
+  taskId: id.nullable().describe('The task that the run works on.'),
   sessionId: id.nullable(),
   spaceId: id.nullable().describe('The space that sees it, and whose members may answer.'),
   step: z.number().int(),
@@ -90,11 +91,12 @@ export const inboxEndpoints = {
     path: '/v1/inbox',
     tag: 'inbox',
     summary: 'Calls that wait for somebody, those of the oldest run first',
-    description: 'Without `waitsFor`: those that wait for a person, so `approval` and `person`.',
+    description:
+      'Without `waitsFor`: those that wait for a person, so `approval`, `person` and `answer`. `answer` is a question of a sub-agent: `POST /v1/tasks/{taskId}/answer` answers it.',
     scope: 'runs:read',
     user: true,
     query: listQuery.extend({
-      waitsFor: waitsFor.exclude(['reply', 'answer']).optional(),
+      waitsFor: waitsFor.exclude(['reply']).optional(),
       agentId: id.optional(),
       sessionId: id.describe('Its own, and those of sub-agents at work for it.').optional(),
       runId: id.optional(),

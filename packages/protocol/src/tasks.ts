@@ -29,7 +29,8 @@ export const task = z.object({
   result: z.string().nullable(),
   error: z.string().nullable(),
   code: z.string().nullable().describe('Of the error.'),
-  question: z.string().nullable().describe('What the sub-agent asked and was not answered yet.'),
+  question: z.string().nullable().describe('The open question of the sub-agent.'),
+  questionId: z.string().nullable().describe('Identifies the open question; its call has this id.'),
   background: z.boolean().describe('The run that gave it went on; the result comes as a message.'),
   depth: z.number().int().describe('1: given by an agent that talks with people.'),
   parentTaskId: id.nullable().describe('The task within which it was given.'),
@@ -137,6 +138,29 @@ export const taskEndpoints = {
     params: taskParams,
     status: 200,
     response: task,
+  }),
+  answer: endpoint({
+    method: 'POST',
+    path: '/v1/tasks/{taskId}/answer',
+    tag: 'tasks',
+    summary: 'Answer the question of a sub-agent',
+    description:
+      'The sub-agent continues with the answer, and the agent that gave the task is told. Users answer questions of tasks that were created for them. The first answer counts, whether it comes from a person or from the agent. The same answer again changes nothing.',
+    scope: 'runs:write',
+    user: true,
+    params: taskParams,
+    body: z.strictObject({
+      answer: z.string().trim().min(1).max(60_000),
+      questionId: z
+        .string()
+        .min(1)
+        .max(200)
+        .describe('Answer this question only. Without it, the open one is answered.')
+        .optional(),
+    }),
+    status: 200,
+    response: task,
+    problems: ['not_asked'],
   }),
   cancelAll: endpoint({
     method: 'POST',

@@ -24,5 +24,5 @@ export function hint(troupe: Troupe, item: StreamItem): void {
   const { type } = item.event;
   if (type.startsWith('run.')) hintOf(troupe, ['runs', 'inbox']);
   else if (type.startsWith('tool.')) hintOf(troupe, ['inbox']);
-  else if (type.startsWith('task.')) hintOf(troupe, ['tasks']);
+  else if (type.startsWith('task.')) hintOf(troupe, ['tasks', 'inbox']);
 }

@@ -124,6 +124,8 @@ export interface TaskResult extends Read {
 }
 
 export interface TasksResult extends ListResult<Api.Task> {
+  /** Answers the open question of its sub-agent. */
+  answer(task: Pick<Api.Task, 'id' | 'questionId'>, answer: string): Promise<void>;
   cancel(taskId: string): Promise<void>;
   /** All that have not ended. */
   cancelAll(): Promise<void>;
@@ -145,8 +147,11 @@ export interface ApprovalsResult extends ListResult<Approval> {
     options?: { arguments?: Api.Json },
   ): Promise<void>;
   reject(call: Meant, reason?: string): Promise<void>;
-  /** The result of a call that waits for a client or for a person in a space. */
-  answer(call: Meant, output: Api.Json): Promise<void>;
+  /** The result of a call that waits for a client or for a person in a space, or the answer to a sub-agent. */
+  answer(
+    call: Meant & Partial<Pick<Api.WaitingCall, 'taskId' | 'waitsFor'>>,
+    output: Api.Json,
+  ): Promise<void>;
   /** Of a call whose outcome is in doubt: make it once more; it took effect, and this came of it; it did not. */
   retry(call: Meant): Promise<void>;
   complete(call: Meant, output: Api.Json): Promise<void>;

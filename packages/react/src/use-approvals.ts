@@ -7,8 +7,8 @@ import type { Approval, ApprovalsResult } from './results.ts';
 import { sharedOf, useShared } from './shared.ts';
 
 export interface ApprovalsFilter {
-  /** Default: `approval` and `person`. */
-  waitsFor?: 'client' | 'approval' | 'person' | 'task' | undefined;
+  /** Default: `approval`, `person` and `answer`. */
+  waitsFor?: 'client' | 'approval' | 'person' | 'answer' | 'task' | undefined;
   agentId?: string | undefined;
   sessionId?: string | undefined;
   runId?: string | undefined;
@@ -43,8 +43,11 @@ class Approvals extends ListStore<Approval> {
       complete: (call, output) => this.#decide(call, 'complete', () => inbox.complete(call, output)),
       fail: (call, reason) => this.#decide(call, 'fail', () => inbox.fail(call, reason)),
       answer: (call, result) => {
-        const { runId, callId } = call;
-        const send = () => inbox.results({ params: { runId }, body: { callId, result } });
+        const { runId, callId, taskId = null, waitsFor } = call;
+        const send = () =>
+          waitsFor === 'answer'
+            ? inbox.answer({ taskId, callId }, String(result))
+            : inbox.results({ params: { runId }, body: { callId, result } });
         return this.#decide(call, 'answer', send);
       },
     };

@@ -1,4 +1,5 @@
 import type { Api, Troupe } from '@troupe/sdk';
+import { hintOf } from './hints.ts';
 import { ListStore } from './list-store.ts';
 import { useTroupe } from './provider.tsx';
 import type { TaskResult, TasksResult } from './results.ts';
@@ -25,6 +26,12 @@ class Tasks extends ListStore<Api.Task> {
     });
     this.actions = {
       ...this.listing,
+      answer: async ({ id: taskId, questionId }: Pick<Api.Task, 'id' | 'questionId'>, answer: string) => {
+        const body = { answer, ...(questionId === null ? {} : { questionId }) };
+        await troupe.tasks.answer({ params: { taskId }, body });
+        await this.refresh();
+        hintOf(troupe, ['inbox']);
+      },
       cancel: async (taskId: string) => {
         await troupe.tasks.cancel({ params: { taskId } });
         await this.refresh();
@@ -36,7 +43,7 @@ class Tasks extends ListStore<Api.Task> {
     };
   }
 
-  readonly actions: Pick<TasksResult, 'loadMore' | 'refresh' | 'cancel' | 'cancelAll'>;
+  readonly actions: Pick<TasksResult, 'loadMore' | 'refresh' | 'answer' | 'cancel' | 'cancelAll'>;
 }
 
 /** Work that was given to sub-agents and tools, newest first. */

@@ -3,6 +3,8 @@ import {
   inboxEndpoints,
   type Json,
   type ResultOf,
+  type Task,
+  taskEndpoints,
   type WaitingCall,
 } from '@troupe/protocol';
 import type { RequestOptions, Transport } from './transport.ts';
@@ -34,5 +36,16 @@ export function decisions(transport: Transport) {
       decide(call, { decision: 'complete', output }, options),
     fail: (call: Meant, reason: string, options?: RequestOptions): Settled =>
       decide(call, { decision: 'fail', reason }, options),
+    /** Answers the question of a sub-agent (`waitsFor: 'answer'`). */
+    answer: (
+      { taskId, callId }: Pick<WaitingCall, 'taskId' | 'callId'>,
+      answer: string,
+      options?: RequestOptions,
+    ): Promise<Task> => {
+      if (taskId === null)
+        throw new TypeError('The call belongs to no task. Only questions of sub-agents are answered.');
+      const body = { answer, questionId: callId };
+      return transport.call(taskEndpoints.answer, { params: { taskId }, body }, options);
+    },
   };
 }

@@ -39,6 +39,17 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
+it('a question of a sub-agent is answered from the inbox', async () => {
+  const session = await troupe.open(agentId);
+  await session.sendAndWait('Please stay.');
+  const [call] = (await troupe.inbox.list({ query: { sessionId: session.id } })).data;
+  expect(call).toMatchObject({ waitsFor: 'answer', arguments: { question: 'How long?' } });
+  const task = await troupe.inbox.answer(call!, 'A day.');
+  expect(task).toMatchObject({ id: call!.taskId, question: null });
+  await expect(troupe.inbox.answer(call!, 'A week.')).rejects.toMatchObject({ code: 'not_asked' });
+  await troupe.tasks.cancelAll({ body: { chat: session.id } });
+});
+
 it('tasks of a session are watched as they go, and what was done within is read', async () => {
   const session = await troupe.open(agentId);
   const stop = new AbortController();

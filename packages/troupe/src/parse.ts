@@ -42,6 +42,7 @@ const OPTIONS = {
   arguments: { type: 'string' },
   output: { type: 'string' },
   reason: { type: 'string' },
+  text: { type: 'string' },
   for: { type: 'string' },
   capabilities: { type: 'string' },
   tools: { type: 'string' },

@@ -54,12 +54,14 @@ export const USAGE = `Usage: troupe <command>
   tasks  list [--chat <session or space>] [--status <status>]   work that runs gave to sub-agents and tools
          show <task>        with what was said within it
          cancel <task> | --chat <session or space>       with everything given within it; all of a chat
+         answer <task> <answer>            answers the question of its sub-agent
          watch <session or space>          a line for each that begins, asks or ends
-  inbox [--for approval | person | client]   calls that wait: for a person, or for a client that executes them
+  inbox [--for approval | person | answer | client]   calls that wait: for a person, or for a client that executes them
         show <call>         approve <call> [--arguments <json>]     reject <call> [--reason <text>]
         retry <call>        complete <call> --output <json>         fail <call> --reason <text>
                             the last three: a call whose outcome is in doubt; <call> is its number, or <run> <call>
         answer <call> --output <json> | --reason <text>   in place of the client: what came of it, or why it failed
+        answer <call> --text <answer>     a question of a sub-agent
   networks list [--status draft | published | archived]
            get <network>    graph <network>              delete <network>
            definition <network>            all of it as JSON with names, as apply takes it
@@ -202,6 +204,7 @@ const SHAPES: Record<string, Shape> = {
   'tasks show': { words: '<task>', options: ASKING },
   'tasks get': { words: '<task>', options: ASKING },
   'tasks cancel': { words: '[task]', options: ['chat', ...ASKING] },
+  'tasks answer': { words: '<task> <answer>', options: ASKING },
   'tasks watch': { words: '<chat>', options: ASKING },
   'inbox list': { words: '', options: ['for', 'limit', ...ASKING] },
   'inbox show': { words: '<call> [call]', options: ASKING },
@@ -210,7 +213,7 @@ const SHAPES: Record<string, Shape> = {
   'inbox retry': { words: '<call> [call]', options: ASKING },
   'inbox complete': { words: '<call> [call]', options: ['output', ...ASKING] },
   'inbox fail': { words: '<call> [call]', options: ['reason', ...ASKING] },
-  'inbox answer': { words: '<call> [call]', options: ['output', 'reason', ...ASKING] },
+  'inbox answer': { words: '<call> [call]', options: ['output', 'reason', 'text', ...ASKING] },
   'providers list': { words: '', options: ['limit', ...ASKING] },
   'providers add': {
     words: '<kind>',

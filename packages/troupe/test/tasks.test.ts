@@ -84,6 +84,26 @@ it('line by line, what becomes of tasks in the background is said between the tu
   expect(JSON.parse((await told('tasks', 'list', '--status', 'waiting', '--json')).out)).toEqual([]);
 });
 
+it('answers the question of a sub-agent, by its task or by its number in the inbox', async () => {
+  await told('agents', 'create', 'Ida', '--capabilities', 'delegation');
+  const tasks = async (status: string) =>
+    JSON.parse((await told('tasks', 'list', '--status', status, '--json')).out) as { id: string }[];
+  const asked = async () => {
+    await told('chat', 'Ida', 'delegate to general in the background: ask me which colour');
+    return until('it is asked', async () => (await tasks('waiting'))[0]);
+  };
+  const first = await asked();
+  expect((await told('tasks', 'answer', first.id, 'Dark blue')).out).toMatch(/questionId +/);
+  await until('it is done', async () => (await tasks('success')).some(({ id }) => id === first.id));
+  expect((await told('tasks', 'answer', first.id, 'Red')).err).toContain('The question was answered by');
+  const second = await asked();
+  const [call] = JSON.parse((await told('inbox', '--for', 'answer', '--json')).out);
+  expect(call).toMatchObject({ taskId: second.id, waitsFor: 'answer' });
+  expect((await told('inbox', 'approve', call.number)).err).toContain('--text <answer>');
+  expect((await told('inbox', 'answer', call.number, '--text', 'Green')).out).toContain('is answered');
+  await until('it is done', async () => (await tasks('success')).some(({ id }) => id === second.id));
+});
+
 it('an answer that is being written is not cut in two by what is told of a task', () => {
   let all = '';
   const put = (text: string) => {

@@ -12,6 +12,7 @@ import {
   Json,
   Markdown,
   Message,
+  QuestionCard,
   RunTimeline,
   SchemaForm,
   type ShownCall,
@@ -248,7 +249,28 @@ function Tasks() {
     setTasks((known) =>
       known.map((task) => (task.id === id ? { ...task, status: 'canceled' as const } : task)),
     );
-  return <TaskTree tasks={tasks} doing={{ a: 'calling web_search' }} onCancel={cancel} />;
+  const [answered, setAnswered] = useState('');
+  return (
+    <div style={{ display: 'grid', gap: 8 }}>
+      <TaskTree
+        tasks={tasks}
+        doing={{ a: 'calling web_search' }}
+        onCancel={cancel}
+        onAnswer={(_, answer) => setAnswered(answer)}
+      />
+      <output id="answered">{answered}</output>
+      <QuestionCard
+        question="In which colour should the headline be?"
+        agentName="writer"
+        createdAt={ago(5)}
+        deadline={ago(-60)}
+        onAnswer={async () => {
+          await wait();
+          throw new Error('The question was answered by user:ada.');
+        }}
+      />
+    </div>
+  );
 }
 
 function Composers() {

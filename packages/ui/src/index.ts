@@ -32,6 +32,7 @@ export { Message, type MessageProps, type MessageState, type Sender } from './me
 export { Reasoning, type ReasoningProps } from './message/reasoning.tsx';
 export { ActiveAgents, type ActiveAgentsProps, type AgentAtWork } from './run/active-agents.tsx';
 export { RunTimeline, type RunTimelineProps, type SpanKind, type TimelineSpan } from './run/run-timeline.tsx';
+export { QuestionCard, type QuestionCardProps } from './task/question-card.tsx';
 export { type ShownTask, TaskTree, type TaskTreeProps } from './task/task-tree.tsx';
 export {
   type ApprovalCall,

@@ -15,18 +15,16 @@ const limit = 100;
 
 async function ofProject(): Promise<Waiting> {
   const { inbox, waiting, deadDeliveries } = await troupe.system.overview();
-  const { answer = 0, client = 0 } = waiting.calls;
-  return { waiting: inbox + answer + client, dead: deadDeliveries };
+  const { client = 0 } = waiting.calls;
+  return { waiting: inbox + client, dead: deadDeliveries };
 }
 
 async function ofPerson(): Promise<Waiting> {
-  const [calls, clients, tasks] = await Promise.all([
+  const [calls, clients] = await Promise.all([
     troupe.inbox.list({ query: { limit } }),
     troupe.inbox.list({ query: { waitsFor: 'client', limit } }),
-    troupe.tasks.list({ query: { status: 'waiting', limit } }),
   ]);
-  const questions = tasks.data.filter(({ question }) => question !== null);
-  return { waiting: calls.data.length + clients.data.length + questions.length, dead: 0 };
+  return { waiting: calls.data.length + clients.data.length, dead: 0 };
 }
 
 /** How much stands in the inbox. What one may not see counts nothing. */

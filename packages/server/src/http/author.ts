@@ -5,3 +5,9 @@ import type { Author } from '../store/index.ts';
 export function authorOf({ project, kind, keyId, entityId }: Caller): Author {
   return { project, kind, id: kind === 'user' ? entityId : keyId };
 }
+
+/** The caller as the ledger names who settled a call. */
+export function settlerOf(caller: Caller): string {
+  const { kind, id } = authorOf(caller);
+  return id === null ? kind : `${kind}:${id}`;
+}

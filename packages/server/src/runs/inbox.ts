@@ -17,8 +17,8 @@ import { getRunSeen } from './runs.ts';
 // What waits for somebody outside, and how it is settled. A person reaches the calls of their own sessions, and those that are
 // shown in a space of theirs.
 
-/** What a person has to look at where nobody asks for something else. */
-const FOR_PEOPLE: readonly WaitsFor[] = ['approval', 'person'];
+/** The default filter of the inbox. */
+const FOR_PEOPLE: readonly WaitsFor[] = ['approval', 'person', 'answer'];
 
 export function listWaiting(
   { db }: Pick<Parts, 'db'>,
@@ -163,7 +163,7 @@ async function settle(
   // What is shown of the call has changed there, too.
   for (const space of new Set([now.spaceId, now.activeSpaceId])) if (space) parts.kernel.touched(space);
   const waiting = await store.listWaiting(parts.db, who, {
-    waitsFor: ['client', 'approval', 'person', 'task'],
+    waitsFor: ['client', 'approval', 'person', 'answer', 'task'],
     runId: run,
     after: null,
     limit: 1_000,
@@ -202,7 +202,9 @@ function sentenceOf(
   decided: 'approved' | 'rejected' | null,
 ): string {
   if (code === 'wrong_settlement')
-    return `waits for ${waitsFor === 'client' ? 'a client' : waitsFor}, not for this`;
+    return waitsFor === 'answer'
+      ? 'is a question of a sub-agent: answer it with POST /v1/tasks/{taskId}/answer'
+      : `waits for ${waitsFor === 'client' ? 'a client' : waitsFor}, not for this`;
   if (code === 'call_not_found') return 'is no call of the run';
   const by = settledBy ? `, by ${settledBy}` : '';
   if (status === 'expired') return 'came to its deadline before anybody settled it';

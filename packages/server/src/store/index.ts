@@ -482,7 +482,9 @@ export {
 } from './queries/task-records.ts';
 export { agentNamed, type NamedNetwork, networksNamed, toolsThatName } from './queries/task-tools.ts';
 export {
+  type AnsweredTask,
   activeAgentNames,
+  answerTask,
   askGiver,
   type BegunTask,
   type ByCall,

@@ -246,7 +246,7 @@ export interface Joins {
   id: Generated<number>;
   run_id: string | null;
   call_id: string | null;
-  what: 'event' | 'question' | 'end' | 'cancel' | 'delete' | null;
+  what: 'event' | 'question' | 'end' | 'cancel' | 'delete' | 'answered' | null;
   task_id: string | null;
   thread_id: string | null;
   told: number | null;

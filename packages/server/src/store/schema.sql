@@ -211,7 +211,7 @@ create table troupe.joins (
   thread_id uuid, told integer, data jsonb,
   constraint joins_pkey PRIMARY KEY (id),
   constraint joins_what_check CHECK ((what = ANY (ARRAY['event'::text, 'question'::text, 'end'::text, 'cancel'::text,
-    'delete'::text])))
+    'delete'::text, 'answered'::text])))
 );
 
 create table troupe.llm_models (

@@ -527,6 +527,8 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/spaces/{spaceId}/read entityId',
     'POST /v1/spaces/{spaceId}/read messageId',
     'POST /v1/spaces/{spaceId}/typing entityId',
+    // The id of a call within the run of that task.
+    'POST /v1/tasks/{taskId}/answer questionId',
   ]);
 });
 
@@ -563,7 +565,7 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
   expect(await ofAda()).toEqual(before);
 });
 
-test('a person reads and cancels the tasks that were given for them, and nobody else’s', async () => {
+test('a person reads, answers and cancels the tasks that were given for them, and nobody else’s', async () => {
   const as = async ({ publicKey, token }: typeof owner, path: string, body?: object) => {
     const type = { 'content-type': 'application/json' };
     const headers = { 'troupe-key': publicKey, authorization: `Bearer ${token}`, ...(body ? type : {}) };
@@ -586,11 +588,15 @@ test('a person reads and cancels the tasks that were given for them, and nobody 
   const item = buildStart(fixture.ids, await fixture.snapshot(), 'a private matter');
   await fixture.kernel.start(item);
   await fixture.db.pool.query('update troupe.runs set task_id = $2 where id = $1', [item.run.id, taskId]);
+  await fixture.db.pool.query('update troupe.tasks set run_id = $1 where id = $2', [item.run.id, taskId]);
   const { id: run } = item.run;
   for (const path of [`/runs/${run}`, `/runs/${run}/messages`, `/runs/${run}/events`]) {
     expect([path, (await as(owner, path)).status]).not.toEqual([path, 404]);
     expect([path, (await as(stranger, path)).status]).toEqual([path, 404]);
   }
+  const answer = async (who: typeof owner) =>
+    (await as(who, `/tasks/${taskId}/answer`, { answer: 'x' })).status;
+  expect([await answer(owner), await answer(stranger)]).toEqual([409, 404]);
   // In a space, as long as they are in it.
   const move = (to: string) =>
     fixture.db.pool.query('update troupe.tasks set chat_id = $2 where id = $1', [taskId, to]);
@@ -599,6 +605,7 @@ test('a person reads and cancels the tasks that were given for them, and nobody 
   const leave = 'delete from troupe.memberships where space_id = $1 and entity_id = $2';
   await fixture.db.pool.query(leave, [ours.spaceId, ours.entityId]);
   expect((await as(owner, `/runs/${run}`)).status).toBe(404);
+  expect(await answer(owner)).toBe(404);
   await move(chat!);
   expect(await as(stranger, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [] });
   expect(await as(owner, '/tasks/cancel', { chat })).toEqual({ status: 200, canceled: [taskId] });

@@ -7,7 +7,7 @@ import { until } from '@troupe/testing';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { after } from '../after.ts';
-import { AUDIENCE, type AccessFixture, inside, openAccess, takeTokens } from './fixture.ts';
+import { type AccessFixture, AUDIENCE, inside, openAccess, takeTokens } from './fixture.ts';
 
 /** Who is known by a public key and a token. */
 function knows({ access }: AccessFixture, publicKey: string, token: string) {

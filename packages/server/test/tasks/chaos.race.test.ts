@@ -114,6 +114,10 @@ test('whatever is canceled, answered and taken up again at once, all of it ends 
       if (run) await fixture.ask('POST', `/v1/runs/${run}/retry`, {});
     },
     async () => {
+      const task = await pick(`select id from troupe.tasks where status = 'waiting'`);
+      if (task) await fixture.ask('POST', `/v1/tasks/${task}/answer`, { answer: 'mine' });
+    },
+    async () => {
       await chats[Math.floor(Math.random() * CHATS)]!.post('well');
     },
   ];

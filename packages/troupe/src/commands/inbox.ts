@@ -29,7 +29,7 @@ const WAYS: Record<WaitingCall['waitsFor'], readonly string[]> = {
   client: ['answer'],
   task: [],
   reply: [],
-  answer: [],
+  answer: ['answer'],
 };
 const WHY: Record<WaitingCall['waitsFor'], string> = {
   approval: 'waits for approval',
@@ -37,12 +37,12 @@ const WHY: Record<WaitingCall['waitsFor'], string> = {
   client: 'waits for a client that executes it',
   task: 'waits for a task',
   reply: 'waits for a reply',
-  answer: 'waits for an answer of the agent that gave the task',
+  answer: 'is a question of a sub-agent',
 };
 
 /** The commands to type for it. */
 export function waysOf(call: WaitingCall): string {
-  const needs = call.waitsFor === 'client' ? ' --output <json>' : '';
+  const needs = { client: ' --output <json>', answer: ' --text <answer>' }[call.waitsFor as string] ?? '';
   return `troupe inbox ${WAYS[call.waitsFor].join(' | ')} ${numberOf(call)}${needs}`;
 }
 
@@ -67,7 +67,7 @@ function settles(action: string, said: string, settle: Settle): Command {
 export const inbox: Record<string, Command> = {
   async list({ troupe, terminal, options }) {
     const asked = options.for
-      ? { waitsFor: oneOf('for', options.for, ['approval', 'person', 'client']) }
+      ? { waitsFor: oneOf('for', options.for, ['approval', 'person', 'answer', 'client']) }
       : {};
     const { data, nextCursor } = await troupe.inbox.list({ query: { limit: limitOf(options), ...asked } });
     terminal.out(
@@ -97,8 +97,13 @@ export const inbox: Record<string, Command> = {
   fail: settles('fail', 'failed', ({ troupe, options }, call) =>
     troupe.inbox.fail(call, needed('reason', options.reason)),
   ),
-  answer: settles('answer', 'answered', ({ troupe, options }, { runId, callId }) => {
-    const { output, reason } = options;
+  answer: settles('answer', 'answered', async ({ troupe, options }, call) => {
+    const { runId, callId } = call;
+    const { output, reason, text } = options;
+    if (call.waitsFor === 'answer') {
+      const { status } = await troupe.inbox.answer(call, needed('text', text));
+      return { status, openCalls: 0 };
+    }
     if ((output === undefined) === (reason === undefined))
       throw new UsageError('give --output or --reason, one of them');
     const said =

@@ -40,6 +40,11 @@ export const tasks: Record<string, Command> = {
     const task = await troupe.tasks.cancel({ params: paramsOf(given) });
     terminal.out(options.json ? json(task) : record(task));
   },
+  async answer(given) {
+    const { troupe, terminal, options, words } = given;
+    const task = await troupe.tasks.answer({ params: paramsOf(given), body: { answer: words[1]! } });
+    terminal.out(options.json ? json(task) : record(task));
+  },
   watch,
 };
 

@@ -1,5 +1,6 @@
 import { type Api, type Approval, useToolResult } from '@troupe/react';
 import { memo } from 'react';
+import { QuestionCard } from '../task/question-card.tsx';
 import { ApprovalCard } from '../tool/approval-card.tsx';
 import type { ShownCall } from '../tool/call.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
@@ -19,6 +20,18 @@ interface DecidedCallProps {
 
 /** A call that a person decides about. */
 export const DecidedCall = memo(function DecidedCall({ approval, decide, canEdit }: DecidedCallProps) {
+  if (approval.waitsFor === 'answer')
+    return (
+      <QuestionCard
+        question={questionOf(approval)}
+        agentName={approval.agentName}
+        createdAt={approval.createdAt}
+        deadline={approval.deadline}
+        busy={approval.deciding !== undefined}
+        problem={approval.failure?.message}
+        onAnswer={(answer) => decide(approval, { decision: 'answer', answer })}
+      />
+    );
   return (
     <ApprovalCard
       call={approval}
@@ -29,3 +42,7 @@ export const DecidedCall = memo(function DecidedCall({ approval, decide, canEdit
     />
   );
 });
+
+function questionOf({ arguments: args }: Approval): string {
+  return String((args as { question?: unknown } | null)?.question ?? '');
+}

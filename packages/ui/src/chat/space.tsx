@@ -135,7 +135,8 @@ function Head({ spaceId, as, onOpenMember }: SpaceProps) {
 function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
   const { spaceId, as, suggestions, welcome, onPick } = props;
   const space = useSpace(spaceId, { as });
-  const { messages, calls, members, entityId, hasOlder, isLoadingOlder, loadOlder, isLoading, error } = space;
+  const { messages, calls, tasks, members, entityId, hasOlder, isLoadingOlder, loadOlder, isLoading, error } =
+    space;
   const { firstUnreadId, lastSeenMessageId, readRef } = useReadMarker(spaceId, { as });
   const settings = useTimeSettings();
   // Where the new ones began when one came; it stays while one reads them.
@@ -148,7 +149,9 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
   const { wanted, isMissing } = useGoTo(props, isLoading);
   const readers = useMemo(() => readersOf(members, entityId), [members, entityId]);
   const seen = messages.findIndex(({ id }) => id === lastSeenMessageId);
-  const needsDecision = calls.some(({ waitsFor }) => waitsFor === 'approval' || waitsFor === 'person');
+  const asking = tasks.filter(({ question }) => question !== null);
+  const needsDecision =
+    asking.length > 0 || calls.some(({ waitsFor }) => waitsFor === 'approval' || waitsFor === 'person');
 
   if (isLoading && messages.length === 0) return <LoadingChat />;
   if (error && messages.length === 0) {
@@ -215,7 +218,7 @@ function Messages(props: SpaceProps & { onPick: (text: string) => void }) {
             </Fragment>
           );
         })}
-        {needsDecision && <Decisions spaceId={spaceId} canEdit={props.canEditArguments} />}
+        {needsDecision && <Decisions spaceId={spaceId} tasks={asking} canEdit={props.canEditArguments} />}
         <Live spaceId={spaceId} as={as} />
       </Scroller>
     </>
@@ -316,11 +319,22 @@ function SpaceCall({ call }: { call: ShownCall }) {
   return <ToolCard call={call} />;
 }
 
-/** Approvals that this space sees. Asked for only where something waits. */
-function Decisions({ spaceId, canEdit }: { spaceId: string; canEdit: boolean | undefined }) {
+interface DecisionsProps {
+  spaceId: string;
+  /** Tasks of the space that have an open question. */
+  tasks: readonly Api.Task[];
+  canEdit: boolean | undefined;
+}
+
+/** Approvals and questions of this space. They are requested only if something waits. */
+function Decisions({ spaceId, tasks, canEdit }: DecisionsProps) {
   const approvals = useApprovals();
   const decide = useDecide(approvals);
-  const here = approvals.items.filter((item: Approval) => item.spaceId === spaceId);
+  const questions = new Set(tasks.map(({ id }) => id));
+  const here = approvals.items.filter(
+    (item: Approval) =>
+      item.spaceId === spaceId || (item.waitsFor === 'answer' && questions.has(item.taskId!)),
+  );
   return here.map((item) => (
     <div key={approvalName(item.runId, item.callId)} className="troupe-aside">
       <DecidedCall approval={item} decide={decide} canEdit={canEdit} />

@@ -1,10 +1,10 @@
 import type { Api, Approval, ApprovalsResult } from '@troupe/react';
 import { useCallback, useRef } from 'react';
 
+type Decision = Api.CallDecision | { decision: 'answer'; answer: string };
+
 /** What a card says, done by the hook that holds the inbox. Stays the same function from render to render. */
-export function useDecide(
-  approvals: ApprovalsResult,
-): (call: Approval, decision: Api.CallDecision) => Promise<void> {
+export function useDecide(approvals: ApprovalsResult): (call: Approval, decision: Decision) => Promise<void> {
   const latest = useRef(approvals);
   latest.current = approvals;
   return useCallback((call, decision) => {
@@ -20,6 +20,8 @@ export function useDecide(
         return inbox.complete(call, decision.output);
       case 'fail':
         return inbox.fail(call, decision.reason);
+      case 'answer':
+        return inbox.answer(call, decision.answer);
     }
   }, []);
 }

@@ -4,6 +4,7 @@ import { classes } from '../basic/classes.ts';
 import { ChevronIcon, CrossIcon } from '../basic/icons.tsx';
 import { StatusBadge } from '../basic/status-badge.tsx';
 import { Duration } from '../basic/time.tsx';
+import { AnswerForm } from './answer-form.tsx';
 import { isEnded, rowsOf } from './tree.ts';
 
 /** `Api.Task` is one. */
@@ -15,6 +16,7 @@ export interface ShownTask {
   instruction?: string | null | undefined;
   parentTaskId?: string | null | undefined;
   question?: string | null | undefined;
+  questionId?: string | null | undefined;
   result?: string | null | undefined;
   error?: string | null | undefined;
   background?: boolean | undefined;
@@ -27,6 +29,8 @@ export interface TaskTreeProps {
   /** What each does right now, by the id of the task. */
   doing?: Readonly<Record<string, string>> | undefined;
   onCancel?: ((taskId: string) => Promise<void> | void) | undefined;
+  /** Answers the open question of a task; without it, questions are only shown. */
+  onAnswer?: ((task: ShownTask, answer: string) => Promise<void> | void) | undefined;
   /** Such as to show what was said within. */
   onOpen?: ((task: ShownTask) => void) | undefined;
   /** What is shown where there are none. Default: nothing. */
@@ -36,7 +40,7 @@ export interface TaskTreeProps {
 
 /** Work that was given to sub-agents and tools. Arrow keys move and open, Enter shows, Delete cancels. */
 export const TaskTree = memo(function TaskTree(props: TaskTreeProps) {
-  const { tasks, doing = {}, onCancel, onOpen, empty, label = 'Tasks' } = props;
+  const { tasks, doing = {}, onAnswer, onCancel, onOpen, empty, label = 'Tasks' } = props;
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
   const [current, setCurrent] = useState<string | null>(null);
   const tree = useRef<HTMLDivElement>(null);
@@ -115,7 +119,7 @@ export const TaskTree = memo(function TaskTree(props: TaskTreeProps) {
             onOpen={onOpen}
             onCancel={onCancel}
           />
-          {isOpen(task) && <TaskDetails task={task} />}
+          {isOpen(task) && <TaskDetails task={task} onAnswer={onAnswer} />}
         </div>
       ))}
     </div>
@@ -193,7 +197,7 @@ function nameOfTask({ name }: Pick<ShownTask, 'name'>): string {
   return name.replace(/^(agent|tool):/, '');
 }
 
-function TaskDetails({ task }: { task: ShownTask }) {
+function TaskDetails({ task, onAnswer }: Pick<TaskTreeProps, 'onAnswer'> & { task: ShownTask }) {
   return (
     <div className="troupe-task-details">
       {task.instruction && <p className="troupe-task-instruction">{task.instruction}</p>}
@@ -201,6 +205,9 @@ function TaskDetails({ task }: { task: ShownTask }) {
         <p className="troupe-task-question">
           <strong>Asks:</strong> {task.question}
         </p>
+      )}
+      {task.question && !isEnded(task) && onAnswer && (
+        <AnswerForm onAnswer={(answer) => onAnswer(task, answer)} />
       )}
       {task.error && <p className="troupe-problem">{task.error}</p>}
       {!task.error && task.result && <p className="troupe-task-result">{task.result}</p>}

@@ -10,12 +10,12 @@ export type InboxItem = {
   at: string;
   deadline: string | null;
 } & (
-  | { kind: 'approval' | 'tool' | 'doubt'; call: Api.WaitingCall }
-  | { kind: 'question'; task: Api.Task }
+  | { kind: 'approval' | 'tool' | 'doubt' | 'question'; call: Api.WaitingCall }
   | { kind: 'delivery'; delivery: Api.Delivery }
 );
 
-const kinds: Partial<Record<Api.WaitsFor, 'approval' | 'tool' | 'doubt'>> = {
+const kinds: Partial<Record<Api.WaitsFor, 'approval' | 'tool' | 'doubt' | 'question'>> = {
+  answer: 'question',
   approval: 'approval',
   client: 'tool',
   person: 'doubt',
@@ -26,7 +26,7 @@ export function itemOfCall(call: Api.WaitingCall): InboxItem {
   return {
     key: `${call.runId}.${call.callId}`,
     kind: kinds[call.waitsFor] ?? 'approval',
-    title: call.tool,
+    title: call.waitsFor === 'answer' ? questionOf(call) : call.tool,
     who: [call.network?.name, agent].filter(Boolean).join(' · ') || 'An agent',
     at: call.createdAt,
     deadline: call.deadline,
@@ -34,16 +34,8 @@ export function itemOfCall(call: Api.WaitingCall): InboxItem {
   };
 }
 
-export function itemOfTask(task: Api.Task): InboxItem {
-  return {
-    key: task.id,
-    kind: 'question',
-    title: task.question ?? 'It asks something.',
-    who: task.name.replace(/^agent:/, ''),
-    at: task.updatedAt,
-    deadline: null,
-    task,
-  };
+function questionOf({ arguments: args }: Api.WaitingCall): string {
+  return String((args as { question?: unknown } | null)?.question ?? 'Question');
 }
 
 export function itemOfDelivery(delivery: Api.Delivery): InboxItem {

@@ -1,10 +1,9 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import type { Api } from '@troupe/sdk';
 import { useMemo } from 'react';
 import { troupe } from '../../data/client.ts';
-import { type CursorPage, useCursorPages } from '../../data/cursor-pages.ts';
+import { useCursorPages } from '../../data/cursor-pages.ts';
 import { systemQuery } from '../../shell/system.ts';
-import { type InboxItem, itemOfCall, itemOfDelivery, itemOfTask } from './items.ts';
+import { type InboxItem, itemOfCall, itemOfDelivery } from './items.ts';
 
 const limit = 100;
 
@@ -31,26 +30,20 @@ export function useInbox() {
     (page) => troupe.inbox.list({ query: { waitsFor: 'client', ...page } }),
     { limit },
   );
-  const tasks = useCursorPages(
-    ['tasks', 'questions'],
-    (page): Promise<CursorPage<Api.Task>> => troupe.tasks.list({ query: { status: 'waiting', ...page } }),
-    { limit },
-  );
   const deliveries = useCursorPages(
     ['deliveries', 'dead'],
     (page) => troupe.triggers.deliveries({ query: { status: 'dead', ...page } }),
     { limit, enabled: seesTriggers },
   );
-  const lists = [people, clients, tasks, ...(seesTriggers ? [deliveries] : [])];
+  const lists = [people, clients, ...(seesTriggers ? [deliveries] : [])];
   const items = useMemo(() => {
     const all: InboxItem[] = [
       ...(people.items ?? []).map(itemOfCall),
       ...(clients.items ?? []).map(itemOfCall),
-      ...(tasks.items ?? []).filter(({ question }) => question !== null).map(itemOfTask),
       ...(deliveries.items ?? []).map(itemOfDelivery),
     ];
     return all.sort((one, other) => one.at.localeCompare(other.at));
-  }, [people.items, clients.items, tasks.items, deliveries.items]);
+  }, [people.items, clients.items, deliveries.items]);
   return {
     items,
     isLoading: lists.some((list) => list.items === undefined && !list.error),
@@ -61,9 +54,8 @@ export function useInbox() {
     hasMore: lists.some((list) => list.hasMore),
     /** Kinds of which there are more than are loaded. */
     unfinished: [
-      ...(people.hasMore ? (['approval', 'doubt'] as const) : []),
+      ...(people.hasMore ? (['approval', 'doubt', 'question'] as const) : []),
       ...(clients.hasMore ? (['tool'] as const) : []),
-      ...(tasks.hasMore ? (['question'] as const) : []),
       ...(deliveries.hasMore ? (['delivery'] as const) : []),
     ],
     isLoadingMore: lists.some((list) => list.isLoadingMore),

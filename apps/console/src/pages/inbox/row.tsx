@@ -63,7 +63,7 @@ export function Row({
           <span className={cx('truncate', 'call' in item && 'max-w-[50%] shrink-0')} title={item.who}>
             {item.who}
           </span>
-          {'call' in item && (
+          {'call' in item && item.kind !== 'question' && (
             <span className="min-w-0 flex-1 truncate font-mono">{JSON.stringify(item.call.arguments)}</span>
           )}
         </span>

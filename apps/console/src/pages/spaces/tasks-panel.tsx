@@ -6,10 +6,12 @@ import { Empty, Loading } from '../../blocks/states.tsx';
 import { sayError } from '../../blocks/toast.tsx';
 import { taskAddress } from '../../data/addresses.ts';
 import { troupe } from '../../data/client.ts';
+import { useAnswerTask } from '../tasks/answer.ts';
 
 export function TasksPanel({ spaceId, entityId }: { spaceId: string; entityId: string | null }) {
   const { tasks, isLoading } = useSpace(spaceId, { as: entityId ?? undefined });
   const navigate = useNavigate();
+  const answer = useAnswerTask();
   if (isLoading) return <Loading />;
   if (tasks.length === 0)
     return (
@@ -22,6 +24,7 @@ export function TasksPanel({ spaceId, entityId }: { spaceId: string; entityId: s
       <TaskTree
         tasks={tasks}
         label="Tasks"
+        onAnswer={answer}
         onOpen={({ id }) => void navigate({ to: taskAddress(id) })}
         onCancel={(taskId) => troupe.tasks.cancel({ params: { taskId } }).then(() => {}, sayError)}
       />

@@ -7,6 +7,7 @@ import { Card } from '../../blocks/page.tsx';
 import { taskAddress } from '../../data/addresses.ts';
 import { chatQuery } from '../../data/chats.ts';
 import { shortId } from '../../data/format.ts';
+import { useAnswerTask } from './answer.ts';
 import { useCancelTask } from './cancel.ts';
 
 /** The tasks of one conversation. */
@@ -14,6 +15,7 @@ export function TasksOfChat({ tasks, onOnly }: { tasks: Api.Task[]; onOnly: (() 
   const first = tasks[0]!;
   const { data: chat } = useQuery(chatQuery(tasks.at(-1)!));
   const navigate = useNavigate();
+  const answer = useAnswerTask();
   const cancel = useCancelTask();
   return (
     <Card
@@ -44,6 +46,7 @@ export function TasksOfChat({ tasks, onOnly }: { tasks: Api.Task[]; onOnly: (() 
         <TaskTree
           tasks={tasks}
           label={`Tasks of ${chat?.title ?? shortId(first.chatId)}`}
+          onAnswer={answer}
           onOpen={({ id }) => void navigate({ to: taskAddress(id) })}
           onCancel={cancel}
         />

@@ -7,5 +7,8 @@ import { callsOfRunQuery } from '../inbox/queries.ts';
 export default function WaitingHere({ runId }: { runId: string }) {
   useLive('inbox');
   const { data } = useQuery(callsOfRunQuery(runId));
-  return data?.map((call) => <WaitingCallCard key={call.callId} call={call} />);
+  // The page of the task shows its question.
+  return data
+    ?.filter(({ waitsFor }) => waitsFor !== 'answer')
+    .map((call) => <WaitingCallCard key={call.callId} call={call} />);
 }

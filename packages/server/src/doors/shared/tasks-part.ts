@@ -22,11 +22,12 @@ export async function tasksPart(
   if (!tools.some(({ provider, name }) => provider === 'delegation' && name === REPLY)) return '';
   const lines: string[] = [];
   let bytes = 0;
-  for (const { summary, question, subAgentId, ...task } of await tasksSeenBy(db, id, MOST)) {
+  for (const { summary, question, answered, subAgentId, ...task } of await tasksSeenBy(db, id, MOST)) {
     const line = `- ${JSON.stringify({
       ...(subAgentId ? { subAgentId } : {}),
       ...task,
       ...(question === null ? {} : { question }),
+      ...(answered === null ? {} : { answeredByPerson: answered }),
       ...(summary === null ? {} : { summary }),
     })}`;
     bytes += Buffer.byteLength(line);

@@ -2,8 +2,8 @@ import { inboxEndpoints } from '@troupe/protocol';
 import { z } from 'zod';
 import { readPage } from '../../base/index.ts';
 import { decideCall, listWaiting, takeResults } from '../../runs/index.ts';
-import { authorOf } from '../author.ts';
-import type { Call, Endpoints } from '../endpoint.ts';
+import { settlerOf } from '../author.ts';
+import type { Endpoints } from '../endpoint.ts';
 import { presentPage } from '../present/page.ts';
 import { presentWaitingCall } from '../present/waiting-call.ts';
 
@@ -28,9 +28,4 @@ export function inboxRoutes(endpoints: Endpoints): void {
   endpoints.serve(inboxEndpoints.results, ({ services, caller, params, body }) =>
     takeResults(services, caller, params.runId, 'results' in body ? body.results : [body], settlerOf(caller)),
   );
-}
-
-function settlerOf(caller: Call<(typeof inboxEndpoints)['decide']>['caller']): string {
-  const { kind, id } = authorOf(caller);
-  return id === null ? kind : `${kind}:${id}`;
 }

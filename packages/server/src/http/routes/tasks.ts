@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../../access/index.ts';
 import { type IdRange, readPage, readPageById } from '../../base/index.ts';
 import {
+  answerTask,
   cancelChatTasks,
   cancelTask,
   getSubAgent,
@@ -12,6 +13,7 @@ import {
   listSubAgents,
   listTasks,
 } from '../../doors/tasks/index.ts';
+import { settlerOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentPage } from '../present/page.ts';
 import {
@@ -36,6 +38,10 @@ export function taskRoutes(endpoints: Endpoints): void {
   );
   endpoints.serve(taskEndpoints.cancel, async ({ services, caller, params }) => {
     await cancelTask(services, ofCaller(caller, await getTask(services, caller, params.taskId)));
+    return presentTask(await getTask(services, caller, params.taskId));
+  });
+  endpoints.serve(taskEndpoints.answer, async ({ services, caller, params, body }) => {
+    await answerTask(services, caller, { ...body, task: params.taskId, by: settlerOf(caller) });
     return presentTask(await getTask(services, caller, params.taskId));
   });
   endpoints.serve(taskEndpoints.cancelAll, async ({ services, caller, body }) => ({

@@ -14,6 +14,7 @@ export interface WaitingRow {
   network: { id: string; name: string; version: number } | null;
   agentKey: string | null;
   rootRunId: string | null;
+  taskId: string | null;
   sessionId: string | null;
   spaceId: string | null;
   step: number;
@@ -47,7 +48,7 @@ export async function listWaiting(
       name: 'list_waiting',
       text: `select c.run_id as "runId", c.call_id as "callId", r.agent_id as "agentId", a.name as "agentName",
           case when r.network_id is not null then jsonb_build_object('id', r.network_id, 'name', r.trigger->'network'->'name', 'version', r.network_version) end as network,
-          x.agent_key as "agentKey", case when r.parent_run_id is not null then r.root_run_id end as "rootRunId", s.id as "sessionId", (c.shown->>'spaceId')::uuid as "spaceId", c.step, c.tool,
+          x.agent_key as "agentKey", case when r.parent_run_id is not null then r.root_run_id end as "rootRunId", r.task_id as "taskId", s.id as "sessionId", (c.shown->>'spaceId')::uuid as "spaceId", c.step, c.tool,
           c.args as arguments, c.waits_for as "waitsFor", c.error, c.deadline, c.created_at as "createdAt"
         from troupe.tool_calls c join troupe.runs r on r.id = c.run_id left join troupe.sessions s on s.thread_id = r.thread_id
           left join troupe.agents a on a.id = r.agent_id left join troupe.run_steps x on x.run_id = c.run_id and x.step = c.step

@@ -34,7 +34,7 @@ export async function readOverview(db: Database, project: string): Promise<Overv
         select (select count(*)::int from troupe.runs r where r.status = 'running' and r.project_id = $1) as running, q.queued, q.oldest as "oldestQueuedMs",
           (select count(*)::int from troupe.runs r where r.status in ('waiting_tool', 'waiting_reply') and r.project_id = $1) as waiting,
           (select coalesce(jsonb_object_agg(w.waits_for, w.calls), '{}') from waits w) as calls,
-          (select coalesce(sum(w.open), 0)::int from waits w where w.waits_for in ('approval', 'person')) as inbox,
+          (select coalesce(sum(w.open), 0)::int from waits w where w.waits_for in ('approval', 'person', 'answer')) as inbox,
           (select count(*)::int from troupe.runs r where r.project_id = $1 and r.status in ('completed', 'failed', 'canceled') and r.status = 'failed'
             and coalesce(r.completed_at, r.canceled_at) > now() - interval '24 hours') as failed,
           (select count(*)::int from troupe.triggers t join troupe.trigger_deliveries d on d.trigger_id = t.id and d.status = 'dead'

@@ -22,6 +22,8 @@ export interface TaskRecord {
   result: string | null;
   error: { code?: string; message?: string } | null;
   question: string | null;
+  /** The call that asks it. */
+  questionId: string | null;
   background: boolean;
   depth: number;
   parentTaskId: string | null;
@@ -32,7 +34,9 @@ export interface TaskRecord {
 }
 
 const TASK = `select t.id, t.user_id as "userId", t.chat_id as "chatId", t.type, t.name, t.instruction, t.sub_agent_id as "subAgentId",
-    t.trigger_message_id as "triggerMessageId", t.status, t.result, t.error, t.question, t.background, t.depth,
+    t.trigger_message_id as "triggerMessageId", t.status, t.result, t.error, t.question,
+    case when t.question is not null then (select c.call_id from troupe.tool_calls c where c.run_id = t.run_id and c.waits_for = 'answer'
+      order by c.step, c.position limit 1) end as "questionId", t.background, t.depth,
     t.parent_task_id as "parentTaskId", t.parent_run_id as "parentRunId", t.run_id as "runId",
     t.created_at as "createdAt", t.updated_at as "updatedAt"
   from troupe.tasks t`;

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, JsonObject, TaskStatus } from '@troupe/protocol';
+import type { AgentSnapshot, JsonObject, TaskStatus, ToolCallStatus } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { StartItem } from './start.ts';
@@ -82,6 +82,28 @@ export async function replyToTask(
 ): Promise<BegunTask & { waits?: boolean }> {
   const text = 'select troupe.reply_to_task($1, $2, $3, $4, $5, $6, $7) as answer';
   return answer(db, 'reply_to_task', text, [...fence(by), reply.subAgent, reply.content, reply.deadlineMs]);
+}
+
+export type AnsweredTask =
+  | { ok: true; repeated: boolean; queued: boolean; thread: string }
+  | { ok: false; code: 'task_not_found' }
+  | {
+      ok: false;
+      code: 'not_asked';
+      status: TaskStatus;
+      /** The state of the question; null: there is no such question. */
+      call: ToolCallStatus | null;
+      settledBy: string | null;
+    };
+
+/** Answers a question from outside. Without `questionId`: the open one, or a repetition of the last answer. */
+export async function answerTask(
+  db: Database,
+  task: string,
+  { questionId, answer: text, by }: { questionId?: string | undefined; answer: string; by: string },
+): Promise<AnsweredTask> {
+  const values = [task, questionId ?? null, text, by];
+  return answer(db, 'answer_task', 'select troupe.answer_task($1, $2, $3, $4) as answer', values);
 }
 
 /** False where somebody else has the run. */
@@ -185,6 +207,8 @@ export interface TaskSeen {
   status: TaskStatus;
   instruction: string;
   question: string | null;
+  /** The last question that a person answered, and the answer. */
+  answered: { question: string; answer: string } | null;
   summary: string | null;
 }
 
@@ -198,13 +222,16 @@ export async function tasksSeenBy(
     {
       name: 'tasks_seen_by',
       text: `with place as materialized (select troupe.place_of($1) as p),
-        own as materialized (select t.id, t.sub_agent_id, t.name, t.status, t.instruction, t.question, t.result, t.error,
+        own as materialized (select t.id, t.sub_agent_id, t.name, t.status, t.instruction, t.question, t.result, t.error, t.run_id,
             t.status in ('pending', 'running', 'waiting') as open
           from place, troupe.runs r, troupe.tasks t join troupe.runs g on g.id = t.parent_run_id
           where r.id = $1 and t.chat_id = (p->>'chat')::uuid and t.parent_task_id is not distinct from (p->>'task')::uuid
             and g.agent_id is not distinct from r.agent_id),
         shown as ((select * from own where open order by id desc limit $2) union all (select * from own where not open order by id desc limit $3))
         select id as "taskId", sub_agent_id as "subAgentId", name, status, left(instruction, $4) as instruction, left(question, $4) as question,
+          (select jsonb_build_object('question', left(c.args->>'question', $4), 'answer', left(c.output->>'answer', $4))
+            from troupe.tool_calls c where c.run_id = shown.run_id and c.tool = 'ask_user' and c.status = 'completed' and c.settled_by not like 'run:%'
+            order by c.settled_at desc limit 1) as answered,
           left(coalesce(case when status = 'success' then result end, error->>'message'), $4) as summary from shown order by open desc, id`,
       values: [run, most.open, most.ended, most.longest],
     },

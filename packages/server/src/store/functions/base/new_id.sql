@@ -1,8 +1,8 @@
 -- Returns a UUID v7 for a row that a function creates. Rows that the program creates bring their id. PostgreSQL 15 has
 -- no uuidv7().
 -- Locks: none.
--- Called by: troupe.append, troupe.fork, troupe.hand_up, troupe.join_child, troupe.member_entity, troupe.post_to_space,
---   troupe.reply_to_task, store/queries/sessions.ts.
+-- Called by: troupe.answer_task, troupe.append, troupe.fork, troupe.hand_up, troupe.join_child, troupe.member_entity,
+--   troupe.post_to_space, troupe.reply_to_task, store/queries/sessions.ts.
 create or replace function troupe.new_id() returns uuid language sql volatile as $$
   select encode(
     substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)

@@ -5,8 +5,8 @@
 -- Called by: troupe.add_member, troupe.ask, troupe.begin_child, troupe.book_spending, troupe.close_calls,
 --   troupe.create_space, troupe.end_run, troupe.end_wait, troupe.enter_space, troupe.expire, troupe.fork,
 --   troupe.mark_read, troupe.post, troupe.raise_budget, troupe.remove_member, troupe.retry, troupe.settle,
---   troupe.tell_chat, troupe.tell_giver, troupe.tell_spaces, troupe.tell_unsaid, troupe.update_space,
---   troupe.wait_for_task.
+--   troupe.tell_answer, troupe.tell_chat, troupe.tell_giver, troupe.tell_spaces, troupe.tell_unsaid,
+--   troupe.update_space, troupe.wait_for_task.
 create or replace function troupe.append(thread uuid, run uuid, messages jsonb, events jsonb) returns bigint
   language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off

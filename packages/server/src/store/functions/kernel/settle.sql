@@ -1,7 +1,8 @@
 -- Ends a waiting call from outside, or lets a worker execute it (proceed). Settling the last open call queues the run.
 -- p_outcome is { status: completed|failed|proceed, output?, error?, args? }.
 -- Locks: the run, the threads that watch it by id, the call, the thread.
--- Called by: troupe.hand_up, troupe.join_child, troupe.reply_to_task, troupe.settle_all, store/queries/outside.ts.
+-- Called by: troupe.answer_task, troupe.hand_up, troupe.join_child, troupe.reply_to_task, troupe.settle_all,
+--   store/queries/outside.ts.
 create or replace function troupe.settle(p_run uuid, p_call text, p_outcome jsonb, p_by text, p_message uuid)
   returns jsonb language plpgsql
 set enable_seqscan to off set enable_hashjoin to off set enable_mergejoin to off

@@ -23,6 +23,8 @@ begin
       else '{}' end;
   elsif j.what = 'delete' then
     return troupe.delete_task(j.task_id);
+  elsif j.what = 'answered' then
+    return troupe.tell_answer(j);
   elsif j.what = 'question' then
     answer := troupe.hand_up(j);
   end if;
