@@ -45,6 +45,26 @@ export function patchOf<Shape extends Record<string, z.ZodType>>(object: z.ZodOb
   );
 }
 
+/**
+ * Accepts other names of fields, such as those of documents that are loaded unchanged. If a field is given by both names, the other
+ * name stays and is rejected as unknown.
+ */
+export function alsoNamed<Schema extends z.ZodType>(names: Readonly<Record<string, string>>, schema: Schema) {
+  return z.preprocess((given) => renamed(names, given), schema) as z.ZodType<
+    z.output<Schema>,
+    z.input<Schema>
+  >;
+}
+
+export function renamed(names: Readonly<Record<string, string>>, given: unknown): unknown {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
+  const nameOf = (field: string) => {
+    const name = Object.hasOwn(names, field) ? names[field]! : field;
+    return Object.hasOwn(given, name) ? field : name;
+  };
+  return Object.fromEntries(Object.entries(given).map(([field, value]) => [nameOf(field), value]));
+}
+
 /** For a PATCH of what has versions: two people who edit it do not overwrite each other unseen. */
 export function baseVersion(what: string) {
   return z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { change } from './agents.ts';
 import {
+  alsoNamed,
   id,
   inAddress,
   isFree,
@@ -16,6 +17,7 @@ import {
 import { endpoint } from './endpoint.ts';
 import { eventFrames } from './events.ts';
 import { type Json, type JsonObject, json, jsonObject } from './json.ts';
+import { agentSource, networkSource } from './network-source.ts';
 import { run } from './runs.ts';
 
 // Agents, tools and the routes allowed between them: edited as rows, published as versions, enforced when they run. Long because it is one
@@ -120,8 +122,9 @@ export const logPolicy = z.strictObject({
 export type LogPolicy = z.infer<typeof logPolicy>;
 
 export const paramSource = z.enum(['agent', 'system', 'default']);
-/** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
-export const toolParam = z.strictObject({
+/** Other names of `defaultValue`: a former one, and the one of network documents in snake case. */
+export const DEFAULT_NAMES = { default: 'defaultValue', default_value: 'defaultValue' };
+const param = z.strictObject({
   name: z
     .string()
     .regex(
@@ -130,17 +133,25 @@ export const toolParam = z.strictObject({
     ),
   source: paramSource.default('agent'),
   required: z.boolean().default(false),
-  default: json.optional(),
-  schema: jsonObject.default({}),
+  defaultValue: json.describe('The value if nobody gives one. `default` is accepted as well.').optional(),
+  schema: jsonObject
+    .describe(
+      'JSON Schema of the value. A value of the agent that does not fit is refused (`retry`), one of the system fails the run (`error`).',
+    )
+    .default({}),
 });
+/** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
+export const toolParam = alsoNamed(DEFAULT_NAMES, param);
+/** The same without other names. The example of an object with a field that is renamed would be lost in OpenAPI. */
+export const plainToolParam = param;
 export type ToolParam = z.infer<typeof toolParam>;
 
 /** What a model must give: the parameters whose source is the agent, as JSON Schema of an object. */
 export function inputSchemaOf(params: readonly ToolParam[]): JsonObject {
   const given = params.filter(({ source }) => source === 'agent');
-  const schemaOf = ({ schema, default: value }: ToolParam) =>
-    value === undefined || 'default' in schema ? schema : { ...schema, default: value };
-  const required = given.filter((param) => param.required && param.default === undefined);
+  const schemaOf = ({ schema, defaultValue }: ToolParam) =>
+    defaultValue === undefined || 'default' in schema ? schema : { ...schema, default: defaultValue };
+  const required = given.filter((param) => param.required && param.defaultValue === undefined);
   return {
     type: 'object',
     properties: Object.fromEntries(given.map((param) => [param.name, schemaOf(param)])),
@@ -216,6 +227,7 @@ export const network = z.object({
   id,
   status: networkStatus.describe('`draft`: never published. `archived`: takes no new runs.'),
   currentVersion: z.number().int().positive().nullable().describe('What runs without a version run with.'),
+  currentVersionId: id.nullable().describe('The id of that version.'),
   publishedAt: timestamp.nullable().describe('When that version was published.'),
   agentCount: z.number().int(),
   toolCount: z.number().int(),
@@ -248,11 +260,14 @@ export const networkProblem = z.object({
 export type NetworkProblem = z.infer<typeof networkProblem>;
 
 export const networkVersion = z.object({
+  id,
   networkId: id,
   version: z.number().int().positive(),
+  snapshotId: id.describe('The compiled snapshot, which belongs to this version only.'),
   checksum: z.string().describe('SHA-256 of the snapshot in canonical JSON.'),
   notes: z.string().nullable(),
   createdBy: z.string(),
+  createdAt: timestamp,
   publishedBy: z.string(),
   publishedAt: timestamp,
   isCurrent: z.boolean(),
@@ -333,6 +348,8 @@ const agentParams = z.object({ network: networkRef, key: networkKey });
 const versionNumber = wholeNumber.positive().max(2_147_483_647);
 const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
+const DOCUMENTS =
+  'Documents in snake case with `equipped_tools`, `allowed_routes`, `adjacency` and `default_value` are read as they stand.';
 /** A thousand agents with their prompts. */
 const DEFINITION_BYTES = 4_194_304;
 const edits = [
@@ -429,8 +446,9 @@ export const networkEndpoints = {
     path: base,
     tag: 'networks',
     summary: 'Make a network, with all or nothing in it',
+    description: DOCUMENTS,
     scope: 'networks:write',
-    body: networkDefinition,
+    body: networkSource(networkDefinition),
     bodyBytes: DEFINITION_BYTES,
     status: 201,
     response: network,
@@ -496,8 +514,7 @@ export const networkEndpoints = {
     path: `${base}/{network}/definition`,
     tag: 'networks',
     summary: 'Make a network what a document says; made where there is none of that name',
-    description:
-      'Applied twice it changes nothing. With `dryRun` nothing is changed and the differences are told. With `updatedAt`, nothing is done where somebody else changed it meanwhile.',
+    description: `${DOCUMENTS} Applied twice it changes nothing. With \`dryRun\` nothing is changed and the differences are told. With \`updatedAt\`, nothing is done where somebody else changed it meanwhile.`,
     scope: 'networks:write',
     params: networkParams,
     query: z.strictObject({
@@ -513,7 +530,7 @@ export const networkEndpoints = {
         )
         .optional(),
     }),
-    body: networkDefinition,
+    body: networkSource(networkDefinition),
     bodyBytes: DEFINITION_BYTES,
     status: 200,
     response: z.object({
@@ -565,7 +582,7 @@ export const networkEndpoints = {
     summary: 'Add an agent',
     scope: 'networks:write',
     params: networkParams,
-    body: networkAgentDefinition,
+    body: agentSource(networkAgentDefinition),
     bodyBytes: 2_097_152,
     status: 201,
     response: networkAgent,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alsoNamed } from './common.ts';
 import { json, jsonObject } from './json.ts';
 import { toolEffect, waitsFor } from './tool-calls.ts';
 
@@ -147,13 +148,17 @@ export type AgentSnapshot = z.infer<typeof agentSnapshot>;
 export type AgentSnapshotInput = z.input<typeof agentSnapshot>;
 
 /** A parameter of a tool, and who gives it. */
-export const snapshotParam = z.strictObject({
-  name: z.string(),
-  source: z.enum(['agent', 'system', 'default']),
-  required: z.boolean(),
-  default: json.optional(),
-  schema: jsonObject,
-});
+export const snapshotParam = alsoNamed(
+  // Snapshots that were compiled under the former name stay as they are.
+  { default: 'defaultValue' },
+  z.strictObject({
+    name: z.string(),
+    source: z.enum(['agent', 'system', 'default']),
+    required: z.boolean(),
+    defaultValue: json.optional(),
+    schema: jsonObject,
+  }),
+);
 export type SnapshotParam = z.infer<typeof snapshotParam>;
 
 export const networkGraph = z.strictObject({

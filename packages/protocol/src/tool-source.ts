@@ -1,8 +1,31 @@
 import { z } from 'zod';
+import { renamed } from './common.ts';
 import { json } from './json.ts';
-import { inputSchemaOf, type ToolParam } from './networks.ts';
+import { DEFAULT_NAMES, inputSchemaOf, type ToolParam } from './networks.ts';
 
 // The tool JSON that others write: `executionType`, `visibility`, `execution`. It becomes a definition and is not kept.
+
+/** Other names of fields, as tool documents in snake case or camel case have them. */
+const NAMES = {
+  key: 'name',
+  display_name: 'displayName',
+  provider_type: 'kind',
+  providerType: 'kind',
+  secret_ref: 'secretRef',
+  params_schema: 'paramsSchema',
+};
+
+/** `paramsSchema` is a JSON Schema of the arguments, or the list of parameters. */
+export function toolSource<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess((given) => {
+    const named = renamed(NAMES, given);
+    const isList = Array.isArray((named as { paramsSchema?: unknown } | null)?.paramsSchema);
+    const tool = renamed({ paramsSchema: isList ? 'params' : 'inputSchema' }, named);
+    const params = (tool as { params?: unknown } | null)?.params;
+    if (!Array.isArray(params)) return tool;
+    return { ...(tool as object), params: params.map((param) => renamed(DEFAULT_NAMES, param)) };
+  }, schema) as z.ZodType<z.output<Schema>, z.input<Schema>>;
+}
 
 const KIND = { gateway: 'http', external: 'client', space: 'ui', internal: 'static' } as const;
 

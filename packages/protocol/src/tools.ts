@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { secretName } from './access.ts';
 import { toolName } from './agents.ts';
 import { baseVersion, id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
 import { toolMcp } from './mcp-servers.ts';
-import { networkKey, toolParam } from './networks.ts';
+import { networkKey, plainToolParam, toolParam } from './networks.ts';
 import { toolEffect } from './tool-calls.ts';
-import { fromSource, sourceFields } from './tool-source.ts';
+import { fromSource, sourceFields, toolSource } from './tool-source.ts';
 
 /**
  * `http`: the server calls an address. `client`, `ui`: somebody outside answers. `static`: always the same output. `echo`: its arguments.
@@ -122,6 +123,11 @@ export const toolDefinition = z.strictObject({
   mcp: toolMcp.nullable().default(null),
   /** The function that workers have under this name (`code`). */
   function: toolName.nullable().default(null),
+  /**
+   * A secret of the project that the tool needs. An http tool sends it as `authorization: Bearer …`, unless its request
+   * uses the secret elsewhere.
+   */
+  secretRef: secretName.nullable().default(null),
   display: toolDisplay.prefault({}),
   metadata: metadata.default({}),
 });
@@ -129,56 +135,59 @@ export type ToolDefinition = z.infer<typeof toolDefinition>;
 
 const { shape: field } = toolDefinition;
 
-/** A new tool; also as the tool JSON that has `executionType` and `execution`, as it stands. */
-export const newTool = z
-  .strictObject(
-    {
-      name: field.name,
-      displayName: field.displayName,
-      description: field.description,
-      kind: toolKind.optional(),
-      /** Absent: made of those of `params` that the agent gives. */
-      inputSchema: jsonObject.optional(),
-      params: field.params,
-      /** Absent: `pure` for GET, HEAD, static and echo tools, `idempotent` for network and agent tools, otherwise `once`. */
-      effect: toolEffect.optional(),
-      approval: field.approval,
-      /** Absent: true for `ui`. */
-      visible: z.boolean().optional(),
-      timeoutMs: timeoutMs.optional(),
-      deadlineMs: deadlineMs.optional(),
-      outputSchema: field.outputSchema,
-      /** Absent: `{ "status": "ok" }`. */
-      output: json.optional(),
-      request: toolRequest.optional(),
-      response: field.response,
-      network: field.network,
-      agent: field.agent,
-      mcp: field.mcp,
-      /** Absent: the one of the tool's own name. */
-      function: toolName.optional(),
-      display: field.display,
-      metadata: field.metadata,
-      ...sourceFields,
-    },
-    {
-      error: ({ code, keys }) =>
-        code === 'unrecognized_keys' && (keys as string[]).includes('displayTool')
-          ? '"displayTool" is replaced by `visible` (or `visibility`)'
-          : undefined,
-    },
-  )
-  .meta({
-    examples: [
+/** A new tool; also as the tool JSON that has `executionType` and `execution`, or `key` and `provider_type`, as it stands. */
+export const newTool = toolSource(
+  z
+    .strictObject(
       {
-        name: 'fetchWeather',
-        kind: 'http',
-        request: { url: 'https://api.example.com/current?city={{input.city}}' },
+        name: field.name,
+        displayName: field.displayName,
+        description: field.description,
+        kind: toolKind.optional(),
+        /** Absent: made of those of `params` that the agent gives. */
+        inputSchema: jsonObject.optional(),
+        params: z.array(plainToolParam).max(100).nullable().default(null),
+        /** Absent: `pure` for GET, HEAD, static and echo tools, `idempotent` for network and agent tools, otherwise `once`. */
+        effect: toolEffect.optional(),
+        approval: field.approval,
+        /** Absent: true for `ui`. */
+        visible: z.boolean().optional(),
+        timeoutMs: timeoutMs.optional(),
+        deadlineMs: deadlineMs.optional(),
+        outputSchema: field.outputSchema,
+        /** Absent: `{ "status": "ok" }`. */
+        output: json.optional(),
+        request: toolRequest.optional(),
+        response: field.response,
+        network: field.network,
+        agent: field.agent,
+        mcp: field.mcp,
+        /** Absent: the one of the tool's own name. */
+        function: toolName.optional(),
+        secretRef: field.secretRef,
+        display: field.display,
+        metadata: field.metadata,
+        ...sourceFields,
       },
-    ],
-  })
-  .transform(fromSource)
-  .pipe(toolDefinition);
+      {
+        error: ({ code, keys }) =>
+          code === 'unrecognized_keys' && (keys as string[]).includes('displayTool')
+            ? '"displayTool" is replaced by `visible` (or `visibility`)'
+            : undefined,
+      },
+    )
+    .meta({
+      examples: [
+        {
+          name: 'fetchWeather',
+          kind: 'http',
+          request: { url: 'https://api.example.com/current?city={{input.city}}' },
+        },
+      ],
+    })
+    .transform(fromSource)
+    .pipe(toolDefinition),
+);
 
 export const toolPatch = z.strictObject({
   displayName: z.string().max(200).nullable().optional(),
@@ -198,6 +207,7 @@ export const toolPatch = z.strictObject({
   agent: toolAgent.nullable().optional(),
   mcp: toolMcp.optional(),
   function: toolName.optional(),
+  secretRef: secretName.nullable().optional(),
   display: toolDisplay.optional(),
   metadata: metadata.optional(),
   baseVersion: baseVersion('tool'),
@@ -255,7 +265,7 @@ export const toolEndpoints = {
     tag: 'tools',
     summary: 'Define a tool',
     description:
-      'Tool JSON with `executionType`, `visibility` and `execution` is taken as it stands: gateway is `http`, external is `client`, space is `ui`, internal is `static`.',
+      'Tool JSON with `executionType`, `visibility` and `execution` is taken as it stands: gateway is `http`, external is `client`, space is `ui`, internal is `static`. So is tool JSON with `key`, `provider_type`, `params_schema` and `secret_ref`.',
     scope: 'agents:write',
     body: newTool,
     status: 201,

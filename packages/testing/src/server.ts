@@ -138,7 +138,7 @@ export async function openServer({
     ...toolParts(db, encryption, { kernel, outgoing, mcp }),
     code: codeFunctions([{ from: 'test', tools: code }]),
   });
-  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db), createTasksDoor(db)];
+  const others = doors ?? [createSpacesDoor(db), createNetworksDoor(db, encryption), createTasksDoor(db)];
   const work = { models, tools, graceMs: 500, telemetry: telemetry?.(db) };
   const all = [createSessionsDoor(db), ...others];
   if (works) await kernel.work({ doors: all, ...work });

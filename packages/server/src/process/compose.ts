@@ -94,10 +94,10 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
-    doors: (db) => [
+    doors: (db, encryption) => [
       createSessionsDoor(db),
       createSpacesDoor(db),
-      createNetworksDoor(db),
+      createNetworksDoor(db, encryption),
       createTasksDoor(db),
     ],
     models: createProviders(providers, {

@@ -40,7 +40,7 @@ export interface Program {
   life: Life;
   /** A program reads our standard output. */
   json?: boolean;
-  doors(db: Database): Door[];
+  doors(db: Database, encryption: Encryption): Door[];
   models: Models;
   providers: ProviderRows;
   /** The one guarded client of the process; of use once there is a database. */
@@ -200,7 +200,7 @@ export async function openServices(program: Program, db: Database, kernel: Kerne
   const stream = await openStream(program, db, kernel);
   return {
     server: { version: program.version, mode: program.name === 'dev' ? 'dev' : 'serve' },
-    past: new Past(db, program.doors(db)),
+    past: new Past(db, program.doors(db, access.encryption)),
     db,
     kernel,
     access,
@@ -241,7 +241,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
   const working = new Kernel({ db, logger, current: currentOf(db) });
   const openingKernel = async () => {
     await working.work({
-      doors: doors(db),
+      doors: doors(db, encryption),
       models,
       tools: tools(db, encryption, working),
       capacity: config.concurrency,

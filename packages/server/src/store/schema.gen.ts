@@ -140,6 +140,7 @@ export interface CompiledSnapshots {
   compiled: JsonColumn;
   created_at: Timestamp<undefined>;
   code_tools: string[] | null;
+  shared: Generated<boolean>;
 }
 
 export interface Doors {
@@ -438,6 +439,8 @@ export interface NetworkVersions {
   published_by: string;
   published_at: Timestamp<undefined>;
   notes: string | null;
+  id: Generated<string>;
+  created_at: Timestamp<undefined>;
 }
 
 export interface Networks {
@@ -453,6 +456,7 @@ export interface Networks {
   metadata: JsonColumn<undefined>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  current_version_id: string | null;
 }
 
 export interface Plans {

@@ -128,8 +128,8 @@ create table troupe.code_tools (
 create table troupe.compiled_snapshots (
   id uuid not null, project_id uuid not null, checksum text not null, compiled jsonb not null,
   created_at timestamp with time zone not null default now(), code_tools text[],
+  shared boolean not null default true,
   constraint compiled_snapshots_pkey PRIMARY KEY (id),
-  constraint compiled_snapshots_project_id_checksum_key UNIQUE (project_id, checksum),
   constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
 );
 
@@ -360,8 +360,10 @@ create table troupe.network_tools (
 create table troupe.network_versions (
   network_id uuid not null, version integer not null, snapshot_id uuid not null, definition jsonb not null,
   created_by text not null, published_by text not null, published_at timestamp with time zone not null default now(),
-  notes text,
+  notes text, id uuid not null default troupe.new_id(), created_at timestamp with time zone not null default now(),
   constraint network_versions_pkey PRIMARY KEY (network_id, version),
+  constraint network_versions_id_key UNIQUE (id),
+  constraint network_versions_snapshot_id_key UNIQUE (snapshot_id),
   constraint network_versions_version_check CHECK ((version > 0))
 );
 
@@ -370,7 +372,7 @@ create table troupe.networks (
   status text not null default 'draft'::text, current_version integer, policy jsonb not null,
   response jsonb not null, log_policy jsonb not null, metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(), current_version_id uuid,
   constraint networks_pkey PRIMARY KEY (id),
   constraint networks_check CHECK (((status <> 'published'::text) OR (current_version IS NOT NULL))),
   constraint networks_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
@@ -719,6 +721,10 @@ alter table troupe.network_versions add constraint network_versions_network_id_f
   troupe.networks(id) ON DELETE CASCADE;
 alter table troupe.network_versions add constraint network_versions_snapshot_id_fkey FOREIGN KEY (snapshot_id)
   REFERENCES troupe.compiled_snapshots(id);
+alter table troupe.networks add constraint networks_current_version_fkey FOREIGN KEY (id, current_version) REFERENCES
+  troupe.network_versions(network_id, version);
+alter table troupe.networks add constraint networks_current_version_id_fkey FOREIGN KEY (current_version_id) REFERENCES
+  troupe.network_versions(id);
 alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -772,6 +778,8 @@ CREATE INDEX audit_log_project ON troupe.audit_log USING btree (project_id, id D
 CREATE INDEX budgets_xid ON troupe.budgets USING btree (xid);
 CREATE INDEX changes_path ON troupe.changes USING btree (path, id);
 CREATE INDEX clients_entity ON troupe.clients USING btree (entity_id, id DESC);
+CREATE UNIQUE INDEX compiled_snapshots_content ON troupe.compiled_snapshots USING btree (project_id, checksum) WHERE
+  shared;
 CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS
   NOT NULL);
@@ -796,6 +804,7 @@ CREATE INDEX network_batch_items_open ON troupe.network_batch_items USING btree 
 CREATE INDEX network_batches_newest ON troupe.network_batches USING btree (project_id, network_id, id DESC);
 CREATE INDEX network_routes_to ON troupe.network_routes USING btree (network_id, to_id);
 CREATE INDEX network_tools_tool ON troupe.network_tools USING btree (tool_id);
+CREATE INDEX networks_current_version_id ON troupe.networks USING btree (current_version_id);
 CREATE UNIQUE INDEX networks_name ON troupe.networks USING btree (project_id, troupe.folded(name));
 CREATE INDEX networks_newest ON troupe.networks USING btree (project_id, id DESC);
 CREATE INDEX plans_agent ON troupe.plans USING btree (agent_id, id DESC);

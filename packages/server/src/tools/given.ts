@@ -59,7 +59,8 @@ function merged(name: string, params: SnapshotParam[], args: Json, system: JsonO
       delete given[param.name];
       if (Object.hasOwn(system, param.name)) given[param.name] = system[param.name]!;
     }
-    if (!Object.hasOwn(given, param.name) && param.default !== undefined) given[param.name] = param.default;
+    if (!Object.hasOwn(given, param.name) && param.defaultValue !== undefined)
+      given[param.name] = param.defaultValue;
     if (param.source === 'system' && param.required && !Object.hasOwn(given, param.name)) {
       throw new TroupeError(
         'missing_system_param',

@@ -18,7 +18,7 @@ test('every tool that a door gives to all agents has a name that no other tool o
     ...[createSessionsDoor(db), createSpacesDoor(db), createTasksDoor(db)].flatMap(
       (door) => door.tools?.(snapshot) ?? [],
     ),
-    ...createNetworksDoor(db).tools!(network),
+    ...createNetworksDoor(db, { open: () => '' }).tools!(network),
   ].map(({ name }) => name);
   expect(names).toContain('send_message');
   expect(names).toContain('final_answer');

@@ -55,7 +55,7 @@ const document = {
         { name: 'city', required: true },
         { name: 'days', default: 3, required: true },
         { name: 'token', source: 'system', required: true },
-        { name: 'unit', source: 'default', default: 'C', schema: { type: 'string' } },
+        { name: 'unit', source: 'default', defaultValue: 'C', schema: { type: 'string' } },
       ],
     },
   ],

@@ -185,7 +185,7 @@ test('what publishing would change is told before, also of tools and agents of t
   await fixture.patchAgent(agent.id, { systemPrompt: 'As it is.' });
   await done('PATCH', `/v1/tools/${tool.id}`, {
     description: 'Says it once more.',
-    params: [{ name: 'query' }, { name: 'tenant', source: 'default', default: 't-1' }],
+    params: [{ name: 'query' }, { name: 'tenant', source: 'default', defaultValue: 't-1' }],
     timeoutMs: 1_000,
   });
   const found = (await wouldChange())!;
@@ -197,7 +197,7 @@ test('what publishing would change is told before, also of tools and agents of t
     expect.arrayContaining([
       '$.compiled.tools.lent.description',
       '$.compiled.tools.lent.params.tenant.source',
-      '$.compiled.tools.lent.params.tenant.default',
+      '$.compiled.tools.lent.params.tenant.defaultValue',
     ]),
   );
   // What the network says itself is not the tool's any more.
@@ -326,9 +326,9 @@ test('all that is wrong is told at once, with its place', async () => {
       'tools.respond key_reserved',
       'tools.search.params.0.schema schema_invalid',
       'tools.search.params.1.schema schema_invalid',
-      'tools.search.params.2.default default_invalid',
+      'tools.search.params.2.defaultValue default_invalid',
       'tools.search.params.3.name param_taken',
-      'tools.search.params.4.default default_missing',
+      'tools.search.params.4.defaultValue default_missing',
     ].sort(),
   );
   const answer = await refused('POST', '/v1/networks/wrong/publish', {});

@@ -157,7 +157,7 @@ test('all that is wrong with a document is told at once, and nothing is made', a
     'tools.0.params.1.name',
     'tools.1.key',
     'tools.2.key',
-    'tools.3.params.0.default',
+    'tools.3.params.0.defaultValue',
   ]);
   expect(await refused('GET', '/networks/wrong')).toMatchObject({ status: 404 });
   const only = async (agent: object, more: object = {}) =>
@@ -430,7 +430,7 @@ test('a tool says who gives its parameters; its schema follows from those that t
     { name: 'city', required: true, schema: { type: 'string' } },
     { name: 'days', schema: { type: 'integer' }, default: 3 },
     { name: 'tenant', source: 'system', required: true },
-    { name: 'unit', source: 'default', default: 'C' },
+    { name: 'unit', source: 'default', defaultValue: 'C' },
   ];
   const tool = await done<Tool>('POST', '/tools', { name: 'forecast', kind: 'echo', params });
   expect(tool.inputSchema).toEqual({

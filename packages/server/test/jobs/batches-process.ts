@@ -21,7 +21,7 @@ const scripted = createScripted(async ({ messages }) => {
   return { calls: [{ name: 'respond', arguments: { payload: { echo: text } } }] };
 });
 await kernel.work({
-  doors: [createNetworksDoor(db)],
+  doors: [createNetworksDoor(db, encryption)],
   models: createModels({ demo: scripted.provider }),
   tools: createTools(toolParts(db, encryption)),
   capacity: 50,

@@ -105,7 +105,7 @@ test('every edit there is, while a run is in the middle and after another has en
     params: [
       { name: 'q', source: 'agent', required: true, schema: { type: 'string' } },
       { name: 'tenant', source: 'system', required: true },
-      { name: 'format', source: 'default', default: 'json' },
+      { name: 'format', source: 'default', defaultValue: 'json' },
     ],
   };
   const { id: lookupId } = await fixture.done<{ id: string }>('POST', '/v1/tools', lookup);

@@ -30,10 +30,10 @@ const network = networkOf(
       lookup: {
         params: [
           param('q', 'agent', { required: true, schema: { type: 'string', maxLength: 5 } }),
-          param('most', 'agent', { required: true, default: 3, schema: { type: 'integer' } }),
+          param('most', 'agent', { required: true, defaultValue: 3, schema: { type: 'integer' } }),
           param('tenant', 'system', { required: true }),
-          param('locale', 'system', { required: true, default: 'en' }),
-          param('format', 'default', { required: true, default: 'json' }),
+          param('locale', 'system', { required: true, defaultValue: 'en' }),
+          param('format', 'default', { required: true, defaultValue: 'json' }),
         ],
       },
       pay: {},

@@ -298,7 +298,7 @@ test('what `check` says is what happens: of decisions by chance, those with stra
   await echo('look', [
     { name: 'q', required: true, schema: integer },
     { name: 'tenant', source: 'system' },
-    { name: 'unit', source: 'default', default: 'c' },
+    { name: 'unit', source: 'default', defaultValue: 'c' },
   ]);
   await echo('needy', [{ name: 'absent', source: 'system', required: true }]);
   await echo('theirs', []);

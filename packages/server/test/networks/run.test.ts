@@ -42,10 +42,10 @@ const tools: Record<string, FixtureTool> = {
   lookup: {
     params: [
       { name: 'q', source: 'agent', required: true, schema: { type: 'string', maxLength: 20 } },
-      { name: 'most', source: 'agent', required: false, default: 7, schema: { type: 'integer' } },
+      { name: 'most', source: 'agent', required: false, defaultValue: 7, schema: { type: 'integer' } },
       { name: 'tenant', source: 'system', required: true, schema: {} },
       { name: 'nested', source: 'system', required: false, schema: {} },
-      { name: 'format', source: 'default', required: true, default: 'json', schema: {} },
+      { name: 'format', source: 'default', required: true, defaultValue: 'json', schema: {} },
     ],
   },
   needy: { params: [{ name: 'absent', source: 'system', required: true, schema: {} }] },

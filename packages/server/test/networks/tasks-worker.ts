@@ -41,7 +41,7 @@ const scripted = createScripted(async ({ system, messages, runId }): Promise<Tur
   return { calls: [call('respond', { payload: text })] };
 });
 await kernel.work({
-  doors: [createNetworksDoor(db)],
+  doors: [createNetworksDoor(db, encryption)],
   models: createModels({ demo: scripted.provider }),
   tools: createTools(toolParts(db, encryption, { kernel })),
   capacity: 40,

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await ask('ask_object', {
     kind: 'network',
     network: { network: 'inner', agent: 'SECOND' },
-    params: [input, { name: 'more', source: 'default', default: 1 }],
+    params: [input, { name: 'more', source: 'default', defaultValue: 1 }],
   });
   await ask('ask_soon', { kind: 'network', network: { network: 'inner' }, deadlineMs: 700, params: [input] });
   await ask('ask_ada', { kind: 'agent', agent: { agent: 'ada' }, params: [input] });

@@ -30,7 +30,7 @@ const scripted = createScripted(async ({ system, messages, step, runId }): Promi
 });
 const tools = createTools(toolParts(db, encryption));
 await kernel.work({
-  doors: [createNetworksDoor(db)],
+  doors: [createNetworksDoor(db, encryption)],
   models: createModels({ demo: scripted.provider }),
   tools: {
     resolve: (tool) => {

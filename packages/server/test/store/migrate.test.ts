@@ -37,9 +37,9 @@ async function refusal(url: string): Promise<StartupError> {
   return error;
 }
 
-test('numbers migrations without a gap', () => {
-  const { migrations } = readSchemaSource();
-  expect(migrations.map((migration) => migration.id)).toEqual(migrations.map((_, index) => 40 + index));
+test('orders migrations by number, and no two share one', () => {
+  const ids = readSchemaSource().migrations.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)].sort((one, other) => one - other));
 });
 
 test('refuses a Postgres that is too old and names its version', async () => {

@@ -69,7 +69,8 @@ export const tools: Record<string, Command> = {
 
 /** Makes the tool, or makes the one of that name what the file says. */
 async function apply(troupe: Troupe, definition: NewTool): Promise<Tool & { done: string }> {
-  const known = await toolNamed(troupe, String(definition.name));
+  const { name = (definition as { key?: unknown }).key } = definition as { name?: unknown };
+  const known = await toolNamed(troupe, String(name));
   if (!known) return { ...(await troupe.tools.create({ body: definition })), done: 'created' };
   // Read by the contract first, so that every way of writing it, and what it leaves out, is the same as for a new one.
   const read = newTool.safeParse(definition);

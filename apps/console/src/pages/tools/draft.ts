@@ -24,6 +24,8 @@ export interface ToolDraft {
   body: Api.Json | undefined;
   pick: Api.Json | undefined;
   as: Api.ToolResponse['as'];
+  /** Empty: none. */
+  secretRef: string;
   /** What is run or asked. */
   target: string;
 }
@@ -51,6 +53,7 @@ export function draftOf(tool: Api.Tool): ToolDraft {
     body: tool.request?.body,
     pick: tool.response?.pick,
     as: tool.response?.as ?? 'auto',
+    secretRef: tool.secretRef ?? '',
     target: tool.network?.network ?? tool.agent?.agent ?? '',
   };
 }
@@ -84,6 +87,7 @@ export function newDraft(kind: Kind): ToolDraft {
     body: undefined,
     pick: undefined,
     as: 'auto',
+    secretRef: '',
     target: '',
   };
 }
@@ -103,7 +107,13 @@ export function bodyOf(draft: ToolDraft, before: Api.Tool | null) {
     deadlineMs: draft.deadlineMs,
     ...(isAnswered ? { outputSchema: draft.outputSchema } : {}),
     ...(kind === 'static' ? { output: draft.output } : {}),
-    ...(kind === 'http' ? { request: requestOf(draft), response: responseOf(draft, before) } : {}),
+    ...(kind === 'http'
+      ? {
+          request: requestOf(draft),
+          response: responseOf(draft, before),
+          secretRef: draft.secretRef.trim() || null,
+        }
+      : {}),
     ...(kind === 'network' ? { network: { ...before?.network, network: draft.target } } : {}),
     ...(kind === 'agent' ? { agent: { agent: draft.target } } : {}),
   };

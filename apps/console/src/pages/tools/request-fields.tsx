@@ -70,6 +70,13 @@ export function RequestFields({ draft, change, invalid }: ToolFormProps) {
               }}
             />
           )}
+          <TextField
+            label="Secret"
+            hint="Sent as a bearer token, unless the request uses it elsewhere."
+            path="secretRef"
+            value={draft.secretRef}
+            onChange={(secretRef) => change({ secretRef })}
+          />
           <SecretsNamed texts={[draft.url, draft.headers, draft.query, draft.body]} />
         </div>
       </Card>

@@ -59,7 +59,7 @@ function selfOf(id: string | null, { agents, policy }: NetworkDefinition) {
 
 /** The secrets that a tool refers to. A template that means nothing names none; the tool says so when it is defined. */
 export function secretsIn({ config, mcp_server }: Pick<ToolRow, 'config' | 'mcp_server'>): string[] {
-  const names = new Set<string>();
+  const names = new Set<string>(typeof config.secretRef === 'string' ? [config.secretRef] : []);
   const { url, headers, args, env } = mcp_server ?? {};
   mapTexts([config.request ?? null, url ?? null, headers ?? {}, args ?? [], env ?? {}] as Json, (text) => {
     for (const part of partsOf(text)) if (part.from === 'secrets') names.add(part.name);

@@ -40,7 +40,7 @@ function completed(param: ToolParam, properties: JsonObject): SnapshotParam {
     name,
     source,
     required,
-    ...(param.default === undefined ? {} : { default: param.default }),
+    ...(param.defaultValue === undefined ? {} : { defaultValue: param.defaultValue }),
     schema: own ? schema : schemaOf(properties[name]),
   };
 }

@@ -60,15 +60,21 @@ function paramProblems(path: string, params: SnapshotParam[], $defs: unknown): N
       return [
         problem(`${where}.schema`, 'schema_invalid', `The schema of "${name}" cannot be used: ${broken}.`),
       ];
-    if (param.default === undefined) {
+    if (param.defaultValue === undefined) {
       return source === 'default' && required
-        ? [problem(`${where}.default`, 'default_missing', `Nobody gives "${name}", so it needs a default.`)]
+        ? [
+            problem(
+              `${where}.defaultValue`,
+              'default_missing',
+              `Nobody gives "${name}", so it needs a default.`,
+            ),
+          ]
         : [];
     }
     if (Object.keys(param.schema).length === 0) return [];
-    const wrong = misfit(schema, param.default, 'the default');
+    const wrong = misfit(schema, param.defaultValue, 'the default');
     return wrong
-      ? [problem(`${where}.default`, 'default_invalid', `It does not fit the schema: ${wrong}.`)]
+      ? [problem(`${where}.defaultValue`, 'default_invalid', `It does not fit the schema: ${wrong}.`)]
       : [];
   });
 }

@@ -5,7 +5,7 @@ import type { ToolRow, ToolWrite } from '../../store/index.ts';
 export function toWrite(definition: ToolDefinition): ToolWrite {
   const { timeoutMs, deadlineMs, outputSchema, output, request, response, mcp, display, metadata, kind } =
     definition;
-  const { network, agent } = definition;
+  const { network, agent, secretRef } = definition;
   const set = {
     ...(kind === 'static' ? { output } : {}),
     ...(request ? { request } : {}),
@@ -14,6 +14,7 @@ export function toWrite(definition: ToolDefinition): ToolWrite {
     ...(outputSchema ? { outputSchema } : {}),
     ...(network ? { network } : {}),
     ...(agent ? { agent } : {}),
+    ...(secretRef === null ? {} : { secretRef }),
     ...(definition.function === null ? {} : { function: definition.function }),
   };
   return {

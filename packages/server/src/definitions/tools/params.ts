@@ -12,13 +12,13 @@ export function paramIssues(
 ): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];
   const seen = new Set<string>();
-  for (const [index, { name, schema, default: value }] of params.entries()) {
+  for (const [index, { name, schema, defaultValue: value }] of params.entries()) {
     if (seen.has(name)) issues.push({ path: `${index}.name`, message: `"${name}" stands there twice` });
     seen.add(name);
     const problem = broken.get(JSON.stringify(schema));
     const unfit = problem === undefined && value !== undefined ? defaultProblem(schema, value) : null;
     if (problem !== undefined) issues.push({ path: `${index}.schema`, message: problem });
-    if (unfit) issues.push({ path: `${index}.default`, message: unfit });
+    if (unfit) issues.push({ path: `${index}.defaultValue`, message: unfit });
   }
   return issues;
 }

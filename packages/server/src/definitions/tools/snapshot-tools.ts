@@ -1,11 +1,13 @@
 import {
+  type Json,
   type SnapshotMcpServer,
   type SnapshotTool,
   snapshotTool,
   toolDisplay,
   toolMcp,
+  toolRequest,
 } from '@troupe/protocol';
-import { Refusal } from '../../base/index.ts';
+import { mapTexts, Refusal, templateOf } from '../../base/index.ts';
 import { type ToolRow, type Transaction, toolsNamed } from '../../store/index.ts';
 
 /** The tools of the project that an agent names, in its order; one that is not there is refused. */
@@ -29,10 +31,20 @@ export async function toolsOf(
 
 /** As a run gets it. Secrets are named in it, never contained. */
 export function toSnapshotTool(row: ToolRow): SnapshotTool {
-  const { request, response, output, outputSchema, network, agent, timeoutMs, deadlineMs } = row.config;
+  const { response, output, outputSchema, network, agent, secretRef, timeoutMs, deadlineMs } = row.config;
+  const request = withSecret(row.config);
   const outside = row.kind === 'client' || row.kind === 'ui';
   const mcp = row.mcp_server && mcpOf(row, row.mcp_server);
-  const set = { request, response, output, outputSchema, network, agent, function: row.config.function };
+  const set = {
+    request,
+    response,
+    output,
+    outputSchema,
+    network,
+    agent,
+    secretRef,
+    function: row.config.function,
+  };
   const config = { toolId: row.id, version: row.version, ...set, ...mcp };
   return snapshotTool.parse({
     name: row.name,
@@ -46,6 +58,20 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
     ...shownOf(row),
     config: Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
   });
+}
+
+/** The secret goes into the header for it, unless the request says where it goes. */
+function withSecret({ request, secretRef }: ToolRow['config']): Json | undefined {
+  if (request === undefined || typeof secretRef !== 'string') return request;
+  const sent = toolRequest.parse(request);
+  let isNamed = false;
+  mapTexts(sent as Json, (text) => {
+    isNamed ||= templateOf(text).some((part) => part.from === 'secrets' && part.name === secretRef);
+    return text;
+  });
+  const isSet = Object.keys(sent.headers).some((name) => name.toLowerCase() === 'authorization');
+  if (isNamed || isSet) return request;
+  return { ...sent, headers: { ...sent.headers, authorization: `Bearer {{secrets.${secretRef}}}` } } as Json;
 }
 
 /** With the server as it is now, so that changing it changes no run that has begun. */

@@ -9,6 +9,7 @@ import { judge } from './judge.ts';
 import { type Network, networkOf } from './network.ts';
 import { secretsMissing } from './secrets.ts';
 import { refuseUnknown, type SystemNames, systemNamesOf } from './system-params.ts';
+import { systemValueError } from './system-values.ts';
 
 // What can be asked of a network without running it: of a version, or of what is being edited.
 
@@ -41,7 +42,8 @@ export async function checkInstruction(
         })
       : [{ action, verdict }];
   const unset = await secretsMissing(db, project, network, judged);
-  return unset ? { ...(verdict.tasks ? { tasks: verdict.tasks } : {}), ...unset } : verdict;
+  const broken = unset ?? systemValueError(network, judged, asked.systemParams);
+  return broken ? { ...(verdict.tasks ? { tasks: verdict.tasks } : {}), ...broken } : verdict;
 }
 
 /** What this agent would be told, were the run to begin with it. */

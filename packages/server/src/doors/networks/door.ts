@@ -18,12 +18,13 @@ import { judge, judgeTask } from './judge.ts';
 import { policyOf } from './network.ts';
 import { type NetworkPosition, positionOf, type Refused, type Route } from './position.ts';
 import { secretsMissing } from './secrets.ts';
+import { type Opener, systemParamError } from './system-values.ts';
 
 /**
  * Agents that hand over to one another, bound by a graph. A model sees what its agent may do and nothing else; what it decides is judged
  * all the same, and only what the verdict lets through happens.
  */
-export function createNetworksDoor(db: Database): Door {
+export function createNetworksDoor(db: Database, opener: Opener): Door {
   return {
     name: DOOR,
     tools,
@@ -37,7 +38,7 @@ export function createNetworksDoor(db: Database): Door {
       const tasks = speaks ? await tasksPart(db, view.snapshot, view.run) : '';
       return { ...contextOf(position, view, tasks), ...changedSince(view, { remembered: '', tasks }) };
     },
-    settle: (view, answer) => settle(db, view, answer),
+    settle: (view, answer) => settle({ db, opener }, view, answer),
   };
 }
 
@@ -69,14 +70,21 @@ function modelsOf(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): reado
 
 type Judged = Decided & { verdict: Verdict };
 
-async function settle(db: Database, view: RunView, answer: ModelAnswer): Promise<Meaning> {
+async function settle(
+  { db, opener }: { db: Database; opener: Opener },
+  view: RunView,
+  answer: ModelAnswer,
+): Promise<Meaning> {
   const stopped = stoppedEmpty(answer, view, FILTER_ADVICE);
   if (stopped) return stopped;
   const { text, calls } = answer;
   const position = positionOf(view);
   const { network, agent } = position;
   const judged = judgedBy(view, position, answer);
-  const unset = await secretsMissing(db, view.run.projectId, network, judged);
+  const given = namesGiven(view.run.trigger);
+  const unset =
+    (await secretsMissing(db, view.run.projectId, network, judged)) ??
+    (await systemParamError(db, opener, view.run, network, judged, given));
   const said: Meaning['messages'] = text.trim() === '' ? [] : [{ role: 'assistant', content: { text } }];
   const step = { agentKey: agent.key, decision: notesOf(judged) };
 

@@ -179,7 +179,7 @@ function judgeTool(
 }
 
 function isMissing(param: SnapshotParam, has: (name: string) => boolean): boolean {
-  return param.required && param.default === undefined && !has(param.name);
+  return param.required && param.defaultValue === undefined && !has(param.name);
 }
 
 /** What this agent may decide instead. */

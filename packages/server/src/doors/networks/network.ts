@@ -4,7 +4,9 @@ import {
   type NetworkPolicy,
   type NetworkSnapshot,
   networkPolicy,
+  type SnapshotParam,
   type SnapshotTool,
+  snapshotParam,
 } from '@troupe/protocol';
 
 export type NetworkAgentNode = NetworkGraph['agents'][number];
@@ -48,10 +50,17 @@ export function policyOf(given: NetworkGraph['policy']): NetworkPolicy {
 /** Keys are the same whatever the case. */
 const fold = (key: string) => key.toLowerCase();
 
+/** A version may have been published when `defaultValue` had another name. */
+function readParam(param: SnapshotParam): SnapshotParam {
+  return 'default' in param ? snapshotParam.parse(param) : param;
+}
+
 function indexed(snapshot: NetworkSnapshot): Network {
   const { network: graph } = snapshot;
   const agents = new Map(graph.agents.map((agent) => [fold(agent.key), agent]));
-  const tools = new Map(graph.tools.map((tool) => [fold(tool.key), tool]));
+  const tools = new Map(
+    graph.tools.map((tool) => [fold(tool.key), { ...tool, params: tool.params.map(readParam) }]),
+  );
   const executed = new Map(snapshot.tools.map((tool) => [fold(tool.name), tool]));
   const sets = new WeakMap<readonly string[], Set<string>>();
   const within = (list: readonly string[], key: string) => {

@@ -27,8 +27,8 @@ export async function secretsMissing(
 
 /** Of its request, or of the server that has it. */
 function secretsIn(tool: SnapshotTool | undefined): Set<string> {
-  const names = new Set<string>();
-  const { request = null, server } = tool?.config ?? {};
+  const { request = null, server, secretRef } = tool?.config ?? {};
+  const names = new Set<string>(typeof secretRef === 'string' ? [secretRef] : []);
   const { url = null, headers = null, args = null, env = null } = (server ?? {}) as JsonObject;
   mapTexts([request, url, headers, args, env], (text) => {
     for (const part of templateOf(text)) if (part.from === 'secrets') names.add(part.name);

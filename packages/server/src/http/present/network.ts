@@ -17,6 +17,7 @@ export function presentNetwork(row: NetworkRow): Network {
     description: row.description,
     status: row.status,
     currentVersion: row.current_version,
+    currentVersionId: row.current_version_id,
     publishedAt: row.published_at,
     policy: networkPolicy.parse(row.policy),
     response: responseContract.parse(row.response),
@@ -31,11 +32,14 @@ export function presentNetwork(row: NetworkRow): Network {
 
 export function presentNetworkVersion(row: NetworkVersionRow): NetworkVersion {
   return isoTimes({
+    id: row.id,
     networkId: row.network_id,
     version: row.version,
+    snapshotId: row.snapshot_id,
     checksum: row.checksum,
     notes: row.notes,
     createdBy: row.created_by,
+    createdAt: row.created_at,
     publishedBy: row.published_by,
     publishedAt: row.published_at,
     isCurrent: row.is_current,

@@ -2,14 +2,17 @@ import type { JsonObject, NetworkDefinition, NetworkSnapshot, NetworkStatus } fr
 import { toJsonText } from '../json.ts';
 import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
-import { type Compiled, saveCompiledWithin } from './snapshots.ts';
+import { type Compiled, insertOwnSnapshot } from './snapshots.ts';
 
 export interface NetworkVersionRow {
+  id: string;
   network_id: string;
   version: number;
+  snapshot_id: string;
   checksum: string;
   notes: string | null;
   created_by: string;
+  created_at: Date;
   published_by: string;
   published_at: Date;
   is_current: boolean;
@@ -29,11 +32,14 @@ function selectVersions(rows: Transaction, project: string, network: string) {
     .where('networks.project_id', '=', project)
     .where('networks.id', '=', network)
     .select([
+      'network_versions.id',
       'network_versions.network_id',
       'network_versions.version',
+      'network_versions.snapshot_id',
       'compiled_snapshots.checksum',
       'network_versions.notes',
       'network_versions.created_by',
+      'network_versions.created_at',
       'network_versions.published_by',
       'network_versions.published_at',
       sql<boolean>`network_versions.version is not distinct from networks.current_version`.as('is_current'),
@@ -87,7 +93,7 @@ export async function insertNetworkVersion(
   write: { definition: NetworkDefinition; compiled: Compiled; by: string; notes: string | null },
 ): Promise<number> {
   const { definition, compiled, by, notes } = write;
-  const snapshotId = await saveCompiledWithin(transaction, project, compiled);
+  const snapshotId = await insertOwnSnapshot(transaction, project, compiled);
   const { rows } = await sql<{ version: number }>`
     with made as (
       insert into troupe.network_versions (network_id, version, snapshot_id, definition, created_by, published_by, notes)

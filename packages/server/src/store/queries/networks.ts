@@ -19,6 +19,7 @@ export interface NetworkRow {
   description: string | null;
   status: NetworkStatus;
   current_version: number | null;
+  current_version_id: string | null;
   published_at: Date | null;
   policy: JsonObject;
   response: JsonObject;
@@ -76,6 +77,7 @@ function selectNetworks(rows: Transaction, project: string) {
       'networks.name',
       'networks.description',
       'networks.current_version',
+      'networks.current_version_id',
       'networks.created_at',
       'networks.updated_at',
       sql<NetworkStatus>`networks.status`.as('status'),

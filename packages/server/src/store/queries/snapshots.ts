@@ -23,14 +23,7 @@ export async function saveSnapshotWithin(
   project: string,
   snapshot: AgentSnapshot,
 ): Promise<string> {
-  return saveCompiledWithin(transaction, project, checksumOf(snapshot));
-}
-
-export async function saveCompiledWithin(
-  transaction: Transaction,
-  project: string,
-  { text, checksum }: Compiled,
-): Promise<string> {
+  const { text, checksum } = checksumOf(snapshot);
   await transaction
     .insertInto('compiled_snapshots')
     .values({ id: newId(), project_id: project, checksum, compiled: text })
@@ -41,7 +34,22 @@ export async function saveCompiledWithin(
     .select('id')
     .where('project_id', '=', project)
     .where('checksum', '=', checksum)
+    .where('shared', '=', true)
     .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Stores a snapshot that belongs to one version of a network. */
+export async function insertOwnSnapshot(
+  transaction: Transaction,
+  project: string,
+  { text, checksum }: Compiled,
+): Promise<string> {
+  const id = newId();
+  await transaction
+    .insertInto('compiled_snapshots')
+    .values({ id, project_id: project, checksum, compiled: text, shared: false })
+    .execute();
   return id;
 }
 
@@ -52,8 +60,8 @@ export async function saveSnapshot(db: Database, project: string, snapshot: Agen
     {
       name: 'save_snapshot',
       text: `with new as (insert into troupe.compiled_snapshots (id, project_id, checksum, compiled) values ($1, $2, $3, $4::jsonb)
-          on conflict (project_id, checksum) do nothing returning id)
-        select id from new union all select id from troupe.compiled_snapshots where project_id = $2 and checksum = $3 limit 1`,
+          on conflict (project_id, checksum) where shared do nothing returning id)
+        select id from new union all select id from troupe.compiled_snapshots where project_id = $2 and checksum = $3 and shared limit 1`,
       values: [newId(), project, checksum, text],
     },
     db.pool,
