@@ -60,6 +60,9 @@ export const providerPatch = z.strictObject({
 });
 export type ProviderPatch = z.infer<typeof providerPatch>;
 
+const imageInputMeaning =
+  'Whether it takes images. Null: as usual for its provider. Models of OpenAI and Anthropic take them; a compatible server gets those that people send, and none of tools. A sentence stands in place of an image that is not sent.';
+
 /** Prices in currency units per million tokens. */
 export const model = z.object({
   id,
@@ -75,6 +78,7 @@ export const model = z.object({
     .nullable()
     .describe('What it reads at once, its answer included. Null: not known, 128,000 are assumed.'),
   maxOutputTokens: z.number().int().positive().describe('The longest answer that is asked for.'),
+  imageInput: z.boolean().nullable().describe(imageInputMeaning),
   isDefault: z
     .boolean()
     .describe('The model of the project where neither message nor session nor agent names one.'),
@@ -96,6 +100,7 @@ const modelFields = {
     .nullable()
     .describe('What it reads at once, its answer included. Null: not known, 128,000 are assumed.'),
   maxOutputTokens: z.number().int().positive().max(1e7).describe('The longest answer that is asked for.'),
+  imageInput: z.boolean().nullable().describe(imageInputMeaning),
   isDefault: z
     .boolean()
     .describe('True makes it the model of the project, in the place of the one that was.'),
@@ -108,6 +113,7 @@ export const newModel = z.strictObject({
   outputPrice: modelFields.outputPrice.default(0),
   contextTokens: modelFields.contextTokens.default(null),
   maxOutputTokens: modelFields.maxOutputTokens.default(4096),
+  imageInput: modelFields.imageInput.default(null),
   isDefault: modelFields.isDefault.default(false),
 });
 export type NewModel = z.infer<typeof newModel>;
@@ -118,6 +124,7 @@ export const modelPatch = z.strictObject({
   outputPrice: modelFields.outputPrice.optional(),
   contextTokens: modelFields.contextTokens.optional(),
   maxOutputTokens: modelFields.maxOutputTokens.optional(),
+  imageInput: modelFields.imageInput.optional(),
   isDefault: modelFields.isDefault.optional(),
   status: model.shape.status.optional(),
 });

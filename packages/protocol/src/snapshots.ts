@@ -15,6 +15,8 @@ export const snapshotModel = z.strictObject({
   cacheWritePrice: z.number().nonnegative().optional(),
   /** What it reads at once, its answer included; absent: not known. */
   contextTokens: z.number().int().positive().optional(),
+  /** Whether it takes images; absent: as usual for the kind of its provider. */
+  imageInput: z.boolean().optional(),
 });
 export type SnapshotModel = z.infer<typeof snapshotModel>;
 

@@ -28,6 +28,7 @@ const OPTIONS = {
   'output-price': { type: 'string' },
   'context-tokens': { type: 'string' },
   'max-output-tokens': { type: 'string' },
+  'image-input': { type: 'string' },
   kind: { type: 'string' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
@@ -139,6 +140,12 @@ export function numberOf(name: string, given: string | undefined): number | unde
   if (given === undefined) return undefined;
   if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageError(`--${name} must be a number`);
   return Number(given);
+}
+
+export function yesOrNo(name: string, given: string | undefined): boolean | undefined {
+  if (given === undefined) return undefined;
+  if (given !== 'yes' && given !== 'no') throw new UsageError(`--${name} must be yes or no`);
+  return given === 'yes';
 }
 
 /** What stands between commas; "none" is nothing at all. */

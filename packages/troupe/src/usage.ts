@@ -86,7 +86,7 @@ export const USAGE = `Usage: troupe <command>
                 [--api-key-env <variable> | --api-key-stdin]
   models list [--provider <provider>]    remove <model>
          add <provider> <modelId> [--default] [--name <name>] [--input-price <per million>] [--output-price <…>]
-                [--context-tokens <number>] [--max-output-tokens <number>]
+                [--context-tokens <number>] [--max-output-tokens <number>] [--image-input yes | no]
   keys   list               create <name> [--kind secret | public] [--scopes <a,b>] [--expires <time>]
          revoke <key>
   secrets list              set <name>, its value from stdin        delete <name>
@@ -225,7 +225,7 @@ const SHAPES: Record<string, Shape> = {
     words: '<provider> <modelId>',
     options: [
       ...(['default', 'name', 'input-price', 'output-price', 'context-tokens'] as const),
-      ...(['max-output-tokens', ...ASKING] as const),
+      ...(['max-output-tokens', 'image-input', ...ASKING] as const),
     ],
   },
   'models remove': { words: '<model>', options: ASKING },

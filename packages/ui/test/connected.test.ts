@@ -30,6 +30,7 @@ beforeAll(async () => {
       const { text } = last;
       if (text === 'Fail.') return { error: { code: 'no_idea', message: 'Out of ideas.', retryable: false } };
       if (text === 'Pick.') return { calls: [{ name: 'pick_colour', arguments: {} }] };
+      if (text === 'Draw.') return { calls: [{ name: 'draw', arguments: {} }] };
       if (text === 'Look.') return { calls: [{ name: 'current_time', arguments: {} }] };
       if (text === 'Nothing.' || text.startsWith('No answer was given.')) return { text: '' };
       if (text === 'Slowly.') {
@@ -53,10 +54,16 @@ beforeAll(async () => {
   troupe = new Troupe({ baseUrl: server.url });
   const tool = { name: 'pick_colour', kind: 'ui' as const, inputSchema: { type: 'object' } };
   await troupe.tools.create({ body: tool });
+  const content = [
+    { type: 'text', text: 'A dot.' },
+    { type: 'image', mimeType: 'image/png', data: PNG },
+    { type: 'resource', uri: 'file:///dot.bin', blob: 'AAAA' },
+  ];
+  await troupe.tools.create({ body: { name: 'draw', kind: 'static', output: { content } } });
   const body = {
     name: 'Ada',
     systemPrompt: 'You are Ada.',
-    tools: ['pick_colour'],
+    tools: ['pick_colour', 'draw'],
     approvals: ['current_time'],
   };
   agentId = (await troupe.agents.create({ body: { ...body, capabilities: [{ id: 'current_time' }] } })).id;
@@ -70,6 +77,9 @@ afterEach(() => {
   expect(gallery.errors.splice(0)).toEqual([]);
   expect(gallery.remote).toEqual([]);
 });
+
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** Of the page, where this file is no part of it. */
 declare const MutationObserver: new (
@@ -109,6 +119,22 @@ it('one talks: a suggestion, an answer while it is written, its thoughts, a tool
   await page.getByRole('button', { name: 'blue' }).click();
   await page.getByText('Got: {"colour":"blue"}').first().waitFor();
   expect(await page.locator('.troupe-message').count()).toBe(6);
+});
+
+it('images and files that a tool returned are shown with its call', async () => {
+  const { page, say } = await chat();
+  await say('Draw.');
+  await page.getByText('Got: ').first().waitFor();
+  await page.getByRole('button', { name: 'draw' }).click();
+  const image = page.getByRole('img', { name: 'Image from draw' });
+  await image.waitFor();
+  expect(await image.evaluate((shown) => (shown as unknown as { naturalWidth: number }).naturalWidth)).toBe(
+    1,
+  );
+  const file = page.getByRole('link', { name: /dot\.bin/ });
+  expect(await file.getAttribute('href')).toBe('data:application/octet-stream;base64,AAAA');
+  // The data is not shown as text.
+  expect(await page.locator('.troupe-tool').textContent()).not.toContain(PNG.slice(0, 20));
 });
 
 it('an empty answer is shown as such', async () => {

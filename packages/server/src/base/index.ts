@@ -49,3 +49,4 @@ export {
 export { PromiseCache } from './promise-cache.ts';
 export { checkStorable } from './storable.ts';
 export { mapTexts, type TemplatePart, templateOf, valueAt } from './template.ts';
+export { boundMedia, imageType, splitMedia } from './tool-media.ts';

@@ -1,5 +1,5 @@
 import type { AgentSnapshot, Json } from '@troupe/protocol';
-import { messageOf, TroupeError } from '../base/index.ts';
+import { boundMedia, messageOf, splitMedia, TroupeError } from '../base/index.ts';
 import { orAborted } from './abort.ts';
 import { asJson, DEEPEST } from './plain-json.ts';
 import { HANDED_OVER, type HandedOver, type ToolContext, type Tools } from './ports.ts';
@@ -42,11 +42,14 @@ export async function act(
     const answer = await orAborted(work, controller.signal);
     if (answer === HANDED_OVER) return HANDED_OVER;
     const output = asJson(answer);
-    if (output.bytes > snapshot.limits.toolOutputBytes) {
+    const value = boundMedia(output.value);
+    // Media have a limit of their own.
+    const bytes = output.bytes - splitMedia(output.value).size;
+    if (bytes > snapshot.limits.toolOutputBytes) {
       return failed(
         id,
         'output_too_large',
-        `\`${tool.name}\` returned ${output.bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
+        `\`${tool.name}\` returned ${bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
       );
     }
     if (output.depth > DEEPEST) {
@@ -56,7 +59,7 @@ export async function act(
         `\`${tool.name}\` returned JSON nested too deep; at most ${DEEPEST} levels are taken. It has run.`,
       );
     }
-    return { id, status: 'completed', output: output.value };
+    return { id, status: 'completed', output: value };
   } catch (error) {
     const code = error instanceof TroupeError ? error.code : 'tool_error';
     return failed(

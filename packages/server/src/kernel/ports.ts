@@ -34,7 +34,15 @@ export type ModelMessage =
       calls: ModelCall[] /** What the same model gave as its answer's. */;
       reasoningParts?: Json;
     }
-  | { role: 'tool'; callId: string; name: string; output: Json; isError: boolean };
+  | {
+      role: 'tool';
+      callId: string;
+      name: string;
+      output: Json;
+      isError: boolean;
+      /** Images of the result, for models that take them. */
+      parts?: ContentPart[];
+    };
 
 export interface ModelTool {
   name: string;
@@ -50,6 +58,8 @@ export interface ModelRequest {
   /** `none` forces an answer in text. */
   toolChoice: 'auto' | 'none';
   maxOutputTokens: number;
+  /** Whether the model takes images. Absent: as usual for the kind of its provider. */
+  imageInput?: boolean;
   /** Absent: what the provider takes for the model. */
   reasoningEffort?: ReasoningEffort;
   /** The JSON Schema of a final answer; absent: free text. Whoever asked checks it. */

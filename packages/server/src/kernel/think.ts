@@ -160,6 +160,7 @@ export function requestOf(context: Context, view: RunView): ModelRequest {
       snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
     toolChoice: context.toolChoice ?? 'auto',
     maxOutputTokens: outputLimit(snapshot, model, view),
+    ...(model.imageInput === undefined ? {} : { imageInput: model.imageInput }),
     ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
     ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),
     requestKey: `${run.id}:${step}`,

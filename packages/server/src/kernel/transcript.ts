@@ -1,4 +1,5 @@
 import type { ContentPart, Json, TextContent, ToolCallContent, ToolResultContent } from '@troupe/protocol';
+import { splitMedia } from '../base/index.ts';
 import type { StoredMessage } from '../store/index.ts';
 import type { ModelMessage } from './ports.ts';
 import { type Continuing, reasoningFor } from './reasoning.ts';
@@ -62,12 +63,14 @@ export function toModelMessages(
         const call = message.content as ToolCallContent;
         const told = result.content as ToolResultContent;
         current.calls.push({ id: call.id, name: call.name, arguments: call.arguments });
+        const { output, images } = outputOf(told);
         pending.push({
           role: 'tool',
           callId: call.id,
           name: call.name,
-          output: outputOf(told),
+          output,
           isError: told.error !== null,
+          ...(images.length > 0 ? { parts: images } : {}),
         });
         break;
       }
@@ -84,9 +87,11 @@ export function toModelMessages(
 const EDITED =
   'A person changed the arguments before they let this call through. It was made with those in calledWith, not with yours.';
 
-function outputOf({ result, error, calledWith }: ToolResultContent): Json {
-  if (calledWith === undefined) return error ?? result ?? null;
-  return error ? { ...error, note: EDITED, calledWith } : { note: EDITED, calledWith, result };
+function outputOf({ result, error, calledWith }: ToolResultContent): { output: Json; images: ContentPart[] } {
+  if (error)
+    return { output: calledWith === undefined ? error : { ...error, note: EDITED, calledWith }, images: [] };
+  const { output, images } = splitMedia(result ?? null);
+  return { output: calledWith === undefined ? output : { note: EDITED, calledWith, result: output }, images };
 }
 
 /** The text is said before the parts, unless they say it as well: some clients repeat what is in the parts as the text. */

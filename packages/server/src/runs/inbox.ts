@@ -8,7 +8,15 @@ import type {
   ToolResult,
   WaitsFor,
 } from '@troupe/protocol';
-import { argumentProblem, messageOf, newId, notFound, Refusal } from '../base/index.ts';
+import {
+  argumentProblem,
+  boundMedia,
+  messageOf,
+  newId,
+  notFound,
+  Refusal,
+  splitMedia,
+} from '../base/index.ts';
 import { asJson, DEEPEST } from '../kernel/index.ts';
 import * as store from '../store/index.ts';
 import type { Parts, Who } from './parts.ts';
@@ -249,8 +257,9 @@ function checkedArguments(args: Json, name: string, { tool, limits }: Found): Js
 }
 
 function checkedOutput(output: Json, { toolOutputBytes }: AgentSnapshot['limits'], path: string): Json {
-  const { value, bytes, depth } = asJson(output);
-  if (bytes <= toolOutputBytes && depth <= DEEPEST) return value;
+  const { value, bytes: all, depth } = asJson(output);
+  const bytes = all - splitMedia(value).size;
+  if (bytes <= toolOutputBytes && depth <= DEEPEST) return boundMedia(value);
   const problem = `takes ${bytes} bytes; at most ${toolOutputBytes} and ${DEEPEST} levels are taken`;
   throw new Refusal('invalid', 'output_too_large', `The result ${problem}.`, {
     issues: [{ path, message: problem }],

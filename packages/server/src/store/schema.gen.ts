@@ -268,6 +268,7 @@ export interface LlmModels {
   status: Generated<'active' | 'disabled'>;
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
+  image_input: boolean | null;
 }
 
 export interface LlmProviders {

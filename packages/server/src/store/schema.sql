@@ -220,7 +220,7 @@ create table troupe.llm_models (
   output_price double precision not null default 0, context_tokens integer,
   max_output_tokens integer not null default 4096, is_default boolean not null default false,
   status text not null default 'active'::text, created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(), image_input boolean,
   constraint llm_models_pkey PRIMARY KEY (id),
   constraint llm_models_provider_id_model_id_key UNIQUE (provider_id, model_id),
   constraint llm_models_context_tokens_check CHECK ((context_tokens > 0)),

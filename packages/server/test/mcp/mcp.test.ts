@@ -393,7 +393,7 @@ describe('calls', () => {
     expect(calls[2]!.output).toEqual({
       content: [
         { type: 'text', text: 'look' },
-        { type: 'image', mimeType: 'image/png', bytes: 10, note: 'The content is left out.' },
+        { type: 'image', mimeType: 'image/png', data: Buffer.from('not really').toString('base64') },
         { type: 'resource', uri: 'file:///a.txt', mimeType: 'text/plain', text: 'within' },
         { type: 'resource_link', uri: 'file:///b.txt', name: 'b' },
       ],

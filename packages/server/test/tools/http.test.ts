@@ -164,6 +164,12 @@ describe('what comes back', () => {
     response,
   });
 
+  test('an image is one, as tools of MCP servers return it', async () => {
+    const data = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64');
+    const image = { type: 'image', mimeType: 'image/png', data };
+    expect(await call(get('picture'))).toEqual({ status: 200, content: [image] });
+  });
+
   test('every misbehaviour is something that a model can read', async () => {
     const elapsed = stopwatch();
     expect(await failure(get('fail'))).toBe(

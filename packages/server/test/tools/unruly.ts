@@ -18,6 +18,11 @@ const ways: Record<string, (response: ServerResponse, heard: Heard) => void> = {
   html: (response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>');
   },
+  picture: (response) => {
+    response
+      .writeHead(200, { 'content-type': 'image/png' })
+      .end(Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1'));
+  },
   image: (response) => {
     response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([137, 80, 78, 71, 0, 255]));
   },

@@ -1,5 +1,5 @@
 import { json, MORE, plain, table } from '../output.ts';
-import { limitOf, numberOf } from '../parse.ts';
+import { limitOf, numberOf, yesOrNo } from '../parse.ts';
 import type { Command } from './command.ts';
 import { findModel, findProvider } from './find-model.ts';
 import { show } from './show.ts';
@@ -24,8 +24,10 @@ export const models: Record<string, Command> = {
       contextTokens: numberOf('context-tokens', options['context-tokens']),
       maxOutputTokens: numberOf('max-output-tokens', options['max-output-tokens']),
     };
+    const imageInput = yesOrNo('image-input', options['image-input']);
     const body = {
       modelId: words[1]!,
+      ...(imageInput === undefined ? {} : { imageInput }),
       ...(options.name ? { displayName: options.name } : {}),
       ...(options.default ? { isDefault: true } : {}),
       ...(JSON.parse(JSON.stringify(numbers)) as { [Name in keyof typeof numbers]?: number }),

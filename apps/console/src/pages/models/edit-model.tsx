@@ -1,6 +1,6 @@
 import type { Api } from '@troupe/sdk';
 import { useState } from 'react';
-import { Checkbox, TextField } from '../../blocks/field.tsx';
+import { Checkbox, SelectField, TextField } from '../../blocks/field.tsx';
 import { FormDialog } from '../../blocks/form.tsx';
 import { troupe } from '../../data/client.ts';
 import { kindWords } from './words.ts';
@@ -30,6 +30,9 @@ export function EditModel({
 }) {
   const [modelId, setModelId] = useState(model?.modelId ?? '');
   const [displayName, setDisplayName] = useState(model?.displayName ?? '');
+  const [imageInput, setImageInput] = useState<'' | 'yes' | 'no'>(
+    model?.imageInput == null ? '' : model.imageInput ? 'yes' : 'no',
+  );
   const [isDefault, setDefault] = useState(model?.isDefault ?? isFirst);
   const [values, setValues] = useState<Record<NumberField, string>>({
     inputPrice: String(model?.inputPrice ?? ''),
@@ -50,6 +53,7 @@ export function EditModel({
           outputPrice: given('outputPrice') ?? 0,
           contextTokens: given('contextTokens') ?? null,
           maxOutputTokens: given('maxOutputTokens') ?? 4096,
+          imageInput: imageInput === '' ? null : imageInput === 'yes',
           ...(displayName.trim() ? { displayName: displayName.trim() } : {}),
         };
         return model
@@ -103,6 +107,18 @@ export function EditModel({
           />
         ))}
       </div>
+      <SelectField
+        label="Images"
+        hint="Whether the model takes images. If not, a sentence is sent in place of each."
+        path="imageInput"
+        first="As usual for the provider"
+        options={[
+          ['yes', 'Takes images'],
+          ['no', 'Text only'],
+        ]}
+        value={imageInput}
+        onChange={setImageInput}
+      />
       <p className="text-xs text-faint">Prices are in your currency. Without prices, costs are 0.</p>
       <Checkbox
         label="Default model of the project"

@@ -96,7 +96,7 @@ async function bring(
     target: providerId,
     data: { kind, name, baseUrl: null, key: false },
   });
-  await insertModel(transaction, { ...model, id, project, providerId, status, isDefault });
+  await insertModel(transaction, { ...model, id, project, providerId, status, isDefault, imageInput: null });
   await noteChange(transaction, author, {
     action: 'model.created',
     target: id,

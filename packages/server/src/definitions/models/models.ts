@@ -90,6 +90,7 @@ export async function updateModel(
       outputPrice: patch.outputPrice ?? found.output_price,
       contextTokens: patch.contextTokens === undefined ? found.context_tokens : patch.contextTokens,
       maxOutputTokens: patch.maxOutputTokens ?? found.max_output_tokens,
+      imageInput: patch.imageInput === undefined ? found.image_input : patch.imageInput,
       isDefault: patch.isDefault ?? found.is_default,
       status: patch.status ?? found.status,
     };

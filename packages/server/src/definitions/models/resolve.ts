@@ -67,6 +67,7 @@ function toSnapshotModel(model: UsableModelRow): SnapshotModel {
     outputPrice: model.outputPrice,
     ...cachePrices(model),
     ...(model.contextTokens === null ? {} : { contextTokens: model.contextTokens }),
+    ...(model.imageInput === null ? {} : { imageInput: model.imageInput }),
   };
 }
 

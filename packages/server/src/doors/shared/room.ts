@@ -1,4 +1,5 @@
-import type { ContentPart } from '@troupe/protocol';
+import type { ContentPart, Json } from '@troupe/protocol';
+import { splitMedia } from '../../base/index.ts';
 import { type ModelMessage, mostOutput, type RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 
@@ -19,7 +20,16 @@ export function roomFor({ model, snapshot }: Pick<RunView, 'model' | 'snapshot'>
 }
 
 export function sizeOf(turn: readonly StoredMessage[]): number {
-  return turn.reduce((size, { content }) => size + sizeWithImages(content), 0);
+  return turn.reduce(
+    (size, { role, content }) =>
+      size + (role === 'tool_result' ? resultSize(content) : sizeWithImages(content)),
+    0,
+  );
+}
+
+function resultSize(content: StoredMessage['content']): number {
+  const { output, images } = splitMedia((content as { result: Json }).result);
+  return sizeWithImages({ ...(content as object), result: output, parts: images });
 }
 
 export function saidSize(message: ModelMessage): number {

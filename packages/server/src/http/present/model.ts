@@ -13,6 +13,7 @@ export function presentModel(row: ModelRow): Model {
     outputPrice: row.output_price,
     contextTokens: row.context_tokens,
     maxOutputTokens: row.max_output_tokens,
+    imageInput: row.image_input,
     isDefault: row.is_default,
     status: row.status,
     createdAt: row.created_at,

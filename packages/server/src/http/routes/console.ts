@@ -9,6 +9,7 @@ const POLICY = [
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data: blob:",
+  "media-src 'self' data:",
   "font-src 'self'",
   "connect-src 'self'",
   "object-src 'none'",

@@ -19,10 +19,21 @@ export function promptOf(request: ModelRequest, kind: RemoteKind): LanguageModel
   const prompt: LanguageModelV4Prompt = [];
   if (request.system !== '') prompt.push({ role: 'system', content: request.system });
   const ids = new WireIds();
+  const images = imagesFor(request, kind);
+  let shown: ContentPart[] = [];
+  const showImages = () => {
+    const parts = shown.map(toPart).filter((part) => part !== undefined);
+    if (parts.length > 0) prompt.push({ role: 'user', content: [IMAGES_OF_TOOLS, ...parts] });
+    shown = [];
+  };
   for (const message of request.messages) {
-    const converted = toPrompt(message, kind, ids);
+    // Every result of a step must follow its calls: images that cannot stand in a result come after the last one.
+    if (message.role !== 'tool') showImages();
+    else if (images.ofTools === 'after') shown.push(...(message.parts ?? []));
+    const converted = toPrompt(message, kind, ids, images);
     if (converted) prompt.push(converted);
   }
+  showImages();
   // Anthropic refuses a conversation that the model begins, as a history cut at any place may.
   const first = prompt.findIndex((message) => message.role !== 'system');
   if (kind === 'anthropic' && prompt[first]?.role === 'assistant') prompt.splice(first, 0, user('(earlier)'));
@@ -30,14 +41,36 @@ export function promptOf(request: ModelRequest, kind: RemoteKind): LanguageModel
   return prompt;
 }
 
-function toPrompt(message: ModelMessage, kind: RemoteKind, ids: WireIds): LanguageModelV4Message | undefined {
+const IMAGES_OF_TOOLS = { type: 'text' as const, text: '[images in the results above]' };
+const NO_IMAGES = 'left out: this model does not take images';
+
+interface TakenImages {
+  /** Those that people send. */
+  ofUsers: boolean;
+  /** Within the result, in a message of their own after it, or not at all. */
+  ofTools: 'within' | 'after' | 'never';
+}
+
+/** What many compatible servers refuse is sent to one only if its model is known to take it; a person sends images knowingly. */
+function imagesFor({ imageInput }: ModelRequest, kind: RemoteKind): TakenImages {
+  const ofTools = imageInput ?? kind !== 'openai_compatible';
+  const place = kind === 'openai_compatible' ? 'after' : 'within';
+  return { ofUsers: imageInput ?? true, ofTools: ofTools ? place : 'never' };
+}
+
+function toPrompt(
+  message: ModelMessage,
+  kind: RemoteKind,
+  ids: WireIds,
+  images: TakenImages,
+): LanguageModelV4Message | undefined {
   switch (message.role) {
     case 'system':
       // In the middle of a conversation only OpenAI itself takes it for sure.
       if (message.text === '') return undefined;
       return kind === 'openai' ? { role: 'system', content: message.text } : user(`[system] ${message.text}`);
     case 'user':
-      return { role: 'user', content: userContent(message) };
+      return { role: 'user', content: userContent(message, images) };
     case 'assistant': {
       const calls = message.calls.map((call) => ({
         type: 'tool-call' as const,
@@ -55,7 +88,7 @@ function toPrompt(message: ModelMessage, kind: RemoteKind, ids: WireIds): Langua
         return user(`[result of ${message.name}] ${JSON.stringify(message.output)}`);
       }
       const result = { type: 'tool-result' as const, toolCallId, toolName: message.name };
-      return { role: 'tool', content: [{ ...result, output: outputOf(message) }] };
+      return { role: 'tool', content: [{ ...result, output: outputOf(message, images) }] };
     }
   }
 }
@@ -66,10 +99,12 @@ function user(text: string): LanguageModelV4Message {
 
 type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
-function userContent(message: ModelMessage & { role: 'user' }): UserPart[] {
+function userContent(message: ModelMessage & { role: 'user' }, { ofUsers }: TakenImages): UserPart[] {
   const said = message.name === undefined ? '' : `${message.name}: `;
   const parts: UserPart[] = (message.parts ?? [{ type: 'text' as const, text: message.text }])
-    .map(toPart)
+    .map((part) =>
+      toPart(part.type === 'image' && !ofUsers ? { type: 'text', text: `[image ${NO_IMAGES}]` } : part),
+    )
     .filter((part) => part !== undefined);
   if (said !== '') {
     const first = parts.find((part) => part.type === 'text');
@@ -105,10 +140,24 @@ function inputOf(call: ModelCall): Record<string, unknown> {
   return typeof args === 'object' && !Array.isArray(args) ? args : { value: args };
 }
 
-function outputOf({ output, isError }: ModelMessage & { role: 'tool' }): LanguageModelV4ToolResultOutput {
+function outputOf(
+  { output, isError, parts = [] }: ModelMessage & { role: 'tool' },
+  { ofTools }: TakenImages,
+): LanguageModelV4ToolResultOutput {
   const text = typeof output === 'string' ? output : undefined;
+  if (parts.length > 0) {
+    const words = text ?? JSON.stringify(output);
+    if (ofTools === 'after') return { type: 'text', value: words };
+    if (ofTools === 'never') return { type: 'text', value: `${words}\n[${countOf(parts)} ${NO_IMAGES}]` };
+    const files = parts.map(toPart).filter((part) => part !== undefined);
+    return { type: 'content', value: [{ type: 'text', text: words }, ...files] };
+  }
   if (isError) return text ? { type: 'error-text', value: text } : { type: 'error-json', value: output };
   return text ? { type: 'text', value: text } : { type: 'json', value: output };
+}
+
+function countOf({ length }: readonly ContentPart[]): string {
+  return length === 1 ? '1 image' : `${length} images`;
 }
 
 /** Ids are unique within a run only, and a history may hold several runs: repeated and odd ones are replaced. */

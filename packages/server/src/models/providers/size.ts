@@ -9,7 +9,7 @@ const FRAME_TOKENS = 1_000;
 export function maxInputTokens(request: ModelRequest): number {
   let images = 0;
   const messages = request.messages.map((message): ModelMessage => {
-    if (message.role !== 'user' || !message.parts) return message;
+    if ((message.role !== 'user' && message.role !== 'tool') || !message.parts) return message;
     const parts = message.parts.filter((part) => part.type !== 'image');
     images += message.parts.length - parts.length;
     return { ...message, parts };

@@ -13,6 +13,7 @@ export interface ModelRow {
   output_price: number;
   context_tokens: number | null;
   max_output_tokens: number;
+  image_input: boolean | null;
   is_default: boolean;
   status: 'active' | 'disabled';
   created_at: Date;
@@ -29,6 +30,7 @@ export interface UsableModelRow {
   outputPrice: number;
   maxOutputTokens: number;
   contextTokens: number | null;
+  imageInput: boolean | null;
   isDefault: boolean;
   /** Neither it nor its provider is disabled. */
   active: boolean;
@@ -91,6 +93,7 @@ export interface ModelWrite {
   outputPrice: number;
   contextTokens: number | null;
   maxOutputTokens: number;
+  imageInput: boolean | null;
   isDefault: boolean;
   status: 'active' | 'disabled';
 }
@@ -182,6 +185,7 @@ function columnsOf(write: ModelWrite) {
     output_price: write.outputPrice,
     context_tokens: write.contextTokens,
     max_output_tokens: write.maxOutputTokens,
+    image_input: write.imageInput,
     is_default: write.isDefault,
     status: write.status,
   };
@@ -218,7 +222,7 @@ export async function usesOfProvider(transaction: Transaction, provider: string)
 
 const USABLE = `json_build_object('id', m.id, 'providerId', m.provider_id, 'kind', v.kind, 'modelId', m.model_id,
   'inputPrice', m.input_price, 'outputPrice', m.output_price, 'maxOutputTokens', m.max_output_tokens,
-  'contextTokens', m.context_tokens,  'isDefault', m.is_default, 'active', m.status = 'active' and v.status = 'active')`;
+  'contextTokens', m.context_tokens, 'imageInput', m.image_input, 'isDefault', m.is_default, 'active', m.status = 'active' and v.status = 'active')`;
 
 /** Those of the project by their ids, and its defaults. */
 export interface ProjectModels {

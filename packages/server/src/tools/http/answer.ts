@@ -1,5 +1,5 @@
-import type { Json, ToolResponse } from '@troupe/protocol';
-import { TroupeError, valueAt } from '../../base/index.ts';
+import type { Json, JsonObject, ToolResponse } from '@troupe/protocol';
+import { imageType, TroupeError, valueAt } from '../../base/index.ts';
 import type { Hidden, OutgoingResponse } from '../../outgoing/index.ts';
 import { isJson } from './request.ts';
 
@@ -25,6 +25,8 @@ export function outcomeOf(answer: OutgoingResponse, shape: ToolResponse, hidden:
     return picked(status, hidden.json(jsonIn(text, { type: hidden.text(type), told })), shape);
   }
   if (text === null) {
+    const image = imageIn(answer);
+    if (image) return { status, content: [image] };
     const what = hidden.text(type) || 'something without a content type';
     throw new TroupeError(
       'response_not_text',
@@ -32,6 +34,14 @@ export function outcomeOf(answer: OutgoingResponse, shape: ToolResponse, hidden:
     );
   }
   return cutToFit(status, cut ? hidden.cut(text) : hidden.text(text), { cut, maxBytes: shape.maxBytes });
+}
+
+/** An image that models take, whole; as tools of MCP servers return one. */
+function imageIn({ body, cut }: OutgoingResponse): JsonObject | null {
+  if (cut) return null;
+  const data = Buffer.from(body).toString('base64');
+  const mimeType = imageType(data);
+  return mimeType && { type: 'image', mimeType, data };
 }
 
 function beginning(text: string, cut: boolean, hidden: Hidden): string {

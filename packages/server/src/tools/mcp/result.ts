@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import type { Json, JsonObject } from '@troupe/protocol';
-import { TroupeError } from '../../base/index.ts';
+import { boundMedia, splitMedia, TroupeError } from '../../base/index.ts';
 import type { Hidden } from '../http/index.ts';
 
 /** As for answers of http tools. */
@@ -34,9 +34,10 @@ export function outcomeOf(result: CallToolResult, hidden: Hidden): Json {
   return bounded({ content: content.map((block) => blockOf(block)) }, hidden);
 }
 
+/** Media have a limit of their own. */
 function bounded(outcome: Json, hidden: Hidden): Json {
-  if (sizeOf(outcome) > MOST_BYTES) throw tooLarge();
-  return hidden.json(outcome);
+  if (sizeOf(splitMedia(outcome).output) > MOST_BYTES) throw tooLarge();
+  return hidden.json(boundMedia(outcome));
 }
 
 function tooLarge(): TroupeError {
@@ -52,24 +53,19 @@ function blockOf(block: ContentBlock): JsonObject {
       return { type: 'text', text: block.text };
     case 'image':
     case 'audio':
-      return { type: block.type, mimeType: block.mimeType, ...leftOut(block.data) };
+      return { type: block.type, mimeType: block.mimeType, data: block.data };
     case 'resource_link': {
       const { uri, name, description, mimeType } = block;
       return { type: 'resource_link', ...present({ uri, name, description, mimeType }) };
     }
     case 'resource': {
       const { uri, mimeType } = block.resource;
-      const told = 'text' in block.resource ? { text: block.resource.text } : leftOut(block.resource.blob);
+      const told = 'text' in block.resource ? { text: block.resource.text } : { blob: block.resource.blob };
       return { type: 'resource', ...present({ uri, mimeType }), ...told };
     }
     default:
       return { type: 'unknown', note: 'Something that cannot be shown here is left out.' };
   }
-}
-
-/** No model reads base64, and it takes the place of what one reads. */
-function leftOut(base64: string): JsonObject {
-  return { bytes: Buffer.byteLength(base64, 'base64'), note: 'The content is left out.' };
 }
 
 function present(fields: Record<string, string | undefined>): JsonObject {
