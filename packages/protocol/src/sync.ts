@@ -282,7 +282,7 @@ export function tombstoneOf(
 
 /** What a key needs beside the scope of the endpoint, so that nothing is copied that it could not read elsewhere. */
 export const scopesOfCollection: Record<Collection, { read: Scope; write: Scope | null }> = {
-  tasks: { read: 'runs:read', write: null },
+  tasks: { read: 'runs:read', write: 'runs:write' },
   sub_agents: { read: 'runs:read', write: null },
   sub_agent_messages: { read: 'runs:read', write: null },
   sub_agent_tool_calls: { read: 'runs:read', write: null },

@@ -34,7 +34,9 @@ export const task = z.object({
   background: z.boolean().describe('The run that gave it went on; the result comes as a message.'),
   depth: z.number().int().describe('1: given by an agent that talks with people.'),
   parentTaskId: id.nullable().describe('The task within which it was given.'),
-  parentRunId: id,
+  parentRunId: id
+    .nullable()
+    .describe('The run that gave it. Null: created by `POST /v1/tasks` or a sync push.'),
   runId: id.nullable().describe('The run that works on it, or worked on it last.'),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -99,7 +101,56 @@ export type SubAgentToolCall = z.infer<typeof subAgentToolCall>;
 const taskParams = z.object({ taskId: id });
 const subAgentParams = z.object({ subAgentId: id });
 
+export const newTask = z.strictObject({
+  id: id.describe('Makes the request safe to repeat. All other ids of the task follow from it.').optional(),
+  chat: id.describe('The session or space that it belongs to.'),
+  type: z.enum(['agent', 'tool']),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(250)
+    .describe('An active agent or a tool of the project, by its name; `agent:` and `tool:` may precede it.'),
+  instruction: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100_000)
+    .describe('What the sub-agent is asked. Required for agents; tools take `args`.')
+    .optional(),
+  args: z.record(z.string(), json).describe('The arguments of the tool.').optional(),
+  userId: id
+    .describe('In a space: the person for whom it is, a member. In a session it is the owner.')
+    .optional(),
+  triggerMessageId: id.describe('The message in the chat that it comes from.').optional(),
+});
+export type NewOutsideTask = z.infer<typeof newTask>;
+
 export const taskEndpoints = {
+  create: endpoint({
+    method: 'POST',
+    path: '/v1/tasks',
+    tag: 'tasks',
+    summary: 'Create a task for an agent or a tool',
+    description:
+      'Task, sub-agent and run are created in one transaction. No agent is told about its end: follow the task, or let a trigger call `/webhook/orchestrator-finalize`. Users create tasks for agents in their own sessions and spaces; tasks for tools need a secret key.',
+    scope: 'runs:write',
+    user: true,
+    body: newTask,
+    bodyBytes: 1_048_576,
+    status: 201,
+    response: task,
+    problems: [
+      'agent_not_found',
+      'tool_not_found',
+      'model_not_found',
+      'arguments_invalid',
+      'chat_not_found',
+      'message_not_found',
+      'not_a_member',
+      'task_id_taken',
+    ],
+  }),
   list: endpoint({
     method: 'GET',
     path: '/v1/tasks',

@@ -65,7 +65,7 @@ export interface Replication<Of extends Collection> {
 
 type Observer = ((item: FollowedItem) => void) | { next?: (item: FollowedItem) => void };
 
-const WRITABLE: readonly Collection[] = ['messages', 'sessions', 'memberships'];
+const WRITABLE: readonly Collection[] = ['messages', 'sessions', 'memberships', 'tasks'];
 
 export function replicationOf<Of extends Collection>(
   transport: Transport,

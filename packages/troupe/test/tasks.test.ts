@@ -96,6 +96,13 @@ it('answers the question of a sub-agent, by its task or by its number in the inb
   expect((await told('tasks', 'answer', first.id, 'Dark blue')).out).toMatch(/questionId +/);
   await until('it is done', async () => (await tasks('success')).some(({ id }) => id === first.id));
   expect((await told('tasks', 'answer', first.id, 'Red')).err).toContain('The question was answered by');
+  const [{ chatId }] = JSON.parse((await told('tasks', 'list', '--json')).out);
+  const made = JSON.parse(
+    (await told('tasks', 'create', 'general', 'how much is 3+3?', '--chat', chatId, '--json')).out,
+  );
+  expect(made).toMatchObject({ chatId, parentRunId: null, name: 'agent:general' });
+  await until('it is done', async () => (await tasks('success')).some(({ id }) => id === made.id));
+  expect((await told('tasks', 'create', 'general', 'x')).err).toContain('--chat is missing');
   const second = await asked();
   const [call] = JSON.parse((await told('inbox', '--for', 'answer', '--json')).out);
   expect(call).toMatchObject({ taskId: second.id, waitsFor: 'answer' });

@@ -18,20 +18,39 @@ type Given = Pick<Api.Task, 'chatId' | 'parentRunId' | 'parentTaskId'>;
 
 const DEEPEST = 20;
 
+/** The agent of a session; null if the id is that of a space. */
+async function agentOfSession(id: string): Promise<string | null> {
+  const isSpace = await troupe
+    .space(id)
+    .get()
+    .then(
+      () => true,
+      () => false,
+    );
+  if (isSpace) return null;
+  const list = troupe.all<Api.Session>(({ query }) =>
+    troupe.sessions.listAll({ query: { ...query, search: id } }),
+  );
+  for await (const session of list) if (session.id === id) return session.agentId;
+  return null;
+}
+
 async function find(task: Given): Promise<ChatOfTask> {
   let given = task;
   // Within tasks of tasks, only the first was given in the conversation itself.
   for (let depth = 0; given.parentTaskId !== null && depth < DEEPEST; depth++)
     given = await troupe.tasks.get({ params: { taskId: given.parentTaskId } });
-  const run = await troupe.runs.get({ params: { runId: given.parentRunId } });
   const id = task.chatId;
-  if (run.sessionId === id && run.agentId) {
-    const { agentId } = run;
+  const { parentRunId: runId } = given;
+  const run = runId === null ? null : await troupe.runs.get({ params: { runId } });
+  // A task from outside has no run that says where it was given.
+  const agentId = run ? run.sessionId === id && run.agentId : await agentOfSession(id);
+  if (agentId) {
     const { title } = await troupe.sessions.get({ params: { agentId, sessionId: id } });
     const address = sessionAddress(agentId, id);
     return { kind: 'session', id, agentId, title: title ?? `Session ${shortId(id)}`, address };
   }
-  if (run.spaceId === id || run.activeSpaceId === id) {
+  if (!run || run.spaceId === id || run.activeSpaceId === id) {
     const { name } = await troupe.space(id).get();
     return {
       kind: 'space',

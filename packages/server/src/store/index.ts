@@ -422,6 +422,7 @@ export {
   type SessionChanges,
   type SessionRow,
   type SessionScope,
+  unansweredMessage,
   updateSession,
 } from './queries/sessions.ts';
 export { notify, openSignals } from './queries/signals.ts';
@@ -489,12 +490,15 @@ export {
   type BegunTask,
   type ByCall,
   beginTask,
+  type CreatedTask,
+  createTask,
   findSubAgent,
   type MostTasks,
   questionsOf,
   quietTasks,
   reactivateTask,
   replyToTask,
+  requestNotice,
   snapshotOfRun,
   taskRun,
   tasksSeenBy,

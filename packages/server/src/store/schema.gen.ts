@@ -695,8 +695,8 @@ export interface Tasks {
   background: Generated<boolean>;
   depth: number;
   parent_task_id: string | null;
-  parent_run_id: string;
-  parent_call_id: string;
+  parent_run_id: string | null;
+  parent_call_id: string | null;
   run_id: string;
   told: Generated<number>;
   created_at: Timestamp<undefined>;

@@ -4,8 +4,10 @@ import {
   type Collection,
   contentPart,
   type JsonObject,
+  type NewOutsideTask,
   newMessage,
   newSession,
+  newTask,
   type TextContent,
 } from '@troupe/protocol';
 import { z } from 'zod';
@@ -35,6 +37,8 @@ export interface Actions {
     unchangedSince: number,
   ): Promise<boolean>;
   deleteSession(at: { agentId: string; sessionId: string }): Promise<unknown>;
+  /** Creates the task under its id. */
+  createTask(task: NewOutsideTask & { id: string }): Promise<unknown>;
   markRead(space: string, messageId: string, entityId: string): Promise<unknown>;
 }
 
@@ -58,6 +62,7 @@ const WRITERS: Partial<Record<Collection, (parts: Parts, row: PushRow) => Promis
   messages: pushMessage,
   sessions: pushSession,
   memberships: pushMembership,
+  tasks: pushTask,
 };
 export const WRITABLE = Object.keys(WRITERS) as Collection[];
 
@@ -113,6 +118,7 @@ const presented = ({ document }: Found): Document => ({ ...(document as { id: st
 
 const KEYS = {
   messages: isId,
+  tasks: isId,
   sessions: isId,
   memberships: (id: string) => {
     const [space = '', entity = '', ...rest] = id.split(':');
@@ -246,4 +252,33 @@ async function pushMembership(parts: Parts, { newDocumentState: given }: PushRow
   if (moves) await actions.markRead(space, parse(z.uuid(), read), entity);
   // It never goes back, and nothing else of it is the client's: what differs is answered.
   return given._deleted ? presented(known) : differing(parts, 'memberships', given);
+}
+
+// ---- tasks: new ones
+
+const pushedTask = newTask.omit({ chat: true, userId: true, triggerMessageId: true }).extend({
+  id: z.uuid(),
+  chatId: z.uuid(),
+  // Documents of RxDB have a text here, also for tools.
+  instruction: z.string().trim().max(100_000).optional(),
+  userId: z.uuid().or(z.literal('')).optional(),
+  triggerMessageId: z.uuid().or(z.literal('')).optional(),
+});
+
+async function pushTask(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
+  const { db, who, actions } = parts;
+  const known = await findMaster(db, 'tasks', who, given.id);
+  // The server alone changes a task.
+  if (known) return given._deleted ? presented(known) : differing(parts, 'tasks', given);
+  if (given._deleted) return null;
+  const read = parse(z.object(pushedTask.shape), given);
+  const { chatId: chat, userId, triggerMessageId, instruction, ...task } = read;
+  await actions.createTask({
+    ...task,
+    chat,
+    ...(instruction && task.type === 'agent' ? { instruction } : {}),
+    ...(userId && who.entityId === null ? { userId } : {}),
+    ...(triggerMessageId ? { triggerMessageId } : {}),
+  });
+  return differing(parts, 'tasks', given);
 }

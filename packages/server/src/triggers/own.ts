@@ -1,10 +1,13 @@
 import type { JsonObject } from '@troupe/protocol';
 import { z } from 'zod';
 import { isId, Refusal } from '../base/index.ts';
-import { type Database, doneFor } from '../store/index.ts';
+import { answerStoredMessage } from '../doors/sessions/index.ts';
+import { requestTaskNotice } from '../doors/tasks/index.ts';
+import { doneFor } from '../store/index.ts';
+import type { ActParts } from './acts.ts';
 import { isSigned } from './sign.ts';
 
-/** The addresses that rules of the source name. What they would have done, the kernel has done in the commit that they are told of. */
+/** The addresses that rules of the source name. */
 export const HANDLERS = [
   'orchestrator',
   'agent-init',
@@ -29,10 +32,31 @@ const told = z.looseObject({
   after: z.record(z.string(), z.json()).nullable(),
 });
 
-/** Answers a delivery to ourselves: looks, and changes nothing, so that it may come as often as it likes. */
+type Handler = (typeof HANDLERS)[number];
+type Perform = (parts: ActParts, project: string, documentId: string) => Promise<void>;
+
+/** The run is queued in the transaction that wrote the document; a worker takes it. */
+const wakeWorkers: Perform = async ({ kernel }) => kernel.changed({ queued: true, joins: true });
+
+const tell =
+  (what: 'question' | 'end'): Perform =>
+  (parts, project, task) =>
+    requestTaskNotice(parts, project, { task, what });
+
+/** The transition of each handler. Each does nothing if the kernel, or an earlier delivery, has done it. */
+const PERFORM: Record<Handler, Perform> = {
+  orchestrator: answerStoredMessage,
+  'agent-init': wakeWorkers,
+  'agent-loop': wakeWorkers,
+  'tool-runner': wakeWorkers,
+  'orchestrator-finalize': tell('end'),
+  'orchestrator-notify': tell('question'),
+};
+
+/** Answers a delivery to this server: performs what has not been done, and returns what there is. Safe to repeat. */
 export async function answerOwn(
-  { db, ownKeys }: { db: Database; ownKeys(project: string): Buffer[] },
-  handler: string,
+  { ownKeys, ...parts }: ActParts & { ownKeys(project: string): Buffer[] },
+  handler: Handler,
   { headers, body }: { headers: Headers; body: string },
 ): Promise<OwnAnswer> {
   const read = told.safeParse(jsonOf(body));
@@ -40,7 +64,9 @@ export async function answerOwn(
   const { projectId, deliveryId, documentId, after } = read.data;
   const key: [string, string?] =
     handler === 'tool-runner' ? [String(after?.runId), String(after?.callId)] : [documentId];
-  const found = isId(key[0]) ? await doneFor(db, projectId, handler, key) : null;
+  if (!isId(key[0])) return { handler, deliveryId, documentId, found: null };
+  await PERFORM[handler](parts, projectId, documentId);
+  const found = await doneFor(parts.db, projectId, handler, key);
   return { handler, deliveryId, documentId, found };
 }
 

@@ -365,6 +365,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
   await make('/v1/networks', { name: 'theirs', agents: [{ key: 'x' }] });
   const inNetwork = '/v1/networks/theirs/agents';
   const [model, message] = [ours.modelId!, ours.messageId!];
+  const work = { chat: session.id, type: 'agent', name: 'theirs', instruction: 'x' };
   const refused: [field: string, method: string, path: string, body: object][] = [
     ['POST agents defaultModelId', 'POST', '/v1/agents', { name: 'a', defaultModelId: model }],
     ['POST agents fallbackModelIds', 'POST', '/v1/agents', { name: 'a', fallbackModelIds: [model] }],
@@ -408,6 +409,13 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
       `/v1/spaces/${space.id}/messages`,
       { content, senderId: ours.entityId },
     ],
+    ['POST tasks chat', 'POST', '/v1/tasks', { ...work, chat: ours.sessionId }],
+    ['POST tasks chat of a space', 'POST', '/v1/tasks', { ...work, chat: ours.spaceId }],
+    ['POST tasks id', 'POST', '/v1/tasks', { ...work, id: ours.taskId }],
+    ['POST tasks userId', 'POST', '/v1/tasks', { ...work, chat: space.id, userId: ours.entityId }],
+    ['POST tasks triggerMessageId', 'POST', '/v1/tasks', { ...work, triggerMessageId: message }],
+    ['POST tasks name', 'POST', '/v1/tasks', { ...work, name: ours.agentId }],
+    ['POST tasks tool', 'POST', '/v1/tasks', { chat: session.id, type: 'tool', name: 'private' }],
     ['POST typing entityId', 'POST', `/v1/spaces/${space.id}/typing`, { entityId: ours.entityId }],
   ];
   const failed = await make(at, {});
@@ -527,6 +535,9 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'POST /v1/spaces/{spaceId}/read entityId',
     'POST /v1/spaces/{spaceId}/read messageId',
     'POST /v1/spaces/{spaceId}/typing entityId',
+    'POST /v1/tasks id',
+    'POST /v1/tasks triggerMessageId',
+    'POST /v1/tasks userId',
     // The id of a call within the run of that task.
     'POST /v1/tasks/{taskId}/answer questionId',
   ]);

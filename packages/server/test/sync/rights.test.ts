@@ -161,14 +161,7 @@ test('what is not theirs cannot be written by pushing it, under whatever id', as
 });
 
 test('what clients do not write is refused as a whole, and what no document is, one by one', async () => {
-  for (const name of [
-    'tasks',
-    'sub_agents',
-    'sub_agent_messages',
-    'sub_agent_tool_calls',
-    'spaces',
-    'runs',
-  ]) {
+  for (const name of ['sub_agents', 'sub_agent_messages', 'sub_agent_tool_calls', 'spaces', 'runs']) {
     const rows = [{ newDocumentState: { id: newId(), _deleted: false } }];
     const { status, body } = await fixture.ask(ada.headers, 'POST', `/v1/sync/${name}/push`, { rows });
     expect([name, status, body.code]).toEqual([name, 403, 'collection_read_only']);
@@ -203,6 +196,29 @@ test('what clients do not write is refused as a whole, and what no document is, 
   }
   const { documents } = await fixture.pullAll(ada.headers, 'messages', { chat: session });
   expect(documents.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual([good]);
+});
+
+test('users push tasks for agents into their own chats only, and none for tools', async () => {
+  const session = await fixture.session(ada);
+  const own = { id: newId(), chatId: session, type: 'agent', name: fixture.agent, instruction: 'x' };
+  const stranger = await fixture.push(bob.headers, 'tasks', [own]);
+  expect(stranger.refused.map(({ code }) => code)).toEqual(['chat_not_found']);
+  const { refused, conflicts } = await fixture.push(ada.headers, 'tasks', [
+    { ...own, id: newId(), type: 'tool', name: 'x', instruction: '' },
+    { ...own, id: newId(), name: 'nobody' },
+    { ...own, id: newId(), instruction: '' },
+    { ...own, id: 'no id' },
+    { ...own, userId: bob.id },
+  ]);
+  expect(refused.map(({ code }) => code)).toEqual([
+    'forbidden',
+    'agent_not_found',
+    'invalid_request',
+    'invalid_document',
+  ]);
+  expect(conflicts.at(-1)).toMatchObject({ id: own.id, userId: ada.id, chatId: session, _deleted: false });
+  const hidden = await fixture.push(bob.headers, 'tasks', [own]);
+  expect(hidden.refused.map(({ code }) => code)).toEqual(['chat_not_found']);
 });
 
 test('of two devices that give a session another title at once, one does, and the other takes that', async () => {

@@ -40,6 +40,13 @@ export const tasks: Record<string, Command> = {
     const task = await troupe.tasks.cancel({ params: paramsOf(given) });
     terminal.out(options.json ? json(task) : record(task));
   },
+  async create({ troupe, terminal, options, words }) {
+    const [name, instruction] = words as [string, string];
+    if (options.chat === undefined) throw new UsageError('--chat is missing');
+    const chat = await chatOf(troupe, options.chat);
+    const task = await troupe.tasks.create({ body: { chat, type: 'agent', name, instruction } });
+    terminal.out(options.json ? json(task) : record(task));
+  },
   async answer(given) {
     const { troupe, terminal, options, words } = given;
     const task = await troupe.tasks.answer({ params: paramsOf(given), body: { answer: words[1]! } });

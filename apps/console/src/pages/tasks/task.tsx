@@ -121,7 +121,7 @@ function Shown({ task }: { task: Api.Task }) {
                 )}
               </Fact>
               <Fact label="By the run">
-                <RunLink runId={task.parentRunId} />
+                {task.parentRunId ? <RunLink runId={task.parentRunId} /> : 'None, created from outside'}
               </Fact>
               {task.runId && (
                 <Fact label="Its run">

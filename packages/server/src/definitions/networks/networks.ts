@@ -24,8 +24,8 @@ import { compileNetwork } from './compile.ts';
 import { definitionOf } from './definition.ts';
 import { factsOf, foundIn } from './facts.ts';
 import { withNames } from './names.ts';
-import { noVersion } from './no-version.ts';
 import { networkAgents, networkTools } from './network-parts.ts';
+import { noVersion } from './no-version.ts';
 import { problemsOf } from './validate.ts';
 import { versionChanges as versionChangesOf } from './version-changes.ts';
 

@@ -8,8 +8,8 @@ import type {
 import { notFound, Refusal } from '../../base/index.ts';
 import type { Author, Database, NetworkRows } from '../../store/index.ts';
 import { editNetwork } from './change.ts';
-import { wholeNetwork } from './networks.ts';
 import { networkAgents, networkTools, sortedByKey } from './network-parts.ts';
+import { wholeNetwork } from './networks.ts';
 
 // The agents and the tools of a network, one by one: each edit is a change of the whole definition.
 

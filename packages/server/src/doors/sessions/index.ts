@@ -18,6 +18,7 @@ export {
   updateSession,
   updateUnchangedSession,
 } from './actions.ts';
+export { answerStoredMessage } from './answer-message.ts';
 export { ASKED_KEY, askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { createSessionsDoor, sessionsDoor } from './door.ts';

@@ -10,6 +10,17 @@ import { byOf, taskIdOf, termsIn, told } from './give.ts';
 /** The model of such a run makes the one call and answers with its result: no provider is asked (models/one-call.ts). */
 const MODEL = { provider: 'one_call', maxOutputTokens: 1 };
 
+/** The snapshot of a run that makes one call of a tool. */
+export function oneCallSnapshot(tool: SnapshotTool) {
+  return {
+    kind: 'agent' as const,
+    name: `tool:${tool.name}`,
+    models: [{ ...MODEL, model: tool.name }],
+    tools: [tool],
+    config: { toolTask: true },
+  };
+}
+
 /** What these write stands in the conversation that they are called in: a task has one of its own, and nobody would find it there. */
 const BOUND = ['file_system', 'todo_list', 'research'];
 const boundTools = new Set(BOUND.flatMap((id) => findCapability(id)?.tools.map(({ name }) => name) ?? []));
@@ -50,14 +61,10 @@ export async function createTask(
     db,
     project,
     agentSnapshot.parse({
-      kind: 'agent',
-      name: `tool:${tool.name}`,
-      models: [{ ...MODEL, model: tool.name }],
-      tools: [tool],
+      ...oneCallSnapshot(tool),
       limits: snapshot.limits,
       inDoubt: snapshot.inDoubt,
       ...(snapshot.approvers ? { approvers: snapshot.approvers } : {}),
-      config: { toolTask: true },
     }),
   );
   const { deadlineMs, most } = termsIn(given);

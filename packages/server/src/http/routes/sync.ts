@@ -14,6 +14,7 @@ import {
   updateUnchangedSession,
 } from '../../doors/sessions/index.ts';
 import { markRead, postToSpace } from '../../doors/spaces/index.ts';
+import { createOutsideTask } from '../../doors/tasks/index.ts';
 import { findSpeaker } from '../../store/index.ts';
 import { type Actions, pullChanges, pushRows, WRITABLE } from '../../sync/index.ts';
 import { authorOf } from '../author.ts';
@@ -113,6 +114,7 @@ function actionsOf(services: Services, who: Caller): Actions {
     changeSession: (at, fields, unchangedSince) =>
       updateUnchangedSession(services, who, at, fields, unchangedSince),
     deleteSession: (at) => deleteSession(services, who, at, authorOf(who)),
+    createTask: (task) => createOutsideTask(services, who, task),
     markRead: (space, messageId, entityId) => markRead(services, who, space, { messageId, entityId }),
   };
 }

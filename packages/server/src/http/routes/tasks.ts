@@ -6,6 +6,7 @@ import {
   answerTask,
   cancelChatTasks,
   cancelTask,
+  createOutsideTask,
   getSubAgent,
   getTask,
   listSubAgentCalls,
@@ -33,6 +34,9 @@ export function taskRoutes(endpoints: Endpoints): void {
     const list = (range: IdRange) => listTasks(services, caller, { ...filter, ...range });
     return presentPage(await readPageById({ limit, cursor }, list), presentTask);
   });
+  endpoints.serve(taskEndpoints.create, async ({ services, caller, body }) =>
+    presentTask(await getTask(services, caller, await createOutsideTask(services, caller, body))),
+  );
   endpoints.serve(taskEndpoints.get, async ({ services, caller, params }) =>
     presentTask(await getTask(services, caller, params.taskId)),
   );

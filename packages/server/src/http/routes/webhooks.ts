@@ -14,11 +14,11 @@ export function webhookRoutes(services: () => Services): Hono {
   const app = new Hono();
   for (const handler of HANDLERS) {
     app.post(`/webhook/${handler}`, async (context) => {
-      const { db, access } = services();
+      const { db, kernel, access } = services();
       const ownKeys = (project: string) => webhookKeys(access.encryption, project);
       const body = await textOf(context.req.raw.body);
       return context.json(
-        await answerOwn({ db, ownKeys }, handler, { headers: context.req.raw.headers, body }),
+        await answerOwn({ db, kernel, ownKeys }, handler, { headers: context.req.raw.headers, body }),
       );
     });
   }

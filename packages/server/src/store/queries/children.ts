@@ -58,11 +58,12 @@ export async function toldAgent(db: Database, join: string): Promise<ToldAgent |
   const rows = await db.run<ToldAgent>(
     {
       name: 'told_agent',
-      text: `select t.project_id as project, top.agent_id as "agentId", s.model_id as "modelId"
+      text: `select t.project_id as project, case when t.parent_run_id is null then s.agent_id else top.agent_id end as "agentId", s.model_id as "modelId"
         from troupe.joins j join troupe.tasks t on t.id = j.task_id and t.depth = 1 and not t.quiet
           join troupe.runs c on c.id = t.run_id and c.parent_call_id is null
-          join troupe.runs g on g.id = t.parent_run_id join troupe.runs top on top.id = g.root_run_id and top.agent_id is not null
-          left join troupe.sessions s on s.thread_id = t.chat_thread_id where j.id = $1 and j.what in ('question', 'end')`,
+          left join troupe.runs g on g.id = t.parent_run_id left join troupe.runs top on top.id = g.root_run_id
+          left join troupe.sessions s on s.thread_id = t.chat_thread_id
+        where j.id = $1 and j.what in ('question', 'end') and case when t.parent_run_id is null then s.agent_id else top.agent_id end is not null`,
       values: [join],
     },
     db.pool,

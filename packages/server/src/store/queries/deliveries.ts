@@ -371,6 +371,7 @@ const DONE: Record<string, string> = {
   // In a session the message says which run answers it; in a space there may be several.
   orchestrator: `select jsonb_build_object('runId', r.id, 'status', r.status) as done from troupe.messages m join lateral (
       select x.* from troupe.runs x where x.id = case when m.metadata->>'troupe:run' ~ '^[0-9a-f-]{36}$' then (m.metadata->>'troupe:run')::uuid end
+      union all select x.* from troupe.runs x where x.thread_id = m.thread_id and x.trigger_message_id = m.id
       union all select x.* from troupe.runs x where x.space_id = m.thread_id and x.trigger_message_id = m.id) r on r.project_id = $1
     where m.id = $2::uuid order by r.id limit 1`,
   'agent-init': OF_TASK(`, 'subAgentId', t.sub_agent_id`),

@@ -297,6 +297,35 @@ export async function ownerOfRun(db: Database, run: string): Promise<string | nu
   return rows[0]?.entity ?? null;
 }
 
+export interface UnansweredMessage {
+  id: string;
+  content: JsonObject;
+  threadId: string;
+  agentId: string;
+  modelId: string | null;
+}
+
+/** The last message of a session, if a person wrote it and no run answers it. */
+export async function unansweredMessage(
+  db: Database,
+  project: string,
+  message: string,
+): Promise<UnansweredMessage | null> {
+  const rows = await db.run<UnansweredMessage>(
+    {
+      name: 'unanswered_message',
+      text: `select m.id, m.content, m.thread_id as "threadId", s.agent_id as "agentId", s.model_id as "modelId"
+        from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
+          join troupe.threads t on t.id = m.thread_id and t.last_message_seq = m.seq
+        where m.id = $2 and s.project_id = $1 and m.role = 'user' and m.run_id is null and not coalesce(m.metadata ? 'troupe:run', false)
+          and not exists (select from troupe.runs r where r.thread_id = m.thread_id and r.trigger_message_id = m.id)`,
+      values: [project, message],
+    },
+    db.pool,
+  );
+  return rows[0] ?? null;
+}
+
 // Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
 // the thread and then finds none.
 const LOCKS: string[] = [

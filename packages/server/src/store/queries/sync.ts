@@ -197,7 +197,8 @@ export interface Found {
   xid: number;
 }
 
-const FIND: Record<'messages' | 'sessions' | 'memberships', string> = {
+const FIND: Record<'messages' | 'sessions' | 'memberships' | 'tasks', string> = {
+  tasks: `select troupe.task_document(t) as document, t.xid from troupe.tasks t where t.id = $3::uuid and t.project_id = $1 and ($2::uuid is null or t.user_id = $2)`,
   messages: `select troupe.message_document(m) as document, m.xid from troupe.messages m cross join lateral (select troupe.place_of_thread(m.thread_id) as p offset 0) x
     where m.id = $3::uuid and (x.p).collection = 'messages' and (x.p).project_id = $1
       and ($2::uuid is null or (x.p).user_id = $2 or ((x.p).user_id is null and exists (select from troupe.memberships o where o.space_id = (x.p).chat_id and o.entity_id = $2)))`,

@@ -27,7 +27,8 @@ export interface TaskRecord {
   background: boolean;
   depth: number;
   parentTaskId: string | null;
-  parentRunId: string;
+  /** Null: created from outside. */
+  parentRunId: string | null;
   runId: string | null;
   createdAt: Date;
   updatedAt: Date;

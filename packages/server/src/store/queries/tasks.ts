@@ -84,6 +84,35 @@ export async function replyToTask(
   return answer(db, 'reply_to_task', text, [...fence(by), reply.subAgent, reply.content, reply.deadlineMs]);
 }
 
+export interface OutsideTask
+  extends Pick<NewTask, 'id' | 'type' | 'name' | 'instruction' | 'args' | 'subAgent' | 'role'> {
+  chat: string;
+  /** In a space, the person for whom it is; in a session it is its owner. */
+  user?: string | undefined;
+  triggerMessage?: string | undefined;
+}
+
+export type CreatedTask =
+  | { ok: true; duplicate: boolean; thread: string; chatThread: string }
+  | { ok: false; code: 'chat_not_found' | 'task_id_taken' | 'not_a_member' | 'message_not_found' };
+
+/** A task that no run gives. */
+export async function createTask(db: Database, task: OutsideTask, item: StartItem): Promise<CreatedTask> {
+  const values = [toJsonText({ ...task } as never), toJsonText(item as never)];
+  return answer(db, 'create_task', 'select troupe.create_task($1::jsonb, $2::jsonb) as answer', values);
+}
+
+/** Queues a notice about a task from outside for the agent of its session. False: there is nothing to tell. */
+export async function requestNotice(
+  db: Database,
+  project: string,
+  task: string,
+  what: 'question' | 'end',
+): Promise<boolean> {
+  const text = 'select troupe.request_notice($1, $2, $3) as answer';
+  return answer(db, 'request_notice', text, [project, task, what]);
+}
+
 export type AnsweredTask =
   | { ok: true; repeated: boolean; queued: boolean; thread: string }
   | { ok: false; code: 'task_not_found' }
@@ -212,7 +241,7 @@ export interface TaskSeen {
   summary: string | null;
 }
 
-/** Tasks as the agent of this run sees them: those it gave in this chat, or within its own task. All open ones, then the last that ended. */
+/** Tasks as the agent of this run sees them: those that it or somebody outside gave in this chat, or within its own task. All open ones, then the last that ended. */
 export async function tasksSeenBy(
   db: Database,
   run: string,
@@ -224,9 +253,9 @@ export async function tasksSeenBy(
       text: `with place as materialized (select troupe.place_of($1) as p),
         own as materialized (select t.id, t.sub_agent_id, t.name, t.status, t.instruction, t.question, t.result, t.error, t.run_id,
             t.status in ('pending', 'running', 'waiting') as open
-          from place, troupe.runs r, troupe.tasks t join troupe.runs g on g.id = t.parent_run_id
+          from place, troupe.runs r, troupe.tasks t left join troupe.runs g on g.id = t.parent_run_id
           where r.id = $1 and t.chat_id = (p->>'chat')::uuid and t.parent_task_id is not distinct from (p->>'task')::uuid
-            and g.agent_id is not distinct from r.agent_id),
+            and (t.parent_run_id is null or g.agent_id is not distinct from r.agent_id)),
         shown as ((select * from own where open order by id desc limit $2) union all (select * from own where not open order by id desc limit $3))
         select id as "taskId", sub_agent_id as "subAgentId", name, status, left(instruction, $4) as instruction, left(question, $4) as question,
           (select jsonb_build_object('question', left(c.args->>'question', $4), 'answer', left(c.output->>'answer', $4))

@@ -4,8 +4,8 @@
 -- Joins with the items have `o between 1 and n`, which the planner takes for one row, so that it looks rows up by key.
 -- Locks: table runs (row exclusive), so that a delete of a row that a run names waits for this start, or this start
 -- waits and finds the row gone (keep_used); then threads by id.
--- Called by: troupe.begin_child, troupe.fire_plan, troupe.post, troupe.start_task_run, troupe.tell_giver,
---   store/queries/batches.ts, store/queries/start.ts.
+-- Called by: troupe.begin_child, troupe.create_task, troupe.fire_plan, troupe.post, troupe.start_task_run,
+--   troupe.tell_giver, store/queries/batches.ts, store/queries/start.ts.
 create or replace function troupe.start(items jsonb) returns jsonb language plpgsql
 set enable_seqscan to off set plan_cache_mode to force_generic_plan as $$
 declare

@@ -1,6 +1,6 @@
 -- The document of a task.
 -- Locks: none.
--- Called by: troupe.capture_tasks, store/queries/sync-sources.ts, store/queries/triggers.ts.
+-- Called by: troupe.capture_tasks, store/queries/sync-sources.ts, store/queries/sync.ts, store/queries/triggers.ts.
 create or replace function troupe.task_document(t troupe.tasks) returns jsonb language sql stable as $$
   select jsonb_strip_nulls(jsonb_build_object('id', t.id, 'userId', coalesce(t.user_id::text, ''), 'chatId', t.chat_id,
     'type', t.type, 'name', t.name, 'instruction', t.instruction,

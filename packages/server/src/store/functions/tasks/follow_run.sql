@@ -48,7 +48,10 @@ begin
   end if;
   told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked,
     'result', case when now_is = 'success' then t.result end, 'error', t.error));
-  if asked is not null then
+  -- Whoever created a task from outside follows its row.
+  if t.parent_run_id is null then
+    null;
+  elsif asked is not null then
     insert into troupe.joins (what, task_id, told, data) values ('question', t.id, t.told, told);
   elsif ended and new.parent_call_id is null then
     insert into troupe.joins (what, task_id, told, data) values ('end', t.id, t.told, told);

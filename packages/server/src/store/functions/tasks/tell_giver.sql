@@ -1,7 +1,7 @@
 -- Tells the agent that talks in the chat about a task that it does not wait for: by a message that starts a run
 -- (session), or by a run alone (space). Ids are derived from the task and `told`, so each outcome and question is
--- delivered once. p_current is the current snapshot and limits of that agent; null: those of the run that gave the
--- task.
+-- delivered once. A task from outside is told to the agent of its session, if a notice was requested. p_current is the
+-- current snapshot and limits of that agent; null: those of the run that gave the task.
 -- Locks: the thread of the chat, then as the start of a run. The caller holds table runs (row exclusive).
 -- Called by: troupe.join_task.
 create or replace function troupe.tell_giver(j troupe.joins, p_current jsonb) returns jsonb language plpgsql as $$
@@ -14,13 +14,23 @@ begin
   if not found or t.depth > 1 or (j.what = 'question' and (t.status <> 'waiting' or t.told <> j.told)) then
     return '{}';
   end if;
-  select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id
-    where g.id = t.parent_run_id;
-  select x.chain_depth + 1 into chain from troupe.runs x where x.id = t.parent_run_id;
+  if t.parent_run_id is null then
+    select e.agent_id, e.id into giver.agent_id, giver.entity_id from troupe.sessions s
+      join troupe.entities e on e.agent_id = s.agent_id where s.thread_id = t.chat_thread_id;
+    if not found then
+      return '{}';
+    end if;
+    giver.door := 'session'; chain := 1;
+  else
+    select top.* into giver from troupe.runs g join troupe.runs top on top.id = g.root_run_id
+      where g.id = t.parent_run_id;
+    select x.chain_depth + 1 into chain from troupe.runs x where x.id = t.parent_run_id;
+  end if;
   -- A canceled tree gets no answer, and an agent that gives new tasks after every notice must stop without a person.
   silent := t.quiet or not exists (select from troupe.agents x where x.id = giver.agent_id and x.status = 'active')
-    or chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8) from troupe.compiled_snapshots s
-      where s.id = giver.snapshot_id);
+    or coalesce(p_current->'snapshot', to_jsonb(giver.snapshot_id)) is null
+    or coalesce(chain > (select coalesce((s.compiled->'limits'->>'chainDepth')::int, 8)
+      from troupe.compiled_snapshots s where s.id = giver.snapshot_id), false);
   v_run := troupe.id_near(t.id || ':told:' || j.told, t.id);
   about := jsonb_strip_nulls(jsonb_build_object('taskId', t.id, 'name', t.name, 'subAgentId', t.sub_agent_id,
     'told', j.told)) || (j.data - 'result');
