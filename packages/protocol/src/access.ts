@@ -92,6 +92,11 @@ export const project = z.object({
   name,
   tokens: tokenRules.nullable(),
   defaultModelId: id.nullable(),
+  compactionModelId: id
+    .nullable()
+    .describe(
+      'The model that summarises conversations of agents that name none. Null: the model of the agent.',
+    ),
   outgoing: outgoingRules,
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -156,6 +161,7 @@ export const accessEndpoints = {
       name: name.optional(),
       tokens: tokenRules.nullable().optional(),
       defaultModelId: id.nullable().optional(),
+      compactionModelId: id.nullable().optional(),
     }),
     status: 200,
     response: project,

@@ -14,7 +14,7 @@ import {
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
-import { answerFormat, snapshotLimits, snapshotTool } from './snapshots.ts';
+import { answerFormat, compactionSettings, snapshotLimits, snapshotTool } from './snapshots.ts';
 
 /** As a model calls it. */
 export const toolName = z
@@ -40,7 +40,15 @@ export const agentLimits = z.strictObject({
   modelStallMs: limit.modelStallMs.removeDefault().optional(),
   modelTries: limit.modelTries.removeDefault().optional(),
   retryBackoffMs: limit.retryBackoffMs.removeDefault().optional(),
-  historyMessages: limit.historyMessages.removeDefault().optional(),
+  historyMessages: limit.historyMessages,
+});
+
+/** How conversations with the agent are summarised; fields that are left out are the platform's. */
+export const agentCompaction = compactionSettings.extend({
+  modelId: id
+    .nullable()
+    .describe('The model that writes summaries. Null: the one of the project, or else the agent’s own.')
+    .optional(),
 });
 
 /** Everything about an agent that a person edits; one version is one of these. */
@@ -86,6 +94,9 @@ export const agentDefinition = z.strictObject({
     )
     .default('anyone'),
   answer: answerFormat.nullable().describe('What its answers must look like. Null: free text.').default(null),
+  compaction: agentCompaction
+    .describe('What happens to conversations that no longer fit the context of the model.')
+    .default({}),
   limits: agentLimits.describe('Those that are not set are the ones of the platform.').default({}),
   inDoubt: z
     .enum(['tell', 'wait'])
@@ -126,6 +137,7 @@ export const agentPatch = z.strictObject({
   approvals: z.array(toolName).max(500).nullable().optional(),
   approvers: z.enum(['anyone', 'keys']).optional(),
   answer: answerFormat.nullable().optional(),
+  compaction: agentCompaction.nullable().optional(),
   limits: agentLimits.nullable().optional(),
   inDoubt: z.enum(['tell', 'wait']).optional(),
   replyWaiting: z.boolean().optional(),

@@ -257,7 +257,17 @@ export const sessionEndpoints = {
     scope: 'sessions:read',
     user: true,
     params: sessionParams,
-    query: messageQuery,
+    query: messageQuery.extend({
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(1000)
+        .describe(
+          'Only the messages that match these words best, at most `limit`. Beginnings of words match too.',
+        )
+        .optional(),
+    }),
     status: 200,
     response: z.object({ data: z.array(message), lastSequence: z.number().int().nonnegative() }),
   }),

@@ -117,8 +117,10 @@ export const snapshotLimits = z.strictObject({
     .int()
     .positive()
     .max(2000)
-    .describe('Messages of the thread that a run starts from.')
-    .default(50),
+    .describe(
+      'Messages after which the oldest are summarised, even if they fit the context. Left out: no such limit.',
+    )
+    .optional(),
 });
 export type SnapshotLimits = z.infer<typeof snapshotLimits>;
 
@@ -128,6 +130,31 @@ export const answerFormat = z.strictObject({
   tries: z.number().int().positive().max(10).default(3),
 });
 export type AnswerFormat = z.infer<typeof answerFormat>;
+
+/** How a conversation that outgrows the context of its model is summarised. */
+export const compactionSettings = z.strictObject({
+  threshold: z
+    .number()
+    .min(0.1)
+    .max(0.95)
+    .describe(
+      'Share of the room for the conversation above which the oldest messages are summarised. Default 0.8.',
+    )
+    .optional(),
+  keepLast: z
+    .number()
+    .int()
+    .nonnegative()
+    .max(1000)
+    .describe('Messages that stay verbatim, as long as they take at most half of the threshold. Default 20.')
+    .optional(),
+  prompt: z
+    .string()
+    .min(1)
+    .max(20_000)
+    .describe('Instructions for the model that writes the summary, instead of the built-in ones.')
+    .optional(),
+});
 
 export const agentSnapshot = z.strictObject({
   kind: z.literal('agent'),
@@ -142,6 +169,8 @@ export const agentSnapshot = z.strictObject({
   approvers: z.literal('keys').optional(),
   /** Absent: the answer is free text. */
   answer: answerFormat.optional(),
+  /** Absent: the defaults. `models`: those that write summaries; absent: the agent's own. */
+  compaction: compactionSettings.extend({ models: z.array(snapshotModel).min(1).optional() }).optional(),
   /** Whether it may wait for replies in a space. */
   replyWaiting: z.literal(true).optional(),
   config: jsonObject.default({}),
@@ -202,7 +231,8 @@ export type NetworkGraph = z.infer<typeof networkGraph>;
 
 /** What a network is compiled to: for the kernel it is as an agent's, with all its tools and the models of its default agent. */
 export const networkSnapshot = z.strictObject({
-  ...agentSnapshot.omit({ kind: true, approvers: true, answer: true, replyWaiting: true }).shape,
+  ...agentSnapshot.omit({ kind: true, approvers: true, answer: true, compaction: true, replyWaiting: true })
+    .shape,
   kind: z.literal('network'),
   network: networkGraph,
 });

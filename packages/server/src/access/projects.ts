@@ -128,7 +128,7 @@ export class Projects {
   }
 
   async update(caller: Caller, change: Change): Promise<ProjectRow> {
-    const { tokens, defaultModelId, name } = change;
+    const { tokens, defaultModelId, compactionModelId, name } = change;
     const { project } = caller;
     const update = this.#db.rows.transaction().execute(async (rows) => {
       const before = await findProject(rows, project);
@@ -146,8 +146,10 @@ export class Projects {
         }
         requireTokenSecret(tokens.secretName, value);
       }
-      if (defaultModelId && !(await hasModel(rows, project, defaultModelId)))
-        throw new Refusal('invalid', 'model_not_found', 'There is no such model in this project.');
+      for (const model of [defaultModelId, compactionModelId]) {
+        if (model && !(await hasModel(rows, project, model)))
+          throw new Refusal('invalid', 'model_not_found', `There is no model ${model} in this project.`);
+      }
       const row = await updateProject(rows, project, {
         ...change,
         tokens: tokens as JsonObject | null | undefined,

@@ -384,7 +384,13 @@ function modelFailed(state: RunState, input: RunInput & { type: 'model_failed' }
       { name: 'fallback', modelIndex, attempt: 0, error, events: [event({ fallbackTo: modelIndex })] },
     );
   }
-  return end({ ...state, ending: { target: 'failed', error } }, [event({ attempt: tries })]);
+  const failed = event({ attempt: tries });
+  if (input.instead) {
+    const { settlement, stepRow } = input.instead;
+    const events = [failed, ...settlement.events];
+    return answered(state, { type: 'answered', settlement: { ...settlement, events }, stepRow });
+  }
+  return end({ ...state, ending: { target: 'failed', error } }, [failed]);
 }
 
 function budgetDenied(state: RunState, input: RunInput & { type: 'budget_denied' }): Decision {

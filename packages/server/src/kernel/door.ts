@@ -17,7 +17,7 @@ export interface RunView {
   /** Who has it: with the run's epoch, the fence of what a door writes on its behalf. */
   worker: string;
   snapshot: AgentSnapshot;
-  /** The thread's tail from `historyMessages` before the trigger on, in order; grows with the run. */
+  /** The tail of the thread that `troupe.tail_from` chooses, in order; grows with the run. */
   transcript: readonly StoredMessage[];
   /** The step that is about to be taken. */
   step: number;
@@ -36,6 +36,10 @@ export interface Context {
   reasoningEffort?: ReasoningEffort;
   /** What a final answer must look like, for models that can be told. */
   answerSchema?: JsonObject;
+  /** Default: the most that the model may write. */
+  maxOutputTokens?: number;
+  /** The answer is not for readers: nothing of it is streamed. */
+  isInternal?: true;
   /** Of a step that was taken long ago: what may be otherwise than it was then. */
   changed?: string[];
 }
@@ -77,7 +81,7 @@ export interface Meaning {
   /** Other threads that the calls are shown in, or that are told how they end. The commit locks them in order. */
   places?: string[];
   /** What the step keeps of who decided what. `handsOver`: others go on, with the first of their models. */
-  step?: { agentKey: string; decision: Json; handsOver?: true };
+  step?: { agentKey?: string; decision: Json; handsOver?: true };
   /** The answer is no good: counts as a failed try of the model. `retryable: false`: the next model is asked at once. */
   refuse?: { code: string; message: string; retryable?: boolean };
 }
@@ -108,4 +112,6 @@ export interface Door {
   hasFollowers?(run: Pick<RunRow, 'trigger'>): boolean;
   context(view: RunView): Context | Promise<Context>;
   settle(view: RunView, answer: ModelAnswer): Meaning | Promise<Meaning>;
+  /** Called if every model failed to take a step: returns what to commit instead, or null to fail the run. */
+  recover?(view: RunView, error: RunError): Meaning | null;
 }

@@ -8,6 +8,7 @@ import {
   isConnectionError,
   isNotOpen,
   type Resync,
+  type StepRow,
   type StoredCall,
 } from '../store/index.ts';
 import { act } from './act.ts';
@@ -255,7 +256,14 @@ export class RunLoop {
     const ofStep = this.#door.models ? { models: this.#models().length } : {};
     if ('failed' in result) {
       const { retryAfterMs, ...error } = result.failed;
-      this.dispatch({ type: 'model_failed', error, retryAfterMs, ...ofStep });
+      const instead = this.#recovered(view, effect, error);
+      this.dispatch({
+        type: 'model_failed',
+        error,
+        retryAfterMs,
+        ...ofStep,
+        ...(instead ? { instead } : {}),
+      });
     } else if ('denied' in result) {
       this.dispatch({ type: 'budget_denied', ...result.denied, ...ofStep });
     } else {
@@ -273,6 +281,20 @@ export class RunLoop {
       this.#spend = made.spend;
       this.dispatch({ type: 'answered', settlement, stepRow: made.stepRow });
     }
+  }
+
+  /** What the door commits instead of the answer, if no other model is left to ask. */
+  #recovered(view: RunView, { step, attempt }: RunEffect & { type: 'think' }, error: RunError) {
+    const meaning = this.#door.recover?.(view, error);
+    if (!meaning) return null;
+    const now = Date.now();
+    const { provider, model } = view.model;
+    const { handsOver: _, ...kept } = meaning.step ?? {};
+    const stepRow: StepRow = {
+      ...{ provider, model, attempt, startedAt: now, firstTokenAt: null, finishedAt: now },
+      ...{ inputTokens: 0, outputTokens: 0, cost: 0, finishReason: 'error', budgeted: false, ...kept },
+    };
+    return { settlement: this.#settlement(step, meaning, meaning.calls ?? []), stepRow };
   }
 
   /** Tells what the door has others see elsewhere. A door that stumbles over a piece is asked no more: the answer comes all the same. */

@@ -140,6 +140,8 @@ export type RunInput =
       error: RunError & { retryable: boolean };
       retryAfterMs: number;
       models?: number;
+      /** Committed instead of failing the run, once no model is left. */
+      instead?: { settlement: Settlement; stepRow: StepRow };
     }
   | {
       type: 'budget_denied';

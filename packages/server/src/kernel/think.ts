@@ -89,7 +89,7 @@ export async function think(
         onDelta(delta: ModelDelta) {
           firstTokenAt ??= Date.now();
           watch.alive();
-          input.onDelta(delta);
+          if (!context.isInternal) input.onDelta(delta);
         },
       };
       answer = checked(await orAborted(model.generate(request, io), watch.signal), snapshot);
@@ -159,7 +159,10 @@ export function requestOf(context: Context, view: RunView): ModelRequest {
       context.tools ??
       snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
     toolChoice: context.toolChoice ?? 'auto',
-    maxOutputTokens: outputLimit(snapshot, model, view),
+    maxOutputTokens: Math.min(
+      outputLimit(snapshot, model, view),
+      context.maxOutputTokens ?? Number.POSITIVE_INFINITY,
+    ),
     ...(model.imageInput === undefined ? {} : { imageInput: model.imageInput }),
     ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
     ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),

@@ -2,7 +2,7 @@ import { MOST_GOALS, MOST_MEMORIES } from '@troupe/protocol';
 import { type Encryption, secretToSend } from '../access/index.ts';
 import { fileType, TroupeError } from '../base/index.ts';
 import { delegateTask, networkCheck, networkTask, sealedName } from '../doors/networks/index.ts';
-import { agentCheck, agentTask } from '../doors/sessions/index.ts';
+import { agentCheck, agentTask, recallActs } from '../doors/sessions/index.ts';
 import { spaceActs } from '../doors/spaces/index.ts';
 import { delegationActs } from '../doors/tasks/index.ts';
 import { type Kernel, persistently } from '../kernel/index.ts';
@@ -47,7 +47,12 @@ export function toolParts(
     findings: findingsIn(db),
     systemParams: systemParamsOf(db, encryption),
     checks: { code: codeCheck(db), network: networkCheck(db), agent: agentCheck(db) },
-    ...(kernel ? { ofDoors: spaceActs({ db, kernel }), tasks: tasksOf({ db, kernel, encryption }) } : {}),
+    ...(kernel
+      ? {
+          ofDoors: { ...spaceActs({ db, kernel }), ...recallActs(db) },
+          tasks: tasksOf({ db, kernel, encryption }),
+        }
+      : {}),
   };
 }
 

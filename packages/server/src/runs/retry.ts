@@ -24,8 +24,6 @@ export async function takeUpAgain(
   return kernel.retry(run, {
     snapshot: current.snapshotId,
     wallMs: current.wallMs,
-    // Runs of other doors read their own thread, and all of it.
-    ...(choice.door === 'session' ? { historyLimit: current.historyMessages } : {}),
     ...(modelId === undefined ? {} : { modelId }),
   });
 }

@@ -257,6 +257,7 @@ export {
   listMessages,
   type MessageRange,
   type MessageRow,
+  messagesAt,
   REASONING_KEY,
 } from './queries/messages.ts';
 export {
@@ -407,6 +408,7 @@ export {
   type TakenOver,
   takenOver,
 } from './queries/runs.ts';
+export { readResult, searchMessages } from './queries/search-messages.ts';
 export { deleteSecret, findSecret, listSecrets, putSecret, type SecretRow } from './queries/secrets.ts';
 export { type AllSessionsFilter, listAllSessions } from './queries/session-list.ts';
 export {

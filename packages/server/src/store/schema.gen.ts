@@ -491,6 +491,7 @@ export interface Projects {
   environment_kinds: Generated<string[]>;
   outgoing: JsonColumn<undefined>;
   agents_brought: Generated<boolean>;
+  compaction_model_id: string | null;
 }
 
 export interface PurgedTombstones {

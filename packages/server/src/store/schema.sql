@@ -399,7 +399,7 @@ create table troupe.projects (
   id uuid not null, name text not null, created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(), tokens jsonb, default_model_id uuid,
   environment_kinds text[] not null default '{}'::text[], outgoing jsonb not null default '{"allow": []}'::jsonb,
-  agents_brought boolean not null default false,
+  agents_brought boolean not null default false, compaction_model_id uuid,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
@@ -728,6 +728,8 @@ alter table troupe.networks add constraint networks_current_version_id_fkey FORE
 alter table troupe.plans add constraint plans_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.plans add constraint plans_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);
 alter table troupe.plans add constraint plans_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
+alter table troupe.projects add constraint projects_compaction_model_id_fkey FOREIGN KEY (compaction_model_id)
+  REFERENCES troupe.llm_models(id);
 alter table troupe.projects add constraint projects_default_model_id_fkey FOREIGN KEY (default_model_id) REFERENCES
   troupe.llm_models(id);
 alter table troupe.reply_waits add constraint reply_waits_space_id_fkey FOREIGN KEY (space_id) REFERENCES
@@ -794,6 +796,7 @@ CREATE INDEX mcp_servers_newest ON troupe.mcp_servers USING btree (project_id, i
 CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE INDEX memberships_xid ON troupe.memberships USING btree (xid);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
+CREATE INDEX messages_tail ON troupe.messages USING btree (thread_id, seq) WHERE (metadata ? 'troupe:from'::text);
 CREATE INDEX messages_xid ON troupe.messages USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
 CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);

@@ -48,6 +48,7 @@ test('prompts stand in order before the agent’s own, tools in order, limits ov
       capabilities: entries.map((found) => ({ entry: found, config: {} })),
       tools: [],
       models: [DEMO],
+      summariser: null,
     });
   const snapshot = compile(carried);
   expect(snapshot).toMatchObject({
@@ -187,7 +188,7 @@ test('the model is that of the message, else of the session, the agent, the proj
 });
 
 test('a message to an agent that did not change costs one statement', async () => {
-  const agent = await fixture.createAgent({ name: 'cheap', limits: { historyMessages: 7, wallMs: 1_000 } });
+  const agent = await fixture.createAgent({ name: 'cheap', limits: { wallMs: 1_000 } });
   const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [null, undefined] };
   const first = await snapshotFor(fixture.db, asked);
   expect(first).toEqual({
@@ -196,7 +197,6 @@ test('a message to an agent that did not change costs one statement', async () =
     name: 'cheap',
     version: 1,
     status: 'active',
-    historyMessages: 7,
     wallMs: 1_000,
     inDoubt: 'tell',
   });
@@ -293,6 +293,7 @@ test('the preview is what the run gets', async () => {
       capabilities,
       tools: [],
       models: snapshot.models,
+      summariser: null,
     }),
   );
 });

@@ -24,6 +24,22 @@ export const call = (name: string, ms = 0) => ({ name, arguments: { ms } });
 /** A user's message that carries what the model is to answer. */
 export const script = (turns: Turn[]): string => `script:${JSON.stringify(turns)}`;
 
+/** A conversation that is summarised at the third step, because the first two wrote more than four messages. */
+export const compacting = (summary: Turn) => ({
+  door: 'session' as const,
+  text: 'go',
+  agent: {
+    ...agent,
+    models: [
+      {
+        provider: 'scripted',
+        model: script([{ calls: [call('fetch')] }, { calls: [call('fetch')] }, summary, { text: 'Done.' }]),
+      },
+    ],
+    limits: { historyMessages: 4, retryBackoffMs: 50 },
+  } satisfies Agent,
+});
+
 /** Every kind of call. `add` ends well after `fetch`, so that the results are always committed in this order. */
 export const everyKind = script([
   { calls: [call('write')] },

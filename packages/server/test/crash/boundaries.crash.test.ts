@@ -59,8 +59,8 @@ describe.each(groups)('a worker killed with many runs, $how, of which this one s
   beforeAll(async () => {
     fixture = await CrashFixture.open(postgresUrl);
     for (const one of group) {
-      const { agent: its = agent, text = everyKind } = one.scenario;
-      runs.set(one, await fixture.startAgent(its, text));
+      const { agent: its = agent, text = everyKind, door } = one.scenario;
+      runs.set(one, await fixture.startAgent(its, text, door));
     }
     const earlier = group.flatMap(({ scenario }) => scenario.earlier ?? []);
     if (earlier.length > 0) await dieAt(earlier);

@@ -35,14 +35,21 @@ export class CrashFixture extends KernelFixture implements AsyncDisposable {
     return buildStart(this.ids, snapshot, text, run);
   }
 
-  async startAgent(agent: Partial<AgentSnapshotInput>, text: string): Promise<string> {
-    return (await this.startAgents(agent, text, 1))[0]!;
+  async startAgent(agent: Partial<AgentSnapshotInput>, text: string, door?: string): Promise<string> {
+    return (await this.startAgents(agent, text, 1, door))[0]!;
   }
 
   /** The same agent with the same words. */
-  async startAgents(agent: Partial<AgentSnapshotInput>, text: string, count: number): Promise<string[]> {
+  async startAgents(
+    agent: Partial<AgentSnapshotInput>,
+    text: string,
+    count: number,
+    door?: string,
+  ): Promise<string[]> {
     const snapshot = await this.snapshot(agent);
-    const items = Array.from({ length: count }, () => this.item(snapshot, text));
+    const items = Array.from({ length: count }, () =>
+      this.item(snapshot, text, door ? { run: { door } } : {}),
+    );
     await Promise.all(items.map((item: StartItem) => this.kernel.start(item)));
     return items.map((item) => item.run.id);
   }

@@ -5,7 +5,7 @@ import type { Boundary } from '../../src/kernel/probe.ts';
 import { setBudget } from '../../src/store/queries/budgets.ts';
 import type { SettleOutcome } from '../../src/store/queries/outside.ts';
 import { raiseBudget } from '../raise-budget.ts';
-import { agent, call, careful, everyKind, script } from './agents.ts';
+import { agent, call, careful, compacting, everyKind, script } from './agents.ts';
 import { approveAll, type CrashFixture, settleAll } from './fixture.ts';
 import type { Job, Strike } from './orders.ts';
 import type { WorkerProcess } from './worker-processes.ts';
@@ -19,6 +19,8 @@ export interface Scenario {
   occurrence?: number;
   agent?: typeof agent;
   text?: string;
+  /** Default: one that shows everything and ends with the first text. */
+  door?: 'session';
   /** Where another worker died of the run before, and what was done about it then. */
   earlier?: Strike & { next?(fixture: CrashFixture): Promise<unknown> };
   /** Before the victim begins to work; answers with the run that it is about. */
@@ -53,6 +55,12 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
     { title: 'with an idempotent and a pure call', occurrence: 2 },
     { title: 'with a once call and one that waits', occurrence: 3, inDoubt: { before: 0, after: 1 } },
     { title: 'that ends the run', occurrence: 4 },
+    { title: 'that is a summary', occurrence: 3, ...compacting({ text: 'Two calls.' }) },
+    {
+      title: 'that is a digest, because no model writes a summary',
+      occurrence: 3,
+      ...compacting({ error: { code: 'refused', message: 'No.', retryable: false } }),
+    },
   ],
   result: [
     { title: 'of a once call', inDoubt: { before: 1, after: 0 } },
@@ -95,6 +103,14 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
           faultTimes: 1,
         },
       ]),
+    },
+    {
+      title: 'the summariser fails and is asked again later',
+      ...compacting({
+        text: 'Two calls.',
+        error: { code: 'overloaded', message: 'Try later.', retryable: true },
+        faultTimes: 1,
+      }),
     },
   ],
   fallback: [
@@ -159,7 +175,12 @@ export const SCENARIOS: Record<Boundary, Scenario[]> = {
 export async function prepare(fixture: CrashFixture, scenario: Scenario): Promise<string> {
   if (scenario.prepare) return scenario.prepare(fixture);
   const { earlier } = scenario;
-  const [run] = await fixture.startAgents(scenario.agent ?? agent, scenario.text ?? everyKind, 2);
+  const [run] = await fixture.startAgents(
+    scenario.agent ?? agent,
+    scenario.text ?? everyKind,
+    2,
+    scenario.door,
+  );
   if (!earlier) return run!;
   const { next, ...strike } = earlier;
   const worker = await fixture.worker({ strike: { ...strike, run: run! } });

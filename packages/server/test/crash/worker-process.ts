@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import pg from 'pg';
 import { createPlainDoor } from '../../../testing/src/plain-door.ts';
 import { silentLogger } from '../../src/base/index.ts';
+import { sessionsDoor } from '../../src/doors/sessions/door.ts';
 import { beginChild } from '../../src/doors/shared/child.ts';
 import {
   Kernel,
@@ -119,7 +120,7 @@ async function work(job: Job): Promise<string> {
     },
   };
   const worker = await kernel.work({
-    doors: [createPlainDoor(toModelMessages)],
+    doors: [createPlainDoor(toModelMessages), sessionsDoor],
     models: createModels({ scripted: scripted.provider }),
     tools: { resolve: (tool) => (args, context) => execute(tool.name, args, context) },
     ...(job.capacity ? { capacity: job.capacity } : {}),

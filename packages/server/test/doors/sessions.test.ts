@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { titleFrom } from '../../src/doors/sessions/title.ts';
-import { isWhole, RUN_KEY, turnsFor } from '../../src/doors/sessions/turns.ts';
-import { lastTurns } from '../../src/doors/sessions/window.ts';
+import { RUN_KEY, turnsFor } from '../../src/doors/sessions/turns.ts';
 import type { StoredMessage } from '../../src/store/index.ts';
 
 const shown = (run: string, log: StoredMessage[]) => {
   const { earlier, own } = turnsFor({ id: run, triggerSeq: null }, log);
-  return [...earlier.filter(isWhole), own].map(({ messages }) => messages);
+  return [...earlier, own].map(({ messages }) => messages);
 };
 
 describe('the title of a session', () => {
@@ -53,24 +52,10 @@ describe('turns', () => {
     expect(texts(shown('c', log))).toEqual([['A'], ['B', 'b1'], ['C']]);
   });
 
-  it('leave out a turn whose beginning is not in the window', () => {
-    expect(texts(shown('b', [says('a1', 'a'), asks('B', 'b')]))).toEqual([['B']]);
-  });
-
   it('put last what was said while the last answer was being written', () => {
     const log = [asks('A', 'a'), asks('B', null, 'a'), says('a1', 'a')];
     expect(texts(shown('a', log))).toEqual([['A', 'a1', 'B']]);
     expect(texts(shown('a', [asks('A', 'a'), asks('B', null, 'a')]))).toEqual([['A', 'B']]);
-  });
-
-  it('that fit are shown, whole ones only, and the one under way always', () => {
-    const turns = [[asks('A', 'a')], [asks('B', 'b'), says('b1', 'b')], [asks('C', 'c')]];
-    const size = JSON.stringify(turns[1]![0]!.content).length + JSON.stringify(turns[1]![1]!.content).length;
-    const ids = (most: number) => lastTurns(turns, most).map(({ id }) => id);
-    expect(ids(1_000)).toEqual(['A', 'B', 'b1', 'C']);
-    expect(ids(size)).toEqual(['B', 'b1', 'C']);
-    expect(ids(size - 1)).toEqual(['C']);
-    expect(ids(0)).toEqual(['C']);
   });
 });
 

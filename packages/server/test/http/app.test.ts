@@ -1,6 +1,6 @@
+import { stopwatch } from '@troupe/testing';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { stopwatch } from '@troupe/testing';
 import { expect, test } from 'vitest';
 import { createLogger, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { createApp, type Phase } from '../../src/http/index.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { Hono } from 'hono';
 import { stopwatch } from '@troupe/testing';
+import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { StartupError } from '../../src/base/index.ts';
 import { listen } from '../../src/http/index.ts';

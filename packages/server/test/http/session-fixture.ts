@@ -14,12 +14,15 @@ import {
   type Probe,
   silentLogger,
   type ToolExecute,
+  type Tools,
 } from '@troupe/server';
 import { createDemo, createScripted, createSessionsDoor, type Script } from '@troupe/server/parts';
 import { type AgentIds, buildProject, codeTools, createDatabase, until } from '@troupe/testing';
 import { expect, inject } from 'vitest';
 import type { Caller } from '../../src/access/index.ts';
+import { recallActs } from '../../src/doors/shared/index.ts';
 import { createApp, type HttpServer, listen, type Services } from '../../src/http/index.ts';
+import { Past } from '../../src/kernel/index.ts';
 
 export interface SessionFixtureOptions {
   /** Instead of the demo model. */
@@ -32,6 +35,8 @@ export interface SessionFixtureOptions {
   /** Names; the second is for where the first fails. */
   models?: string[];
   contextTokens?: number;
+  /** Name of the model that writes summaries; default: the agent's. */
+  summariser?: string;
   probe?: Probe;
   /** HTTP and work in one process (`dev`), or as two. */
   apart?: boolean;
@@ -78,7 +83,7 @@ export class SessionFixture {
     const scripted = createScripted(options.script ?? [{ text: 'Yes.' }]);
     const demo = (options.demo ?? ((model) => model))(createDemo());
     const models = createModels({ demo: () => demo, scripted: scripted.provider });
-    const tools = codeTools(options.tools ?? {});
+    const tools = withRecall(codeTools(options.tools ?? {}), working.db);
     const { graceMs } = options;
     await working.kernel.work({
       doors: [createSessionsDoor(working.db)],
@@ -97,6 +102,7 @@ export class SessionFixture {
         ({
           ...serving,
           sealer: null,
+          past: new Past(serving.db, [createSessionsDoor(serving.db)]),
           environmentKeys: {},
           access: { authenticate: async () => fixture.opened!.caller },
         }) as unknown as Services,
@@ -202,6 +208,12 @@ export class SessionFixture {
   }
 }
 
+/** Functions of the test, and the tool that the sessions door brings. */
+function withRecall(tools: Tools, db: Database): Tools {
+  const acts = recallActs(db);
+  return { ...tools, resolve: (tool) => acts[tool.name] ?? tools.resolve(tool) };
+}
+
 /** Has every snapshot of the project use the model, the tools and the limits of this fixture, whatever the agent says. */
 async function direct(db: Database, ids: AgentIds, options: SessionFixtureOptions): Promise<void> {
   const tools = (options.toolList ?? []).map((tool) => ({
@@ -223,7 +235,12 @@ async function direct(db: Database, ids: AgentIds, options: SessionFixtureOption
     outputPrice: 0,
     ...(options.contextTokens ? { contextTokens: options.contextTokens } : {}),
   }));
-  const patch = JSON.stringify({ tools, models });
+  const summarisers = options.summariser ? [{ ...models[0], model: options.summariser }] : null;
+  const patch = JSON.stringify({
+    tools,
+    models,
+    ...(summarisers ? { compaction: { models: summarisers } } : {}),
+  });
   const limits = JSON.stringify(options.limits ?? {});
   await db.pool.query(
     `create function troupe.direct() returns trigger language plpgsql as $$ begin

@@ -2,7 +2,8 @@ import type { Json } from '@troupe/protocol';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SessionFixture } from './session-fixture.ts';
 
-// A model that reads 8,192 tokens and refuses more, as a small one on somebody's own machine: at three bytes a token.
+// A model that reads 8,192 tokens and refuses more, as a small one on somebody's own machine. It counts as it reports usage: four
+// characters a token.
 
 const CONTEXT = 8_192;
 const FILE = 'line of a large file\n'.repeat(10_000);
@@ -18,7 +19,7 @@ beforeAll(async () => {
     toolList: [{ name: 'read_file' }, { name: 'read_json' }],
     limits: { modelTries: 2, retryBackoffMs: 1 },
     script: (request) => {
-      const tokens = Buffer.byteLength(JSON.stringify([request.system, request.messages, request.tools])) / 3;
+      const tokens = JSON.stringify([request.system, request.messages, request.tools]).length / 4;
       if (tokens + request.maxOutputTokens > CONTEXT) {
         return { error: { code: 'context_too_long', message: `${tokens}`, retryable: false } };
       }

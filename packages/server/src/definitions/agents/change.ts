@@ -15,7 +15,7 @@ import {
   usableModels,
 } from '../../store/index.ts';
 import { findCapability } from '../capabilities/index.ts';
-import { byId, modelNotFound, modelsOfVersion } from '../models/index.ts';
+import { byId, modelNotFound, modelsOfVersion, resolveSummariser } from '../models/index.ts';
 import { toolsOf } from '../tools/index.ts';
 import { allOf, checkApprovals, checkCarried, checkTools } from './agent-capabilities.ts';
 import { compileAgent } from './compile.ts';
@@ -115,7 +115,8 @@ async function checked(
   checkTools(capabilities, tools);
   checkApprovals(definition.approvals, capabilities, tools);
   const models = modelsOfVersion(definition, known);
-  const snapshot = compileAgent(definition, { capabilities, tools, models });
+  const summariser = resolveSummariser(definition.compaction.modelId, known);
+  const snapshot = compileAgent(definition, { capabilities, tools, models, summariser });
   return { snapshot, toolIds: tools.map(({ id }) => id) };
 }
 
@@ -133,9 +134,12 @@ function checkAnswer({ answer }: AgentDefinition): void {
   );
 }
 
-function namedModels({ defaultModelId, fallbackModelIds }: AgentDefinition) {
-  const first = defaultModelId === null ? [] : [{ id: defaultModelId, path: 'defaultModelId' }];
-  return [...first, ...fallbackModelIds.map((id, index) => ({ id, path: `fallbackModelIds.${index}` }))];
+function namedModels({ defaultModelId, fallbackModelIds, compaction: { modelId } }: AgentDefinition) {
+  return [
+    ...(defaultModelId === null ? [] : [{ id: defaultModelId, path: 'defaultModelId' }]),
+    ...fallbackModelIds.map((id, index) => ({ id, path: `fallbackModelIds.${index}` })),
+    ...(modelId == null ? [] : [{ id: modelId, path: 'compaction.modelId' }]),
+  ];
 }
 
 /** Ids are compared as text within JSON, so they have one way to be written. */
@@ -144,7 +148,15 @@ function normal(definition: AgentDefinition): AgentDefinition {
     ...definition,
     defaultModelId: definition.defaultModelId?.toLowerCase() ?? null,
     fallbackModelIds: definition.fallbackModelIds.map((id) => id.toLowerCase()),
+    compaction: normalCompaction(definition.compaction),
   };
+}
+
+function normalCompaction({
+  modelId,
+  ...rest
+}: AgentDefinition['compaction']): AgentDefinition['compaction'] {
+  return modelId == null ? rest : { ...rest, modelId: modelId.toLowerCase() };
 }
 
 function changedFields(before: AgentDefinition, after: AgentDefinition): string[] {

@@ -20,6 +20,8 @@ export interface Found {
   tools: readonly ToolRow[];
   /** The one to call, and then its fallbacks. */
   models: readonly SnapshotModel[];
+  /** The one that writes summaries; null: those above. */
+  summariser: SnapshotModel | null;
 }
 
 /** What an agent becomes when it runs. A pure function: equal input, equal snapshot, equal checksum. */
@@ -35,8 +37,19 @@ export function compileAgent(definition: AgentDefinition, found: Found): AgentSn
     inDoubt: definition.inDoubt,
     ...(definition.approvers === 'keys' ? { approvers: 'keys' } : {}),
     ...(definition.answer ? { answer: definition.answer } : {}),
+    ...compileCompaction(definition, found),
     ...(definition.replyWaiting ? { replyWaiting: true } : {}),
   });
+}
+
+/** The models of the agent come after its summariser: a summary by one of these is better than none. */
+function compileCompaction(
+  { compaction: { modelId: _, ...settings } }: AgentDefinition,
+  { summariser, models }: Found,
+): Pick<AgentSnapshot, 'compaction'> {
+  const writers = summariser ? { models: [summariser, ...models] } : {};
+  const compaction = { ...settings, ...writers };
+  return Object.keys(compaction).length > 0 ? { compaction } : {};
 }
 
 function compileTools({ approvals }: AgentDefinition, { capabilities, tools }: Found): SnapshotTool[] {

@@ -1,4 +1,4 @@
-import type { AgentPreview, AgentSnapshot, SnapshotModel } from '@troupe/protocol';
+import type { AgentPreview, AgentSnapshot } from '@troupe/protocol';
 import { LRUCache } from 'lru-cache';
 import { isId, notFound, Refusal } from '../../base/index.ts';
 import {
@@ -13,10 +13,10 @@ import {
   usableModels,
 } from '../../store/index.ts';
 import { findCapability } from '../capabilities/index.ts';
-import { modelNotFound, resolveModels } from '../models/index.ts';
+import { modelNotFound, resolveModels, resolveSummariser } from '../models/index.ts';
 import { toolsOf } from '../tools/index.ts';
 import { allOf } from './agent-capabilities.ts';
-import { compileAgent } from './compile.ts';
+import { compileAgent, type Found } from './compile.ts';
 import { definitionOf } from './definition.ts';
 
 /** What a message to an agent runs with, now. */
@@ -26,7 +26,6 @@ export interface Current {
   name: string;
   version: number;
   status: 'active' | 'archived';
-  historyMessages: number;
   wallMs: number;
   inDoubt: 'tell' | 'wait';
 }
@@ -40,7 +39,9 @@ export interface Asked {
   standing?: Standing | undefined;
 }
 
-type Stored = Pick<Current, 'snapshotId' | 'historyMessages' | 'wallMs' | 'inDoubt'>;
+type FoundModels = Pick<Found, 'models' | 'summariser'>;
+
+type Stored = Pick<Current, 'snapshotId' | 'wallMs' | 'inDoubt'>;
 
 const MAX_STORED = 5_000;
 /** Snapshots never change, so what is here stays right; a new version or another price makes another key. */
@@ -48,7 +49,7 @@ const stored = new WeakMap<Database, LRUCache<string, Stored>>();
 
 /** One small statement where the same was asked before. */
 export async function snapshotFor(db: Database, asked: Asked): Promise<Current> {
-  const { standing, models } = await ask(db, asked);
+  const { standing, ...models } = await ask(db, asked);
   const { entityId, name, version, status } = standing;
   const known = storedOf(db);
   const key = `${asked.agentId} ${version} ${standing.tools} ${JSON.stringify(models)}`;
@@ -57,9 +58,9 @@ export async function snapshotFor(db: Database, asked: Asked): Promise<Current> 
   const { snapshot, version: compiled } = await compileNow(db, asked, models);
   // Changed in between: what was just read belongs to another version, perhaps with another model.
   if (compiled !== version) return snapshotFor(db, { ...asked, standing: undefined });
-  const { historyMessages, wallMs } = snapshot.limits;
+  const { wallMs } = snapshot.limits;
   const snapshotId = await saveSnapshot(db, asked.project, snapshot);
-  const fresh = { snapshotId, historyMessages, wallMs, inDoubt: snapshot.inDoubt };
+  const fresh = { snapshotId, wallMs, inDoubt: snapshot.inDoubt };
   known.set(key, fresh);
   return { ...fresh, entityId, name, version, status };
 }
@@ -85,13 +86,15 @@ export async function snapshotAnyway(
     const standing = await standingOf(db, { project, agent: agentId, models: [] });
     if (!standing) throw notFound('agent');
     const model = standing.defaultModelId ?? standing.projectModelId ?? 'default';
-    const { snapshot } = await compileNow(db, asked, [{ ...UNUSABLE, model }]);
-    const { historyMessages, wallMs } = snapshot.limits;
+    const { snapshot } = await compileNow(db, asked, {
+      models: [{ ...UNUSABLE, model }],
+      summariser: null,
+    });
+    const { wallMs } = snapshot.limits;
     const { entityId, name, version, status } = standing;
     const snapshotId = await saveSnapshot(db, project, snapshot);
     return {
       snapshotId,
-      historyMessages,
       wallMs,
       inDoubt: snapshot.inDoubt,
       entityId,
@@ -105,7 +108,7 @@ export async function snapshotAnyway(
 /** The exact prompt, tools, models and limits of a run that nobody chose a model for. */
 export async function previewAgent(db: Database, project: string, agentId: string): Promise<AgentPreview> {
   const asked = { project, agentId, modelIds: [] };
-  const { standing, models } = await ask(db, asked);
+  const { standing, ...models } = await ask(db, asked);
   const { snapshot, version } = await compileNow(db, asked, models);
   if (version !== standing.version) return previewAgent(db, project, agentId);
   return {
@@ -125,19 +128,23 @@ export async function previewAgent(db: Database, project: string, agentId: strin
 async function ask(
   db: Database,
   { project, agentId, modelIds, standing: known }: Asked,
-): Promise<{ standing: Standing; models: SnapshotModel[] }> {
+): Promise<{ standing: Standing } & FoundModels> {
   const chosen = modelIds.filter((id) => id != null).map((id) => id.toLowerCase());
   const odd = chosen.find((id) => !isId(id));
   if (odd !== undefined) throw modelNotFound(odd, 'There is no model');
   const standing = known ?? (await standingOf(db, { project, agent: agentId, models: chosen }));
   if (!standing) throw notFound('agent');
-  return { standing, models: resolveModels(chosen, standing, standing) };
+  return {
+    standing,
+    models: resolveModels(chosen, standing, standing),
+    summariser: resolveSummariser(standing.summariserId, standing),
+  };
 }
 
 async function compileNow(
   db: Database,
   { project, agentId }: Asked,
-  models: SnapshotModel[],
+  models: FoundModels,
 ): Promise<{ snapshot: AgentSnapshot; version: number }> {
   const row = await readAgent(db.rows, project, agentId);
   if (!row) throw notFound('agent');
@@ -148,12 +155,12 @@ async function compileRow(
   rows: Transaction,
   project: string,
   row: AgentRow,
-  models: SnapshotModel[],
+  models: FoundModels,
 ): Promise<AgentSnapshot> {
   const definition = definitionOf(row);
   const tools = await toolsOf(rows, project, definition.tools);
   const capabilities = allOf(definition.capabilities, findCapability);
-  return compileAgent(definition, { capabilities, tools, models });
+  return compileAgent(definition, { capabilities, tools, ...models });
 }
 
 /** What a message to the agent would run with now, stored within a transaction: for what is to stay with it. */
@@ -161,20 +168,19 @@ export async function pinAgent(
   rows: Transaction,
   project: string,
   agentId: string,
-): Promise<Pick<Current, 'snapshotId' | 'entityId' | 'name' | 'historyMessages' | 'wallMs'>> {
+): Promise<Pick<Current, 'snapshotId' | 'entityId' | 'name' | 'wallMs'>> {
   const row = await readAgent(rows, project, agentId);
   if (!row) throw notFound('agent');
-  const { defaultModelId, fallbackModelIds } = definitionOf(row);
-  const ids = [defaultModelId, ...fallbackModelIds].filter((id) => id !== null);
-  const models = resolveModels(
-    [],
-    { defaultModelId, fallbackModelIds },
-    await usableModels(rows, project, ids),
-  );
-  const snapshot = await compileRow(rows, project, row, models);
-  const { historyMessages, wallMs } = snapshot.limits;
+  const { defaultModelId, fallbackModelIds, compaction } = definitionOf(row);
+  const ids = [defaultModelId, ...fallbackModelIds, compaction.modelId].filter((id) => id != null);
+  const usable = await usableModels(rows, project, ids);
+  const snapshot = await compileRow(rows, project, row, {
+    models: resolveModels([], { defaultModelId, fallbackModelIds }, usable),
+    summariser: resolveSummariser(compaction.modelId, usable),
+  });
+  const { wallMs } = snapshot.limits;
   const snapshotId = await saveSnapshotWithin(rows, project, snapshot);
-  return { snapshotId, entityId: row.entity_id, name: row.name, historyMessages, wallMs };
+  return { snapshotId, entityId: row.entity_id, name: row.name, wallMs };
 }
 
 function storedOf(db: Database): LRUCache<string, Stored> {

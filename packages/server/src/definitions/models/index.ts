@@ -16,5 +16,12 @@ export {
   loadProvider,
   updateProvider,
 } from './providers.ts';
-export { byId, isAnsweredByDemo, modelNotFound, modelsOfVersion, resolveModels } from './resolve.ts';
+export {
+  byId,
+  isAnsweredByDemo,
+  modelNotFound,
+  modelsOfVersion,
+  resolveModels,
+  resolveSummariser,
+} from './resolve.ts';
 export type { Sealer } from './sealer.ts';

@@ -39,6 +39,16 @@ export function modelsOfVersion(agent: Named, { projectModelId, models }: Projec
   return listed([first, ...agent.fallbackModelIds.map((id) => byId(models, id))]);
 }
 
+/** The model that writes summaries: the agent's, else the project's. Null if there is none or it is disabled. */
+export function resolveSummariser(
+  named: string | null | undefined,
+  { compactionModelId, models }: ProjectModels,
+): SnapshotModel | null {
+  const id = named ?? compactionModelId;
+  const model = id == null ? undefined : byId(models, id);
+  return model?.active ? toSnapshotModel(model) : null;
+}
+
 /** Whether an agent that names no model is answered by the demo: nobody chose another, for the project or as the default. */
 export async function isAnsweredByDemo(db: Database, project: string): Promise<boolean> {
   const { projectModelId, models } = await usableModels(db.rows, project, []);

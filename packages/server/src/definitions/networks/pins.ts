@@ -83,9 +83,9 @@ async function agentPin(rows: Transaction, project: string, ref: string): Promis
   const id = await agentNamed(rows, project, ref);
   if (!id) return { code: 'agent_not_found', message: `There is no active agent "${ref}" in the project.` };
   try {
-    const { snapshotId, entityId, historyMessages, wallMs } = await pinAgent(rows, project, id);
+    const { snapshotId, entityId, wallMs } = await pinAgent(rows, project, id);
     return {
-      pinned: { snapshot: snapshotId, agent: id, entity: entityId, history: historyMessages, wallMs },
+      pinned: { snapshot: snapshotId, agent: id, entity: entityId, wallMs },
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

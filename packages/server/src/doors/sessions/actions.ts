@@ -203,10 +203,16 @@ export async function listMessages(
   parts: Pick<Parts, 'db'>,
   who: Who,
   address: SessionAddress,
-  range: store.MessageRange,
+  { search, ...range }: store.MessageRange & { search?: string | undefined },
 ): Promise<{ messages: store.MessageRow[]; lastSequence: number }> {
   const { threadId } = await getSession(parts, who, address);
-  return messagesOf(parts.db, threadId, range);
+  if (search === undefined) return messagesOf(parts.db, threadId, range);
+  const found = await store.searchMessages(parts.db, threadId, { query: search, ...range });
+  return store.messagesAt(
+    parts.db,
+    threadId,
+    found.map(({ sequence }) => sequence),
+  );
 }
 
 async function requireAgent(

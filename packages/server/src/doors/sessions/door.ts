@@ -1,28 +1,37 @@
 import { type Json, type JsonObject, type ReasoningEffort, reasoningEffort } from '@troupe/protocol';
-import { type Door, type Meaning, type RunView, toModelMessages } from '../../kernel/index.ts';
+import type { Door, Meaning, RunView } from '../../kernel/index.ts';
 import { rememberedPart } from '../../memories/index.ts';
 import type { Database } from '../../store/index.ts';
 import {
   asAsked,
   asNudged,
+  type Conversation,
+  calibration,
   changedSince,
+  compactionContext,
+  compactionMeaning,
+  digestMeaning,
+  digestMessage,
   formatPart,
   isEmptyAnswer,
   isRefused,
+  isSummarising,
   mayNudge,
+  modelsFor,
   nudge,
   outputOf,
+  recallTools,
   refusal,
-  roomFor,
-  shortened,
-  sizeOf,
+  rememberWindow,
+  shownIn,
   stoppedEmpty,
   tasksPart,
+  uncovered,
+  type Window,
+  windowFor,
 } from '../shared/index.ts';
-import { asSaid, endOf, summaryDue, summaryOf } from './summary.ts';
 import { asTold } from './told.ts';
-import { isWhole, turnsFor } from './turns.ts';
-import { lastTurns, MOST_BYTES } from './window.ts';
+import { turnsFor } from './turns.ts';
 
 /** Between the parts of a prompt, as between those that an agent is compiled of. */
 const BETWEEN = '\n\n---\n\n';
@@ -36,44 +45,36 @@ export const createSessionsDoor = (db?: Database): Door => ({
   startEvents: ['session.started'],
   failEvents: ['session.failed'],
   cancelEvents: ['session.canceled'],
+  tools: recallTools,
+  models: (view) => modelsFor(view, windowOf(view)),
   context: async (view) => {
-    const { run, snapshot, transcript } = view;
-    const { earlier, own } = turnsFor(run, transcript);
-    const { summary, upTo } = summaryOf(transcript);
-    const open = earlier.filter((turn) => isWhole(turn) && endOf(turn) > upTo);
+    const { run, snapshot } = view;
+    const window = windowOf(view);
+    if (isSummarising(view, window)) return compactionContext(window.due, view);
     const { answer } = snapshot;
     const remembered = db ? await rememberedPart(db, snapshot, run) : '';
     const tasks = db ? await tasksPart(db, snapshot, run) : '';
-    const parts = [snapshot.prompt, answer ? formatPart(answer) : '', remembered, tasks];
-    const system = parts.filter((part) => part !== '').join(BETWEEN);
-    const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
-    const left = room - sizeOf(own.messages) - (summary ? sizeOf([summary]) : 0);
-    const said = lastTurns(
-      // What a turn was refused for is nobody's business but its own.
-      [...open.map(({ messages }) => messages.filter((one) => !isRefused(one))), own.messages],
-      Math.min(MOST_BYTES, left),
-    );
-    const shown = summary ? [asSaid(summary), ...said] : said;
+    const more = [answer ? formatPart(answer) : '', remembered, tasks].filter((part) => part !== '');
     return {
-      system,
-      messages: shortened(
-        toModelMessages(shown, view, (one) => asNudged(one) ?? asAsked(one) ?? asTold(one)),
-        room,
-      ),
+      system: [snapshot.prompt, ...more].filter((part) => part !== '').join(BETWEEN),
+      ...shownIn(window, view, more, (one) => asNudged(one) ?? asAsked(one) ?? asTold(one)),
       ...effortOf(run.metadata),
       ...(answer ? { answerSchema: answer.schema } : {}),
       ...changedSince(view, { remembered, tasks }),
     };
   },
   settle: (view, given) => {
+    const window = windowOf(view);
+    if (isSummarising(view, window)) return compactionMeaning(window.due, view, given);
     const stopped = stoppedEmpty(given, view, FILTER_ADVICE);
     if (stopped) return stopped;
     const { text, calls, finishReason } = given;
     const { run, snapshot, transcript } = view;
+    const noted = calibration(view, given, window.ratio);
     // An agent with a schema is told that nothing is no JSON, as often as any other misfit.
     if (isEmptyAnswer(given) && !snapshot.answer) {
-      if (mayNudge(view, turnsFor(run, transcript).own.messages)) return nudge(NUDGE);
-      return said(view, { text: '', calls: 0, marks: { empty: true } });
+      if (mayNudge(view, conversationOf(view).own)) return nudge(NUDGE);
+      return said(window, noted, { text: '', calls: 0, marks: { empty: true } });
     }
     const { answer } = snapshot;
     if (answer && calls.length === 0) {
@@ -81,37 +82,50 @@ export const createSessionsDoor = (db?: Database): Door => ({
       if ('problem' in read) {
         return refusal(answer, turnsFor(run, transcript).own.messages, { text, problem: read.problem });
       }
-      return said(view, { ...read, calls: 0 });
+      return said(window, noted, { ...read, calls: 0 });
     }
     // Whoever reads half an answer must be able to tell.
     const cut = finishReason === 'length' || finishReason === 'content_filter' ? { finishReason } : null;
-    return said(view, { text, calls: calls.length, ...(cut ? { marks: cut } : {}) });
+    return said(window, noted, { text, calls: calls.length, ...(cut ? { marks: cut } : {}) });
+  },
+  recover: (view, error) => {
+    const window = windowOf(view);
+    if (isSummarising(view, window)) return digestMeaning(window.due, error);
+    const due =
+      error.code === 'context_too_long' ? windowFor(view, conversationOf(view), { force: true }).due : null;
+    return due && digestMeaning(due, error);
   },
 });
 
 /** Remembers nothing: for those who have no database at hand. */
 export const sessionsDoor: Door = createSessionsDoor();
 
+/** The conversation of a run; turns of other runs without the answers that were refused in them. */
+function conversationOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): Conversation {
+  const { earlier, own } = turnsFor(run, uncovered(transcript, run));
+  return {
+    earlier: earlier.map(({ messages }) => messages),
+    own: own.messages,
+    hidden: (message, isOwn) => !isOwn && isRefused(message),
+  };
+}
+
+const windowOf = rememberWindow((view) => windowFor(view, conversationOf(view)));
+
 /** What becomes of an answer that is one. */
 function said(
-  { run, snapshot, transcript, model }: RunView,
+  { due }: Window,
+  noted: JsonObject | null,
   { text, calls, marks, output }: { text: string; calls: number; marks?: JsonObject; output?: Json },
 ): Meaning {
   // That the text is JSON is told beside it: whoever reads the message has not seen the agent's schema.
-  const metadata = output === undefined ? marks : { ...marks, format: 'json' };
+  const metadata = { ...noted, ...marks, ...(output === undefined ? {} : { format: 'json' }) };
+  const hasMetadata = Object.keys(metadata).length > 0;
   const isSaid = text !== '' || marks?.empty === true;
-  const messages: Meaning['messages'] = !isSaid
-    ? []
-    : [{ role: 'assistant', content: { text }, ...(metadata ? { metadata } : {}) }];
-  if (calls === 0) {
-    const due = summaryDue(
-      transcript,
-      turnsFor(run, transcript),
-      snapshot.limits.historyMessages,
-      Math.min(MOST_BYTES, roomFor({ model, snapshot })),
-    );
-    if (due) messages.push(due);
-  }
+  const messages: Meaning['messages'] = isSaid
+    ? [{ role: 'assistant', content: { text }, ...(hasMetadata ? { metadata } : {}) }]
+    : [];
+  if (calls === 0 && due) messages.push(digestMessage(due));
   return {
     messages,
     outcome: { text, ...(output === undefined ? {} : { output }), ...marks },

@@ -4,7 +4,7 @@
  * Imports: doors/shared, runs, kernel, definitions, memories, store, base, protocol.
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
-export { DEPTH_KEY } from '../shared/index.ts';
+export { DEPTH_KEY, recallActs } from '../shared/index.ts';
 export {
   cancelSession,
   createSession,

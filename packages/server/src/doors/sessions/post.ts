@@ -4,7 +4,7 @@ import { newId, notFound, Refusal } from '../../base/index.ts';
 import { agentArchived, snapshotFor } from '../../definitions/agents/index.ts';
 import type { Parts, Who } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
-import { noteDepth } from '../shared/index.ts';
+import { MAX_HISTORY, noteDepth } from '../shared/index.ts';
 import type { SessionAddress } from './actions.ts';
 import { noteAsked } from './asked.ts';
 import { sessionsDoor } from './door.ts';
@@ -91,7 +91,7 @@ export async function postMessage(
       triggerType: 'message',
       serial: true,
       wallMs: current.wallMs,
-      historyLimit: current.historyMessages,
+      historyLimit: MAX_HISTORY,
       metadata,
     },
   };

@@ -3,13 +3,12 @@ import { TroupeError } from '../../base/index.ts';
 import { snapshotFor } from '../../definitions/agents/index.ts';
 import type { Kernel, ToolExecute } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
-import { apart, beginChild, inputOf } from '../shared/index.ts';
+import { apart, beginChild, inputOf, MAX_HISTORY } from '../shared/index.ts';
 
 interface Pinned {
   snapshot: string;
   agent: string;
   entity: string;
-  history: number;
   wallMs: number;
 }
 
@@ -29,7 +28,7 @@ export function agentTask({ db, kernel }: { db: store.Database; kernel: Kernel }
           snapshot: pinned.snapshot,
           trigger: { agent: pinned.agent },
           wallMs: pinned.wallMs,
-          historyLimit: pinned.history,
+          historyLimit: MAX_HISTORY,
         },
       });
     };
@@ -49,6 +48,6 @@ async function current(db: store.Database, project: string, { config }: Snapshot
   const agent = await store.agentNamed(db.rows, project, ref);
   if (!agent) throw new TroupeError('agent_not_found', `There is no active agent "${ref}" in the project.`);
   const found = await snapshotFor(db, { project, agentId: agent, modelIds: [] });
-  const { snapshotId, entityId, historyMessages, wallMs } = found;
-  return { snapshot: snapshotId, agent, entity: entityId, history: historyMessages, wallMs };
+  const { snapshotId, entityId, wallMs } = found;
+  return { snapshot: snapshotId, agent, entity: entityId, wallMs };
 }

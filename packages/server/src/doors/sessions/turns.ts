@@ -1,6 +1,4 @@
 import type { RunRow, StoredMessage } from '../../store/index.ts';
-import { isRefused } from '../shared/index.ts';
-import { isSummary } from './summary.ts';
 
 /**
  * Where a user's message notes the run that answers it. The kernel writes a run's id into what the run itself says, and into
@@ -34,7 +32,6 @@ export function turnsFor(
 ): { earlier: Turn[]; own: Turn } {
   const turns = new Map<string, Turn>();
   for (const message of transcript) {
-    if (isSummary(message)) continue;
     // What a fork was asked is noted as asked of the run that it was made of.
     const answeredIn = message.seq === triggerSeq ? run : answeredBy(message);
     const key = answeredIn ?? message.id;
@@ -48,12 +45,6 @@ export function turnsFor(
   const place = all.indexOf(own);
   const earlier = all.filter((turn, index) => turn !== own && (turn.answered || index < place || place < 0));
   return { earlier, own: { ...own, messages: unheardLast(own.messages) } };
-}
-
-/** False where its beginning lies before the window. */
-export function isWhole(turn: Turn): boolean {
-  const first = turn.messages[0]!;
-  return first.role === 'user' || (first.role === 'system' && !isRefused(first));
 }
 
 /**

@@ -1,14 +1,22 @@
 /**
- * doors/shared: what doors have in common: how much of a model's context there is, what is shown of more than that, and answers that fit a
- * schema.
+ * doors/shared: what doors have in common: which messages fit the context of a model, summaries of those that do not, and
+ * answers that fit a schema.
  * Imports: kernel, store, base, protocol.
- * Start reading: room.ts.
+ * Start reading: window.ts.
  */
 export { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
+export { calibration } from './calibration.ts';
 export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
+export { compactionContext, compactionMeaning, digestMeaning, digestMessage } from './compaction.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { asNudged, EMPTY_ANSWER, isEmptyAnswer, mayNudge, nudge, stoppedEmpty } from './empty-answer.ts';
-export { roomFor, sizeOf } from './room.ts';
+export { firstSentence } from './first-sentence.ts';
+export { recallActs } from './recall.ts';
+export { recallTools } from './recall-tool.ts';
 export { shortened } from './shorten.ts';
+export { isSummarising, modelsFor, rememberWindow, shownIn } from './shown.ts';
+export { uncovered } from './summary.ts';
 export { REPLY, tasksPart } from './tasks-part.ts';
+export { BYTES_PER_TOKEN, roomFor } from './tokens.ts';
+export { type Conversation, type Due, MAX_HISTORY, type Window, windowFor } from './window.ts';

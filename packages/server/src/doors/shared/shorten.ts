@@ -1,22 +1,24 @@
 import type { ModelCall, ModelMessage } from '../../kernel/index.ts';
-import { saidSize } from './room.ts';
+import { estimateTokens, saidTokens } from './tokens.ts';
 
-// A turn under way cannot be left out, and may still be more than its model reads at once: a tool that answers with a whole
-// file, a user who pastes one. The longest of it is then shown in part, and says so. What is stored stays whole.
+// The turn under way is always shown and may still exceed the context: a tool returns a whole file, a user pastes one. The
+// longest messages are then shown in part, with a note. Stored messages stay whole.
 
-/** Where tools' results cannot be cut to fit without becoming shorter than this, everything else is cut as well. */
-const LEAST_RESULT = 2_000;
-const LEAST = 300;
+/** If tool results would become shorter than this, every message is cut. */
+const MIN_RESULT_TOKENS = 500;
+const MIN_TOKENS = 80;
+/** The note that replaces the middle of a text. */
+const NOTE_TOKENS = 40;
 
 export function shortened(messages: ModelMessage[], most: number): ModelMessage[] {
   const total = sum(messages);
   if (total <= most) return messages;
   const results = messages.filter(isResult);
   const cap = fairShare(results, most - (total - sum(results)));
-  if (cap >= LEAST_RESULT) {
+  if (cap >= MIN_RESULT_TOKENS) {
     return messages.map((message) => (isResult(message) ? cut(message, cap) : message));
   }
-  const share = Math.max(fairShare(messages, most), LEAST);
+  const share = Math.max(fairShare(messages, most), MIN_TOKENS);
   return messages.map((message) => cut(message, share));
 }
 
@@ -25,12 +27,12 @@ function isResult({ role }: ModelMessage): boolean {
 }
 
 function sum(messages: readonly ModelMessage[]): number {
-  return messages.reduce((size, message) => size + saidSize(message), 0);
+  return messages.reduce((size, message) => size + saidTokens(message), 0);
 }
 
 /** The size to cut at so that all of them fit: what is shorter stays as it is and leaves its rest to the others. */
 function fairShare(messages: readonly ModelMessage[], most: number): number {
-  const sizes = messages.map(saidSize).toSorted((a, b) => a - b);
+  const sizes = messages.map(saidTokens).toSorted((a, b) => a - b);
   let left = most;
   for (const [index, size] of sizes.entries()) {
     const share = left / (sizes.length - index);
@@ -41,7 +43,7 @@ function fairShare(messages: readonly ModelMessage[], most: number): number {
 }
 
 function cut(message: ModelMessage, most: number): ModelMessage {
-  const size = saidSize(message);
+  const size = saidTokens(message);
   if (size <= most) return message;
   switch (message.role) {
     case 'tool': {
@@ -75,19 +77,20 @@ function cut(message: ModelMessage, most: number): ModelMessage {
 
 function cutCall(call: ModelCall, most: number): ModelCall {
   const text = JSON.stringify(call.arguments);
-  return Buffer.byteLength(text) <= most ? call : { ...call, arguments: { shortened: cutText(text, most) } };
+  return estimateTokens(text) <= most ? call : { ...call, arguments: { shortened: cutText(text, most) } };
 }
 
 /** The beginning and the end, with a note between them. */
-function cutText(text: string, most: number, why = 'are not shown: it is too long to read at once'): string {
-  // Escapes count as well: that is how it is sent.
-  const bytes = Buffer.byteLength(JSON.stringify(text));
-  if (bytes <= most) return text;
-  const keep = Math.max(0, Math.floor((text.length * (most - NOTE_BYTES)) / bytes));
+export function cutText(
+  text: string,
+  most: number,
+  why = 'are not shown: it is too long to read at once',
+): string {
+  const tokens = estimateTokens(text);
+  if (tokens <= most) return text;
+  const keep = Math.max(0, Math.floor((text.length * (most - NOTE_TOKENS)) / tokens));
   const head = Math.ceil((keep * 2) / 3);
   const tail = keep - head;
   const end = tail === 0 ? '' : text.slice(-tail);
   return `${text.slice(0, head)}\n[Shortened: ${text.length - keep} of ${text.length} characters ${why}.]\n${end}`.toWellFormed();
 }
-
-const NOTE_BYTES = 160;

@@ -9,7 +9,7 @@ import {
   runsOfAgent,
   type StoredMessage,
 } from '../../store/index.ts';
-import { roomFor, shortened, stoppedEmpty, tasksPart } from '../shared/index.ts';
+import { BYTES_PER_TOKEN, roomFor, shortened, stoppedEmpty, tasksPart } from '../shared/index.ts';
 import { activeSpaceOf, placesOf, triggerSpaceOf } from './active-space.ts';
 import { DOOR } from './door-name.ts';
 import { liveIn } from './live.ts';
@@ -117,7 +117,7 @@ async function promptFor(db: Database, view: RunView): Promise<Prompt> {
     runs,
     mayWait: snapshot.replyWaiting === true,
     prompt: snapshot.prompt,
-    room: roomFor(view),
+    room: roomFor(view) * BYTES_PER_TOKEN,
   });
   // Before the model sees it: what a run was shown is known whoever goes on with it.
   if (!view.past) {

@@ -1,6 +1,7 @@
 import { Refusal } from '../../base/index.ts';
 import { type Current, snapshotAnyway, snapshotFor } from '../../definitions/agents/index.ts';
 import type { Database, RetryWith, ToldAgent } from '../../store/index.ts';
+import { MAX_HISTORY } from '../shared/index.ts';
 
 /**
  * What an agent runs with that is told of a task: what a message to it would run with now. Nobody is there to be refused: where its model is
@@ -8,8 +9,8 @@ import type { Database, RetryWith, ToldAgent } from '../../store/index.ts';
  */
 export function currentOf(db: Database): (told: ToldAgent) => Promise<RetryWith> {
   return async (told) => {
-    const { snapshotId: snapshot, wallMs, historyMessages: historyLimit } = await currentFor(db, told);
-    return { snapshot, wallMs, historyLimit };
+    const { snapshotId: snapshot, wallMs } = await currentFor(db, told);
+    return { snapshot, wallMs, historyLimit: MAX_HISTORY };
   };
 }
 

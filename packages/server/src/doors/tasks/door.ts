@@ -1,8 +1,10 @@
+import type { AgentSnapshot } from '@troupe/protocol';
 import {
   type Door,
   type Meaning,
   type MeantCall,
   type ModelCall,
+  type RunView,
   toModelMessages,
 } from '../../kernel/index.ts';
 import { rememberedPart } from '../../memories/index.ts';
@@ -10,18 +12,30 @@ import type { Database, StoredMessage } from '../../store/index.ts';
 import {
   asAsked,
   asNudged,
+  type Conversation,
+  calibration,
   changedSince,
+  compactionContext,
+  compactionMeaning,
+  type Due,
+  digestMeaning,
   EMPTY_ANSWER,
   formatPart,
   isEmptyAnswer,
+  isSummarising,
   mayNudge,
+  modelsFor,
   nudge,
   outputOf,
+  recallTools,
   refusal,
-  roomFor,
-  shortened,
+  rememberWindow,
+  shownIn,
   stoppedEmpty,
   tasksPart,
+  uncovered,
+  type Window,
+  windowFor,
 } from '../shared/index.ts';
 import { DOOR } from './door-name.ts';
 import { finalOf, MISFIT, misfit } from './final.ts';
@@ -34,40 +48,46 @@ const BETWEEN = '\n\n---\n\n';
 export function createTasksDoor(db: Database): Door {
   return {
     name: DOOR,
-    tools: ownTools,
+    tools: (snapshot) => [...ownTools(snapshot), ...(isToolTask(snapshot) ? [] : recallTools())],
+    models: (view) => (isToolTask(view.snapshot) ? view.snapshot.models : modelsFor(view, windowOf(view))),
     context: async (view) => {
       const { run, snapshot, transcript } = view;
+      const window = windowOf(view);
+      if (isCompacting(view, window)) return compactionContext(window.due, view);
       const forced = lastTurn(view) !== null;
-      const isTool = snapshot.config.toolTask === true;
+      const isTool = isToolTask(snapshot);
       const remembered = isTool ? '' : await rememberedPart(db, snapshot, run);
       const tasks = isTool ? '' : await tasksPart(db, snapshot, run);
-      const parts = isTool
+      const more = isTool
         ? []
         : [
-            snapshot.prompt,
             forced ? ANSWER_NOW : SUB_AGENT,
             snapshot.answer ? `${formatPart(snapshot.answer)}${forced ? '' : IN_FINAL}` : '',
             remembered,
             tasks,
-          ];
-      const system = parts.filter((part) => part !== '').join(BETWEEN);
-      const room = roomFor({ ...view, snapshot: { ...snapshot, prompt: system } });
+          ].filter((part) => part !== '');
+      const shown = isTool
+        ? { messages: toModelMessages(whole(transcript), view, asAsked) }
+        : shownIn(window, view, more, (one) => asNudged(one) ?? asAsked(one));
       return {
-        system,
-        messages: shortened(
-          toModelMessages(whole(transcript), view, (one) => asNudged(one) ?? asAsked(one)),
-          room,
-        ),
+        system: isTool ? '' : [snapshot.prompt, ...more].filter((part) => part !== '').join(BETWEEN),
+        ...shown,
         ...(forced && !isTool ? { tools: [], toolChoice: 'none' as const } : {}),
         ...(forced && snapshot.answer ? { answerSchema: snapshot.answer.schema } : {}),
         ...changedSince(view, { remembered, tasks }),
       };
     },
     settle: (view, given) => {
+      const window = windowOf(view);
+      if (isCompacting(view, window)) return compactionMeaning(window.due, view, given);
       const stopped = stoppedEmpty(given, view, FILTER_ADVICE);
       if (stopped) return stopped;
       const { text, calls, finishReason } = given;
-      const said: Meaning['messages'] = text.trim() === '' ? [] : [{ role: 'assistant', content: { text } }];
+      const noted = calibration(view, given, window.ratio);
+      const said: Meaning['messages'] =
+        text.trim() === ''
+          ? []
+          : [{ role: 'assistant', content: { text }, ...(noted ? { metadata: noted } : {}) }];
       const { answer } = view.snapshot;
       const finals = calls.map((call) => finalOf(call, answer));
       const final = finals.find((result) => result !== null && 'text' in result);
@@ -77,10 +97,10 @@ export function createTasksDoor(db: Database): Door {
         const message = { role: 'assistant' as const, content: { text: result }, metadata };
         return { messages: [...said, message], calls: [], outcome: { ...final } };
       }
-      const isTool = view.snapshot.config.toolTask === true;
+      const isTool = isToolTask(view.snapshot);
       // What a tool returned is the result, blank or not.
       const empty = !isTool && isEmptyAnswer(given);
-      const own = view.transcript.filter(({ runId }) => runId === view.run.id);
+      const own = uncovered(view.transcript, view.run).filter(({ runId }) => runId === view.run.id);
       const over = isTool ? null : lastTurn(view);
       if (over && (empty || calls.length > 0)) return { messages: said, calls: [], fail: over };
       // Whoever gave the task waits for a result: an empty one would pass for it.
@@ -109,8 +129,30 @@ export function createTasksDoor(db: Database): Door {
       };
       return { messages: [message], outcome: { ...read } };
     },
+    recover: (view, error) => {
+      const window = windowOf(view);
+      if (isCompacting(view, window)) return digestMeaning(window.due, error);
+      if (error.code !== 'context_too_long' || isToolTask(view.snapshot)) return null;
+      const { due } = windowFor(view, conversationOf(view), { force: true });
+      return due && digestMeaning(due, error);
+    },
   };
 }
+
+function isToolTask({ config }: Pick<AgentSnapshot, 'config'>): boolean {
+  return config.toolTask === true;
+}
+
+function isCompacting(view: RunView, window: Window): window is Window & { due: Due } {
+  return !isToolTask(view.snapshot) && isSummarising(view, window);
+}
+
+/** The thread of a sub-agent is one conversation, however often the task was taken up again. */
+function conversationOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): Conversation {
+  return { earlier: [], own: whole(uncovered(transcript, run)) };
+}
+
+const windowOf = rememberWindow((view) => windowFor(view, conversationOf(view)));
 
 /** What is left of a thread begins with something that was asked: the rest of a turn says nothing. */
 function whole(transcript: readonly StoredMessage[]): readonly StoredMessage[] {

@@ -4,6 +4,7 @@ import { type Current, snapshotFor } from '../../definitions/agents/index.ts';
 import { delegationConfig } from '../../definitions/capabilities/index.ts';
 import { HANDED_OVER, persistently, type ToolAnswer, type ToolContext } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { MAX_HISTORY } from '../shared/index.ts';
 import type { Parts } from './acts.ts';
 import { DOOR } from './door-name.ts';
 
@@ -159,7 +160,7 @@ function runOf(tool: SnapshotTool, role: Role, { id, task }: { id: string; task:
     triggerType: 'task',
     trigger: { agent: role.agentId, taskId: task, terms: { questionMs, questions, repeats } },
     wallMs: role.wallMs,
-    historyLimit: role.historyMessages,
+    historyLimit: MAX_HISTORY,
   };
 }
 

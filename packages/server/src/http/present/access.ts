@@ -19,6 +19,7 @@ export function presentProject(row: ProjectRow): Project {
     name: row.name,
     tokens: row.tokens as TokenRules | null,
     defaultModelId: row.default_model_id,
+    compactionModelId: row.compaction_model_id,
     outgoing: row.outgoing as OutgoingRules,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -55,6 +55,24 @@ export async function listMessages(db: Database, thread: string, range: MessageR
   return backwards ? rows.reverse() : rows;
 }
 
+/** The messages with these sequence numbers, in their order. */
+export async function messagesAt(
+  db: Database,
+  thread: string,
+  sequences: number[],
+): Promise<{ messages: MessageRow[]; lastSequence: number }> {
+  const lastSequence = await lastMessageSequence(db, thread);
+  const messages = await db.run<MessageRow>(
+    {
+      name: 'messages_at',
+      text: `${MESSAGE} where m.thread_id = $1 and m.seq = any($2) order by m.seq`,
+      values: [thread, sequences],
+    },
+    db.pool,
+  );
+  return { messages, lastSequence };
+}
+
 export async function findMessage(db: Database, id: string): Promise<MessageRow | null> {
   const rows = await db.run<MessageRow>(
     { name: 'find_message', text: `${MESSAGE} where m.id = $1`, values: [id] },

@@ -200,11 +200,13 @@ export async function usesOfModel(
   const { rows } = await sql<{ use: string }>`
     select use from (
       select format('the agent "%s"', name) as use from troupe.agents where project_id = ${project}
-        and (default_model_id = ${model} or config -> 'fallbackModelIds' ? ${model})
+        and (default_model_id = ${model} or config -> 'fallbackModelIds' ? ${model}
+          or config -> 'compaction' ->> 'modelId' = ${model}::text)
       union all select format('the session %s', id) from troupe.sessions where project_id = ${project} and model_id = ${model}
       union all select format('the agent "%s" of the network "%s"', a.key, n.name) from troupe.networks n
         join troupe.network_agents a on a.network_id = n.id where n.project_id = ${project} and a.model_id = ${model}
       union all select 'the project, as its default' from troupe.projects where id = ${project} and default_model_id = ${model}
+      union all select 'the project, for summaries' from troupe.projects where id = ${project} and compaction_model_id = ${model}
     ) uses limit 10`.execute(transaction);
   return rows.map(({ use }) => use);
 }
@@ -228,6 +230,8 @@ const USABLE = `json_build_object('id', m.id, 'providerId', m.provider_id, 'kind
 export interface ProjectModels {
   /** `projects.default_model_id`. */
   projectModelId: string | null;
+  /** `projects.compaction_model_id`. */
+  compactionModelId: string | null;
   models: UsableModelRow[];
 }
 
@@ -237,12 +241,13 @@ export async function usableModels(
   models: string[],
 ): Promise<ProjectModels> {
   const found = await sql<ProjectModels>`
-    select p.default_model_id as "projectModelId", coalesce((select json_agg(${sql.raw(USABLE)})
+    select p.default_model_id as "projectModelId", p.compaction_model_id as "compactionModelId", coalesce((select json_agg(${sql.raw(USABLE)})
       from troupe.llm_models m join troupe.llm_providers v on v.id = m.provider_id
       where m.project_id = p.id and m.id in (select unnest(${models}::uuid[]) union all select p.default_model_id
+        union all select p.compaction_model_id
         union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models
     from troupe.projects p where p.id = ${project}`.execute(rows);
-  return found.rows[0] ?? { projectModelId: null, models: [] };
+  return found.rows[0] ?? { projectModelId: null, compactionModelId: null, models: [] };
 }
 
 /** All that changes between two messages to the same agent. */
@@ -253,6 +258,8 @@ export interface Standing extends ProjectModels {
   status: 'active' | 'archived';
   defaultModelId: string | null;
   fallbackModelIds: string[];
+  /** The agent's own model for summaries. */
+  summariserId: string | null;
   /** Which versions of its tools it carries, as one text to compare. */
   tools: string;
 }
@@ -262,9 +269,11 @@ export const standing = (
   chosen: string,
 ) => `select e.id as "entityId", a.name, a.version, a.status, a.default_model_id as "defaultModelId",
     coalesce(a.config -> 'fallbackModelIds', '[]') as "fallbackModelIds", p.default_model_id as "projectModelId",
+    p.compaction_model_id as "compactionModelId", a.config -> 'compaction' ->> 'modelId' as "summariserId",
     coalesce((select json_agg(${USABLE}) from troupe.llm_models m join troupe.llm_providers v on v.id = m.provider_id
       where m.project_id = p.id and m.id in (select unnest(${chosen}) union all select a.default_model_id
-        union all select p.default_model_id
+        union all select p.default_model_id union all select p.compaction_model_id
+        union all select (a.config -> 'compaction' ->> 'modelId')::uuid
         union all select f::uuid from jsonb_array_elements_text(coalesce(a.config -> 'fallbackModelIds', '[]')) f
         union all select d.id from troupe.llm_models d where d.project_id = p.id and d.is_default)), '[]') as models,
     coalesce((select string_agg(t.id || ' ' || t.version, ' ' order by x.position) from troupe.agent_tools x

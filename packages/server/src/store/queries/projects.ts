@@ -51,7 +51,16 @@ export async function noteAgentsBrought(transaction: Transaction, project: strin
   return noted !== undefined;
 }
 
-const shown = ['id', 'name', 'tokens', 'default_model_id', 'outgoing', 'created_at', 'updated_at'] as const;
+const shown = [
+  'id',
+  'name',
+  'tokens',
+  'default_model_id',
+  'compaction_model_id',
+  'outgoing',
+  'created_at',
+  'updated_at',
+] as const;
 
 export function findProject(on: Rows, id: string) {
   return on.selectFrom('projects').select(shown).where('id', '=', id).executeTakeFirstOrThrow();
@@ -81,12 +90,13 @@ export interface ProjectChange {
   name?: string | undefined;
   tokens?: JsonObject | null | undefined;
   defaultModelId?: string | null | undefined;
+  compactionModelId?: string | null | undefined;
   outgoing?: { allow: string[] } | undefined;
 }
 
 /** Another project may have the name: see `isTaken`. */
 export async function updateProject(on: Rows, id: string, change: ProjectChange) {
-  const { name, tokens, defaultModelId, outgoing } = change;
+  const { name, tokens, defaultModelId, compactionModelId, outgoing } = change;
   return on
     .updateTable('projects')
     .set((set) => ({
@@ -94,6 +104,7 @@ export async function updateProject(on: Rows, id: string, change: ProjectChange)
       ...(name === undefined ? {} : { name }),
       ...(tokens === undefined ? {} : { tokens: tokens && toJsonText(tokens) }),
       ...(defaultModelId === undefined ? {} : { default_model_id: defaultModelId }),
+      ...(compactionModelId === undefined ? {} : { compaction_model_id: compactionModelId }),
       ...(outgoing === undefined ? {} : { outgoing: toJsonText(outgoing) }),
     }))
     .where('id', '=', id)

@@ -148,7 +148,8 @@ begin
             'content', m.content, 'callId', m.tool_call_id, 'sender', m.sender_id, 'runId', m.run_id, 'step', m.step,
             'metadata', m.metadata) order by m.seq), '[]')
           from troupe.messages m
-          where m.thread_id = got.thread_id and m.seq > coalesce(got.trigger_seq, last_seq) - got.history_limit),
+          where m.thread_id = got.thread_id and m.seq >= troupe.tail_from(got.thread_id,
+            coalesce(got.trigger_seq, last_seq), got.history_limit)),
         'calls', case when got.step = 0 then '[]' else (
           select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
           from troupe.tool_calls c where c.run_id = got.id) end);

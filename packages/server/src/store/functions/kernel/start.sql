@@ -163,8 +163,8 @@ begin
       || case when x.worker is null then '{}' else jsonb_build_object('lastSeq', x.message_base + x.said::int,
         'claimed', case when not x.fresh or not x.said then (
           select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
-          where m.thread_id = x.thread and m.seq > coalesce(x.seq, x.message_base)
-            - coalesce((x.run->>'historyLimit')::int, 50)) end) end as verdict,
+          where m.thread_id = x.thread and m.seq >= troupe.tail_from(x.thread, coalesce(x.seq, x.message_base),
+            coalesce((x.run->>'historyLimit')::int, 50))) end) end as verdict,
       (select count(*) from ran) + (select count(*) from created) as written,
       (select count(x.run) + count(*) filter (where x.fresh) from x) as expected
     from x loop

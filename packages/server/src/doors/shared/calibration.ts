@@ -1,0 +1,52 @@
+import type { JsonObject } from '@troupe/protocol';
+import type { ModelAnswer, RunView } from '../../kernel/index.ts';
+import type { StoredMessage } from '../../store/index.ts';
+
+// Corrects token estimates by the usage that a provider reports. The ratio is stored with the answer that revealed it, so
+// every process that reads the thread computes the same window, and so does one that reproduces an old prompt.
+
+/** Metadata of an answer or a summary: `{ model, ratio }`, reported tokens per estimated token. */
+export const TOKENS_KEY = 'troupe:tokens';
+
+/** Assumed until a provider reported usage: a little too much is safer than a refusal. */
+export const DEFAULT_RATIO = 1.15;
+/** Below this, the tokens that a provider adds around a request distort the ratio. */
+const MIN_TOKENS = 2_000;
+const MIN_CHANGE = 0.08;
+const RATIO_LIMITS = { min: 0.5, max: 4 };
+
+interface Calibration {
+  model: string;
+  ratio: number;
+}
+
+export function calibrationIn({ metadata }: Pick<StoredMessage, 'metadata'>): Calibration | null {
+  const noted = metadata?.[TOKENS_KEY] as Partial<Calibration> | undefined;
+  return typeof noted?.model === 'string' && typeof noted.ratio === 'number' ? (noted as Calibration) : null;
+}
+
+/** The ratio after a message, if the ratio before it was `ratio`. */
+export function ratioAfter(message: StoredMessage, model: string, ratio: number): number {
+  const noted = calibrationIn(message);
+  return noted?.model === model ? noted.ratio : ratio;
+}
+
+const sent = new WeakMap<RunView, number>();
+
+/** Remembers the estimate of a request until its answer comes. */
+export function noteSent(view: RunView, tokens: number): void {
+  sent.set(view, tokens);
+}
+
+/** Metadata for the answer, if it shows that the ratio in force is wrong. */
+export function calibration(
+  view: RunView,
+  { usage }: Pick<ModelAnswer, 'usage'>,
+  ratio: number,
+): JsonObject | null {
+  const estimated = sent.get(view);
+  if (estimated === undefined || estimated < MIN_TOKENS || !usage.inputTokens) return null;
+  const seen = Math.min(Math.max(usage.inputTokens / estimated, RATIO_LIMITS.min), RATIO_LIMITS.max);
+  if (Math.abs(seen / ratio - 1) < MIN_CHANGE) return null;
+  return { [TOKENS_KEY]: { model: view.model.model, ratio: Math.round(seen * 100) / 100 } };
+}

@@ -1,0 +1,24 @@
+import type { StoredMessage } from '../../store/index.ts';
+import { firstSentence } from './first-sentence.ts';
+import { textOf } from './summary.ts';
+
+// The summary that needs no model: the first sentence of everything that people and the agent said. Used if no model can write
+// one.
+
+const MAX_LINE = 200;
+const MAX_CHARACTERS = 24_000;
+const LEFT_OUT = '(older lines are left out)';
+
+/** The earlier summary, then one line for each message that leaves; if it grows too long, the oldest lines are left out. */
+export function digest(earlier: string | null, leaving: readonly StoredMessage[]): string {
+  const said = leaving.filter(({ role }) => role === 'user' || role === 'assistant' || role === 'system');
+  const lines = said.flatMap((message) => {
+    const sentence = firstSentence(textOf(message), MAX_LINE);
+    return sentence === null ? [] : [`- ${message.role}: ${sentence}`];
+  });
+  const all = [...(earlier ?? '').split('\n').filter((line) => line !== '' && line !== LEFT_OUT), ...lines];
+  let left = MAX_CHARACTERS;
+  let from = all.length;
+  while (from > 0 && left >= all[from - 1]!.length) left -= all[--from]!.length + 1;
+  return [...(from > 0 ? [LEFT_OUT] : []), ...all.slice(from)].join('\n');
+}

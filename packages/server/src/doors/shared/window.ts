@@ -1,0 +1,214 @@
+import type { AgentSnapshot, SnapshotModel } from '@troupe/protocol';
+import { mostOutput, type RunView } from '../../kernel/index.ts';
+import type { StoredMessage } from '../../store/index.ts';
+import { DEFAULT_RATIO, ratioAfter } from './calibration.ts';
+import { type Coverage, isSummary, newestSummary } from './summary.ts';
+import { contextTokens, fixedTokens, messageTokens } from './tokens.ts';
+
+// Decides what of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results are
+// shortened, oldest first; if that is not enough, the oldest messages are due to be summarised. All of it is a function of
+// the transcript and the snapshot, so what was shown before changes only at these points (prompt caches stay valid), every
+// process decides the same, and old prompts can be reproduced.
+
+export interface Conversation {
+  /** Earlier turns in the order in which they are shown. */
+  earlier: readonly (readonly StoredMessage[])[];
+  /** The turn of the run. */
+  own: readonly StoredMessage[];
+  /** Messages that are not shown and that no summary has to mention. */
+  hidden?(message: StoredMessage, isOwn: boolean): boolean;
+}
+
+export interface Due {
+  /** The earlier summary, which the next one includes. */
+  summary: StoredMessage | null;
+  /** The messages that leave, in the order in which they were shown. */
+  leaving: StoredMessage[];
+  coverage: Coverage;
+  /** The first message that later runs need. */
+  from: number;
+}
+
+export interface Window {
+  summary: StoredMessage | null;
+  /** The messages after the summary, in order. */
+  shown: StoredMessage[];
+  /** Tool results among these that are shown in part. */
+  shortened: ReadonlySet<StoredMessage>;
+  /** The messages that the next summary covers; null: none is due. */
+  due: Due | null;
+  /** Reported tokens per estimated token. */
+  ratio: number;
+  /** Estimated tokens of the summary and of what is shown. */
+  tokens: number;
+}
+
+const DEFAULT_THRESHOLD = 0.8;
+const DEFAULT_KEEP_LAST = 20;
+/** The most messages before the trigger that a run loads. More than four fifths of it are summarised even if they fit. */
+export const MAX_HISTORY = 5_000;
+const MAX_MESSAGES = 4_000;
+/** Shares of the threshold: verbatim messages after a compaction, and everything after results were shortened. */
+const KEEP_SHARE = 0.5;
+const SHORTENED_SHARE = 0.7;
+/** A shortened result has about this many tokens. */
+export const RESULT_TOKENS = 400;
+/** Shares of the room: the most that one message takes (see shorten.ts), and the least that is worth a summary. */
+const MESSAGE_SHARE = 0.4;
+const MIN_LEAVING_SHARE = 0.05;
+/** Share of the room that a summary may take. */
+const SUMMARY_SHARE = 0.1;
+const MIN_SUMMARY_TOKENS = 200;
+/** The instructions of the summariser. */
+const INSTRUCTION_TOKENS = 600;
+
+interface Block {
+  messages: StoredMessage[];
+  tokens: number;
+  turn: number;
+  /** The message that started the run stays. */
+  pinned: boolean;
+}
+
+/** `force`: the provider refused the conversation as too long, whatever the estimate says. */
+export function windowFor(
+  { run, snapshot, transcript }: Pick<RunView, 'run' | 'snapshot' | 'transcript'>,
+  { earlier, own, hidden = () => false }: Conversation,
+  { force = false }: { force?: boolean } = {},
+): Window {
+  const model = snapshot.models[0]!;
+  const { threshold = DEFAULT_THRESHOLD, keepLast = DEFAULT_KEEP_LAST } = snapshot.compaction ?? {};
+  const { summary, covers, upTo } = newestSummary(transcript);
+  const maxMessages = snapshot.limits.historyMessages ?? MAX_MESSAGES;
+  const turns = [...earlier, own];
+  const isOwn = (turn: number) => turn === earlier.length;
+  const blocks = turns.flatMap((messages, turn) =>
+    toBlocks(messages.filter((message) => !hidden(message, isOwn(turn)))).map(
+      (block): Block => ({
+        messages: block,
+        tokens: sum(block.map(messageTokens)),
+        turn,
+        pinned: isOwn(turn) && block.some(({ seq }) => seq === run.triggerSeq),
+      }),
+    ),
+  );
+
+  const shortened = new Set<StoredMessage>();
+  let ratio = summary ? ratioAfter(summary, model.model, DEFAULT_RATIO) : DEFAULT_RATIO;
+  let room = roomAt(snapshot, ratio);
+  let tokens = summary ? messageTokens(summary) : 0;
+  let used = tokens;
+  let count = 0;
+  let next = 0;
+  const firstKept = (last: number) => {
+    const keep = { messages: Math.min(keepLast, maxMessages / 2), tokens: KEEP_SHARE * threshold * room };
+    return verbatimFrom(blocks, last, keep, isOwn);
+  };
+  for (const [index, block] of blocks.entries()) {
+    tokens += block.tokens;
+    used += Math.min(block.tokens, room * MESSAGE_SHARE);
+    count += block.messages.length;
+    for (const message of block.messages) ratio = ratioAfter(message, model.model, ratio);
+    room = roomAt(snapshot, ratio);
+    if (used <= threshold * room) continue;
+    const kept = firstKept(index);
+    for (; next < kept && used > SHORTENED_SHARE * threshold * room; next++) {
+      for (const message of blocks[next]!.messages) {
+        const saved = messageTokens(message) - RESULT_TOKENS;
+        if (message.role !== 'tool_result' || saved < RESULT_TOKENS / 2) continue;
+        shortened.add(message);
+        tokens -= saved;
+        used -= saved;
+      }
+    }
+  }
+
+  const shown = blocks.flatMap(({ messages }) => messages);
+  const window = { summary, shown, shortened, ratio, tokens };
+  if (used <= threshold * room && count <= maxMessages && !force) return { ...window, due: null };
+  const old = blocks.slice(0, firstKept(blocks.length - 1)).filter(({ pinned }) => !pinned);
+  const isWorth =
+    force || count > maxMessages || sum(old.map(({ tokens }) => tokens)) > MIN_LEAVING_SHARE * room;
+  if (old.length === 0 || !isWorth) return { ...window, due: null };
+
+  const leaving = firstChunk(old, snapshot, summary).flatMap(({ messages }) => messages);
+  const last = Math.max(upTo, ...leaving.map(({ seq }) => seq));
+  // Turns that are yet to come are in the transcript, but not among those that are shown.
+  const stays = new Set(transcript);
+  const visible = new Set(shown);
+  for (const message of turns.flat()) if (!visible.has(message)) stays.delete(message);
+  for (const message of leaving) stays.delete(message);
+  const kept = [...stays]
+    .filter((one) => one.seq <= last && !covers(one) && !isSummary(one))
+    .map(({ seq }) => seq);
+  const due = { summary, leaving, coverage: { upTo: last, kept }, from: Math.min(last + 1, ...kept) };
+  return { ...window, due };
+}
+
+/** The tokens that a summary of this agent's conversations may have. */
+export function summaryTokens(snapshot: AgentSnapshot): number {
+  return Math.max(MIN_SUMMARY_TOKENS, Math.floor(roomAt(snapshot, DEFAULT_RATIO) * SUMMARY_SHARE));
+}
+
+/** The models that write summaries. */
+export function summarisers(snapshot: AgentSnapshot): readonly SnapshotModel[] {
+  return snapshot.compaction?.models ?? snapshot.models;
+}
+
+/** Estimated tokens that a conversation may take in the agent's first model. */
+function roomAt(snapshot: AgentSnapshot, ratio: number): number {
+  const model = snapshot.models[0]!;
+  const tokens = (contextTokens(model) - mostOutput(model)) / ratio;
+  return Math.max(tokens - fixedTokens(snapshot), tokens / 4);
+}
+
+/** A message of a person, or the texts, calls and results of one step. */
+function toBlocks(messages: readonly StoredMessage[]): StoredMessage[][] {
+  const blocks = new Map<string, StoredMessage[]>();
+  for (const message of messages) {
+    const isSaid = message.role === 'user' || message.role === 'system';
+    const key = isSaid ? message.id : `${message.runId} ${message.step}`;
+    const block = blocks.get(key);
+    if (block) block.push(message);
+    else blocks.set(key, [message]);
+  }
+  return [...blocks.values()];
+}
+
+/** The first of the blocks up to `last` that stay verbatim. Earlier turns stay whole or leave. */
+function verbatimFrom(
+  blocks: readonly Block[],
+  last: number,
+  keep: { messages: number; tokens: number },
+  isOwn: (turn: number) => boolean,
+): number {
+  let first = last;
+  let { messages, tokens } = keep;
+  for (let index = last; index >= 0; index--) {
+    messages -= blocks[index]!.messages.length;
+    tokens -= blocks[index]!.tokens;
+    if (index < last && (messages < 0 || tokens < 0)) break;
+    first = index;
+  }
+  const turnOf = (index: number) => blocks[index]?.turn;
+  while (first > 0 && first < last && !isOwn(turnOf(first)!) && turnOf(first - 1) === turnOf(first)) first++;
+  return first;
+}
+
+/** As many blocks as every summariser can read at once; the rest is due with the next step. */
+function firstChunk(blocks: Block[], snapshot: AgentSnapshot, summary: StoredMessage | null): Block[] {
+  const readable = summarisers(snapshot).map(
+    (model) => contextTokens(model) - Math.min(mostOutput(model), summaryTokens(snapshot)),
+  );
+  let left = Math.min(...readable) / (DEFAULT_RATIO * DEFAULT_RATIO) - INSTRUCTION_TOKENS;
+  if (summary) left -= messageTokens(summary);
+  const end = blocks.findIndex(({ tokens, messages }) => {
+    left -= tokens + messages.length * 4;
+    return left < 0;
+  });
+  return end < 0 ? blocks : blocks.slice(0, Math.max(1, end));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
