@@ -21,6 +21,7 @@ const owners = new Map([
     name,
     'the capability "memory" has, like every agent in spaces',
   ]),
+  ['recall', 'every agent has in sessions and tasks'],
   ...['final_answer', 'ask_user'].map((name): [string, string] => [name, 'every sub-agent has']),
 ]);
 
