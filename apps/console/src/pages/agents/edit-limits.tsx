@@ -18,7 +18,7 @@ const first: Limit[] = [
   { name: 'wallMs', label: 'Time of a run, waiting included (ms)', standard: 604_800_000, unit: 'ms' },
   { name: 'tokens', label: 'Tokens of a run', standard: null },
   { name: 'concurrentRuns', label: 'Runs at the same time', standard: null },
-  { name: 'historyMessages', label: 'Messages that a run starts from', standard: 50 },
+  { name: 'historyMessages', label: 'Messages before a summary', standard: null },
 ];
 const others: Limit[] = [
   { name: 'fanOut', label: 'Tool calls in one answer', standard: 32 },

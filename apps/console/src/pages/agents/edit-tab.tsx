@@ -14,6 +14,7 @@ import { changesOf, definitionOf } from './definition.ts';
 import { EditAnswers } from './edit-answers.tsx';
 import { EditBasics } from './edit-basics.tsx';
 import { EditCapabilities } from './edit-capabilities.tsx';
+import { EditCompaction } from './edit-compaction.tsx';
 import { EditLimits } from './edit-limits.tsx';
 import { EditModel } from './edit-model.tsx';
 import { EditTools } from './edit-tools.tsx';
@@ -88,6 +89,7 @@ export function EditTab({ agent }: { agent: Api.Agent }) {
           <EditModel {...part} />
           <EditCapabilities {...part} />
           <EditTools {...part} />
+          <EditCompaction {...part} />
           <EditLimits {...part} />
           <EditAnswers {...part} />
         </div>

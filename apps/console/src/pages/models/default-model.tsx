@@ -5,6 +5,7 @@ import { Card } from '../../blocks/page.tsx';
 import { say, sayError } from '../../blocks/toast.tsx';
 import { troupe } from '../../data/client.ts';
 import { projectQuery } from '../../data/project.ts';
+import { SummaryModel } from './summary-model.tsx';
 
 /** The model that answers where neither message nor session nor agent names one. */
 export function DefaultModel({ models }: { models: Api.Model[] }) {
@@ -30,18 +31,21 @@ export function DefaultModel({ models }: { models: Api.Model[] }) {
   if (models.length === 0) return null;
   return (
     <Card>
-      <SelectField
-        label="Default model of the project"
-        hint="Used unless a message, a session or the agent names another."
-        className="max-w-md"
-        disabled={choose.isPending}
-        {...(current === '' ? { first: 'None: the demo model answers' } : {})}
-        value={current}
-        onChange={(modelId) => modelId && choose.mutate(modelId)}
-        options={models
-          .filter(({ id, status }) => status === 'active' || id === current)
-          .map((model) => [model.id, model.displayName])}
-      />
+      <div className="grid gap-4 md:grid-cols-2">
+        <SelectField
+          label="Default model of the project"
+          hint="Used unless a message, a session or the agent names another."
+          className="max-w-md"
+          disabled={choose.isPending}
+          {...(current === '' ? { first: 'None: the demo model answers' } : {})}
+          value={current}
+          onChange={(modelId) => modelId && choose.mutate(modelId)}
+          options={models
+            .filter(({ id, status }) => status === 'active' || id === current)
+            .map((model) => [model.id, model.displayName])}
+        />
+        <SummaryModel models={models} />
+      </div>
     </Card>
   );
 }

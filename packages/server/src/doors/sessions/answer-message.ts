@@ -2,6 +2,7 @@ import { idFrom } from '../../base/index.ts';
 import { snapshotFor } from '../../definitions/agents/index.ts';
 import type { Parts } from '../../runs/index.ts';
 import * as store from '../../store/index.ts';
+import { MAX_HISTORY } from '../shared/index.ts';
 import { sessionsDoor } from './door.ts';
 
 /**
@@ -32,7 +33,7 @@ export async function answerStoredMessage(
       triggerType: 'message',
       serial: true,
       wallMs: current.wallMs,
-      historyLimit: current.historyMessages,
+      historyLimit: MAX_HISTORY,
     },
   });
 }

@@ -4,7 +4,7 @@
  * Imports: doors/shared, runs, kernel, definitions, memories, store, base, protocol.
  * Start reading: door.ts (a turn), turns.ts (what belongs to which turn), post.ts (a message and the run that answers it).
  */
-export { DEPTH_KEY, recallActs } from '../shared/index.ts';
+export { recallActs, SUMMARY_KEY } from '../shared/index.ts';
 export {
   cancelSession,
   createSession,
@@ -19,10 +19,10 @@ export {
   updateUnchangedSession,
 } from './actions.ts';
 export { answerStoredMessage } from './answer-message.ts';
-export { ASKED_KEY, askedIn } from './asked.ts';
+export { askedIn } from './asked.ts';
 export { continueRun } from './continue.ts';
 export { createSessionsDoor, sessionsDoor } from './door.ts';
 export { deleteFiles, getFindings, getTodos, listFiles, readFile, writeFile } from './files.ts';
 export { postMessage } from './post.ts';
 export { agentCheck, agentTask } from './task.ts';
-export { answeredBy, RUN_KEY } from './turns.ts';
+export { answeredBy } from './turns.ts';

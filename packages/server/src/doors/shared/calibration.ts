@@ -20,7 +20,12 @@ interface Calibration {
   ratio: number;
 }
 
-export function calibrationIn({ metadata }: Pick<StoredMessage, 'metadata'>): Calibration | null {
+export function calibrationIn({
+  role,
+  metadata,
+}: Pick<StoredMessage, 'role' | 'metadata'>): Calibration | null {
+  // Metadata of users is not trusted.
+  if (role !== 'assistant' && role !== 'system') return null;
   const noted = metadata?.[TOKENS_KEY] as Partial<Calibration> | undefined;
   return typeof noted?.model === 'string' && typeof noted.ratio === 'number' ? (noted as Calibration) : null;
 }

@@ -16,7 +16,7 @@ export { recallActs } from './recall.ts';
 export { recallTools } from './recall-tool.ts';
 export { shortened } from './shorten.ts';
 export { isSummarising, modelsFor, rememberWindow, shownIn } from './shown.ts';
-export { uncovered } from './summary.ts';
+export { SUMMARY_KEY, uncovered } from './summary.ts';
 export { REPLY, tasksPart } from './tasks-part.ts';
 export { BYTES_PER_TOKEN, roomFor } from './tokens.ts';
 export { type Conversation, type Due, MAX_HISTORY, type Window, windowFor } from './window.ts';

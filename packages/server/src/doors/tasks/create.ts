@@ -4,6 +4,7 @@ import { snapshotFor } from '../../definitions/agents/index.ts';
 import { toolsOf, toSnapshotTool } from '../../definitions/tools/index.ts';
 import { patiently } from '../../kernel/index.ts';
 import * as store from '../../store/index.ts';
+import { MAX_HISTORY } from '../shared/index.ts';
 import type { Parts } from './acts.ts';
 import { DOOR } from './door-name.ts';
 import { oneCallSnapshot } from './tool-task.ts';
@@ -92,7 +93,7 @@ async function agentWork(
       hint: 'GET /v1/agents lists the agents of the project.',
       issues: [{ path: 'name', message: 'is no active agent of the project' }],
     });
-  const { name, entityId, snapshotId, wallMs, historyMessages } = await snapshotFor(db, {
+  const { name, entityId, snapshotId, wallMs } = await snapshotFor(db, {
     project,
     agentId,
     modelIds: [],
@@ -107,7 +108,7 @@ async function agentWork(
       snapshot: snapshotId,
       trigger: { agent: agentId },
       wallMs,
-      historyLimit: historyMessages,
+      historyLimit: MAX_HISTORY,
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Message, Session } from '@troupe/protocol';
-import { ASKED_KEY, answeredBy, askedIn, DEPTH_KEY, RUN_KEY } from '../../doors/sessions/index.ts';
+import type { JsonObject, Message, Session } from '@troupe/protocol';
+import { answeredBy, askedIn, SUMMARY_KEY } from '../../doors/sessions/index.ts';
 import type { MessageRow, SessionRow } from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
@@ -7,15 +7,21 @@ export function presentSession({ firstText: _, ...session }: SessionRow): Sessio
   return isoTimes(session);
 }
 
+/** Without the notes of the server itself. */
+function ownMetadata(metadata: JsonObject | null): JsonObject {
+  const entries = Object.entries(metadata ?? {});
+  return Object.fromEntries(entries.filter(([key]) => !key.startsWith('troupe:')));
+}
+
 export function presentMessage(sessionId: string | null, row: MessageRow): Message {
   const { threadId: _, metadata, ...message } = row;
-  const { [RUN_KEY]: __, [ASKED_KEY]: ___, [DEPTH_KEY]: ____, ...own } = metadata ?? {};
+  const { upTo } = (metadata?.[SUMMARY_KEY] ?? {}) as { upTo?: number };
   return {
     ...message,
     sessionId,
     runId: answeredBy(row),
     ...(row.role === 'user' ? askedIn(metadata) : {}),
-    metadata: own,
+    metadata: { ...ownMetadata(metadata), ...(upTo === undefined ? {} : { summary: { upTo } }) },
     createdAt: new Date(row.createdAt).toISOString(),
     // What the content is, its role says; whoever wrote it saw to that.
   } as Message;

@@ -76,6 +76,10 @@ export default function Steps({
   );
 }
 
+function isCompaction({ decision }: Api.RunStep): boolean {
+  return (decision as { type?: unknown } | null)?.type === 'COMPACTION';
+}
+
 function StepHead({
   step,
   run,
@@ -93,7 +97,7 @@ function StepHead({
       isOpen={isOpen}
       onToggle={onToggle}
       title={`Step ${step.step}`}
-      note={step.agentKey ? `${step.agentKey} · ${step.model}` : step.model}
+      note={[isCompaction(step) ? 'Summary' : step.agentKey, step.model].filter(Boolean).join(' · ')}
     >
       {calls.length > 0 && (
         <span className="hidden max-w-64 truncate sm:inline" title={calls.map(({ tool }) => tool).join(', ')}>
@@ -194,7 +198,7 @@ function StepBody({
         ) : (
           <>
             {said?.map((message) =>
-              message.role === 'assistant' && message.content.text ? (
+              (message.role === 'assistant' || message.role === 'system') && message.content.text ? (
                 <Markdown key={message.id} text={message.content.text} />
               ) : null,
             )}
