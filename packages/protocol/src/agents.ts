@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { agentSource } from './agent-source.ts';
 import { capabilityId } from './capabilities.ts';
 import {
   baseVersion,
+  change,
   id,
   inAddress,
   listQuery,
@@ -10,16 +12,13 @@ import {
   page,
   tags,
   timestamp,
+  toolName,
   wholeNumber,
 } from './common.ts';
 import { endpoint } from './endpoint.ts';
-import { json, jsonObject } from './json.ts';
+import { jsonObject } from './json.ts';
 import { answerFormat, compactionSettings, snapshotLimits, snapshotTool } from './snapshots.ts';
-
-/** As a model calls it. */
-export const toolName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "_" and "-", at most 64, no digit first');
+import { newTool, toolDefinition } from './tools.ts';
 
 export const agentCapability = z.strictObject({ id: capabilityId, config: jsonObject.default({}) });
 
@@ -78,7 +77,16 @@ export const agentDefinition = z.strictObject({
   tools: z
     .array(toolName)
     .max(250)
-    .describe('Tools of the project that it may call, by their names, after those of its capabilities.')
+    .describe(
+      'Tools that it may call, by their names, after those of its capabilities: its own (`inlineTools`) and those of the project. A whole definition in the place of a name is one of `inlineTools`.',
+    )
+    .default([]),
+  inlineTools: z
+    .array(toolDefinition)
+    .max(250)
+    .describe(
+      'Tools of this agent alone, which change with its versions. One that `tools` does not name is added there.',
+    )
     .default([]),
   approvals: z
     .array(toolName)
@@ -112,6 +120,11 @@ export const agentDefinition = z.strictObject({
 });
 export type AgentDefinition = z.infer<typeof agentDefinition>;
 
+/** A new agent; also with definitions of tools among the names in `tools`, and with `configJson`. */
+export const newAgent = agentSource(
+  agentDefinition.extend({ inlineTools: z.array(newTool).max(250).default([]) }),
+);
+
 export const agent = z.object({
   ...agentDefinition.shape,
   id,
@@ -134,6 +147,11 @@ export const agentPatch = z.strictObject({
   tags: tags.nullable().optional(),
   capabilities: z.array(agentCapability).max(250).nullable().optional(),
   tools: z.array(toolName).max(250).nullable().optional(),
+  inlineTools: z
+    .array(newTool)
+    .max(250)
+    .describe('Those of other names stay while `tools` names them.')
+    .optional(),
   approvals: z.array(toolName).max(500).nullable().optional(),
   approvers: z.enum(['anyone', 'keys']).optional(),
   answer: answerFormat.nullable().optional(),
@@ -166,10 +184,6 @@ export const agentVersion = z.object({
 });
 export type AgentVersion = z.infer<typeof agentVersion>;
 
-/** One field that differs, by its JSONPath; `from` or `to` is absent where it was not there. */
-export const change = z.object({ path: z.string(), from: json.optional(), to: json.optional() });
-export type Change = z.infer<typeof change>;
-
 /** What a run of the agent would get: the prompt, the tools and the models, exactly. */
 export const agentPreview = z.object({
   prompt: z.string(),
@@ -192,8 +206,12 @@ const refusals = [
   'tool_not_found',
   'approval_unknown',
   'answer_schema_invalid',
+  'tool_schema_invalid',
+  'tool_invalid',
 ] as const;
 
+const INLINE =
+  'Definitions of tools among the names in `tools` become tools of the agent (`inlineTools`). Fields within `configJson` are read as fields of the agent.';
 const FOR_PEOPLE =
   'A person, by their token, sees active agents only, and of these neither prompt nor metadata nor what capabilities are set to.';
 
@@ -203,8 +221,9 @@ export const agentEndpoints = {
     path: '/v1/agents',
     tag: 'agents',
     summary: 'Create an agent',
+    description: INLINE,
     scope: 'agents:write',
-    body: agentDefinition,
+    body: newAgent,
     bodyBytes: 4_194_304,
     status: 201,
     response: agent,
@@ -247,7 +266,7 @@ export const agentEndpoints = {
       'Any change of the definition is a new version. Null clears: a list becomes empty, as do `systemPrompt`, `limits` and `metadata`. `status` archives or brings back and makes none; `notes` then stand in the audit log.',
     scope: 'agents:write',
     params: agentParams,
-    body: agentPatch,
+    body: agentSource(agentPatch),
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,
@@ -334,7 +353,7 @@ export const agentEndpoints = {
     scope: 'agents:write',
     body: z.string().min(1).max(3_000_000),
     bodyTypes: ['text/markdown', 'text/plain', 'application/yaml', 'application/json'],
-    bodyAsJson: agentDefinition,
+    bodyAsJson: newAgent,
     bodyBytes: 4_194_304,
     status: 200,
     response: agent,

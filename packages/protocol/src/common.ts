@@ -15,6 +15,10 @@ export const RESERVED = 'troupe:';
 export const NOBODY_NAMED = `${RESERVED}nobody`;
 export const isFree = (externalId: string) => !externalId.startsWith(RESERVED);
 export const tags = z.array(z.string().trim().min(1).max(64).regex(oneLine)).max(64);
+/** As a model calls it. */
+export const toolName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "_" and "-", at most 64, no digit first');
 /** Free for the caller's own use. */
 export const metadata = z.record(z.string().max(64), json);
 
@@ -86,3 +90,7 @@ export const listQuery = z.strictObject({
 export function page<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), nextCursor: z.string().nullable() });
 }
+
+/** One field that differs, by its JSONPath; `from` or `to` is absent where it was not there. */
+export const change = z.object({ path: z.string(), from: json.optional(), to: json.optional() });
+export type Change = z.infer<typeof change>;

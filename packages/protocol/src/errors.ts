@@ -159,6 +159,7 @@ const specificProblems = {
   tool_invalid: 422,
   tool_not_found: 422,
   tool_not_triable: 409,
+  tool_of_agent: 409,
   tool_schema_invalid: 422,
   tool_taken: 422,
   trigger_invalid: 422,

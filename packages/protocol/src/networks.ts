@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { change } from './agents.ts';
 import {
   alsoNamed,
+  change,
   id,
   inAddress,
   isFree,

@@ -22,9 +22,20 @@ export function toolSource<Schema extends z.ZodType>(schema: Schema) {
     const isList = Array.isArray((named as { paramsSchema?: unknown } | null)?.paramsSchema);
     const tool = renamed({ paramsSchema: isList ? 'params' : 'inputSchema' }, named);
     const params = (tool as { params?: unknown } | null)?.params;
-    if (!Array.isArray(params)) return tool;
-    return { ...(tool as object), params: params.map((param) => renamed(DEFAULT_NAMES, param)) };
+    if (!isObject(tool)) return tool;
+    const { request, function: code, ...rest } = tool;
+    return {
+      ...rest,
+      // As they stand in what the server answers.
+      ...(request == null ? {} : { request }),
+      ...(code == null ? {} : { function: code }),
+      ...(Array.isArray(params) ? { params: params.map((param) => renamed(DEFAULT_NAMES, param)) } : {}),
+    };
   }, schema) as z.ZodType<z.output<Schema>, z.input<Schema>>;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 const KIND = { gateway: 'http', external: 'client', space: 'ui', internal: 'static' } as const;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { secretName } from './access.ts';
-import { toolName } from './agents.ts';
-import { baseVersion, id, listQuery, metadata, oneLine, page, timestamp } from './common.ts';
+import { baseVersion, id, listQuery, metadata, oneLine, page, timestamp, toolName } from './common.ts';
 import { endpoint } from './endpoint.ts';
 import { json, jsonObject } from './json.ts';
 import { toolMcp } from './mcp-servers.ts';
@@ -217,6 +216,8 @@ export type ToolPatch = z.infer<typeof toolPatch>;
 export const tool = z.object({
   ...toolDefinition.shape,
   id,
+  /** The agent that it belongs to; null: any agent and network of the project can use it. */
+  agentId: id.nullable(),
   /** Goes up with every change. */
   version: z.number().int().positive(),
   createdAt: timestamp,
@@ -282,6 +283,8 @@ export const toolEndpoints = {
       /** The one of this name. */
       name: z.string().max(64).optional(),
       kind: toolKind.optional(),
+      /** The tools of this agent alone; left out: those of the project. */
+      agentId: id.optional(),
     }),
     status: 200,
     response: page(tool),
@@ -308,7 +311,7 @@ export const toolEndpoints = {
     body: toolPatch,
     status: 200,
     response: tool,
-    problems: [...refusals, 'version_conflict'],
+    problems: [...refusals, 'version_conflict', 'tool_of_agent'],
   }),
   remove: endpoint({
     method: 'DELETE',

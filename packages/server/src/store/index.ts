@@ -12,6 +12,7 @@ export { type AgentVersionRow, listAgentVersions, readAgentVersion } from './que
 export {
   type AgentRow,
   hasAgentNamed,
+  type InlineToolRow,
   insertAgent,
   keepAgents,
   listAgents,
@@ -520,10 +521,12 @@ export {
   insertTool,
   listTools,
   networksWithTool,
+  putAgentTool,
   readTool,
   type ToolRow,
   type ToolWrite,
   toolsNamed,
+  toolsOfAgent,
   updateTool,
 } from './queries/tools.ts';
 export {

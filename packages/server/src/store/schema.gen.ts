@@ -777,6 +777,7 @@ export interface Tools {
   updated_at: Timestamp<undefined>;
   params: JsonColumn<null | undefined>;
   mcp_server_id: Generated<string | null>;
+  agent_id: string | null;
 }
 
 export interface TriggerAttempts {

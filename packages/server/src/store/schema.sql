@@ -360,7 +360,7 @@ create table troupe.network_tools (
 create table troupe.network_versions (
   network_id uuid not null, version integer not null, snapshot_id uuid not null, definition jsonb not null,
   created_by text not null, published_by text not null, published_at timestamp with time zone not null default now(),
-  notes text, id uuid not null default troupe.new_id(), created_at timestamp with time zone not null default now(),
+  notes text, id uuid not null default gen_random_uuid(), created_at timestamp with time zone not null default now(),
   constraint network_versions_pkey PRIMARY KEY (network_id, version),
   constraint network_versions_id_key UNIQUE (id),
   constraint network_versions_snapshot_id_key UNIQUE (snapshot_id),
@@ -573,6 +573,7 @@ create table troupe.tools (
   version integer not null default 1, created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(), params jsonb,
   mcp_server_id uuid generated always as ((((config -> 'mcp'::text) ->> 'server'::text))::uuid) stored,
+  agent_id uuid,
   constraint tools_pkey PRIMARY KEY (id),
   constraint tools_kind_check CHECK ((kind = ANY (ARRAY['http'::text, 'client'::text, 'ui'::text, 'static'::text,
     'echo'::text, 'mcp'::text, 'code'::text, 'network'::text, 'agent'::text]))),
@@ -745,6 +746,8 @@ alter table troupe.sessions add constraint sessions_project_id_fkey FOREIGN KEY 
   troupe.projects(id);
 alter table troupe.sub_agents add constraint sub_agents_task_id_fkey FOREIGN KEY (task_id) REFERENCES troupe.tasks(id)
   ON DELETE CASCADE;
+alter table troupe.tools add constraint tools_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id)
+  DEFERRABLE INITIALLY DEFERRED;
 alter table troupe.tools add constraint tools_mcp_server FOREIGN KEY (project_id, mcp_server_id) REFERENCES
   troupe.mcp_servers(project_id, id);
 alter table troupe.tools add constraint tools_project_id_fkey FOREIGN KEY (project_id) REFERENCES troupe.projects(id);
@@ -886,7 +889,9 @@ CREATE INDEX tombstones_xid ON troupe.tombstones USING btree (xid);
 CREATE INDEX tool_calls_waiting ON troupe.tool_calls USING btree (run_id) WHERE (waits_for IS NOT NULL);
 CREATE INDEX tool_calls_xid ON troupe.tool_calls USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX tools_mcp_server ON troupe.tools USING btree (mcp_server_id) WHERE (mcp_server_id IS NOT NULL);
-CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name));
+CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(name)) WHERE (agent_id IS NULL);
+CREATE UNIQUE INDEX tools_name_of_agent ON troupe.tools USING btree (agent_id, lower(name)) WHERE (agent_id IS NOT
+  NULL);
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
 CREATE INDEX trigger_deliveries_chat ON troupe.trigger_deliveries USING btree (chat_id) WHERE (chat_id IS NOT NULL);
 CREATE INDEX trigger_deliveries_dead ON troupe.trigger_deliveries USING btree (trigger_id) WHERE (status =

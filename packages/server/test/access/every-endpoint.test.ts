@@ -461,6 +461,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     `/v1/entities?agentId=${ours.agentId}`,
     `/v1/entities?externalId=ada`,
     `/v1/spaces?entityId=${ours.entityId}`,
+    `/v1/tools?agentId=${ours.agentId}`,
     `/v1/spaces/${space.id}/runs?entityId=${ours.entityId}`,
   ]) {
     const { status, text } = await ask('GET', query);
@@ -508,6 +509,7 @@ test("another project's ids in bodies and queries lead nowhere either", async ()
     'GET /v1/sessions agentId',
     'GET /v1/spaces entityId',
     'GET /v1/spaces/{spaceId}/runs entityId',
+    'GET /v1/tools agentId',
     'PATCH /v1/agents/{agentId} defaultModelId',
     'PATCH /v1/agents/{agentId} fallbackModelIds',
     'PATCH /v1/agents/{agentId}/sessions/{sessionId} modelId',

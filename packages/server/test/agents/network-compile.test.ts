@@ -9,6 +9,7 @@ const agentId = '0190a000-0000-7000-8000-000000000001';
 
 function row(name: string, more: Partial<ToolRow> = {}): ToolRow {
   return {
+    agent_id: null,
     id: `id of ${name}`,
     name,
     display_name: null,

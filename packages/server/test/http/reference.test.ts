@@ -113,8 +113,8 @@ it('everything that the document refers to is in it, and nothing is there for no
 it('names the schemas of requests and responses apart only if they differ', () => {
   const { schemas } = document.components;
   const compile = compiler();
-  const response = compile(schemas.AgentDefinition!);
-  const request = compile(schemas.AgentDefinitionInput!);
+  const response = compile(schemas.NetworkDefinition!);
+  const request = compile(schemas.NetworkDefinitionInput!);
   expect([request({ name: 'x' }), response({ name: 'x' })]).toEqual([true, false]);
   for (const name of Object.keys(schemas).filter((name) => `${name}Input` in schemas))
     expect([name, schemas[`${name}Input`]]).not.toEqual([name, schemas[name]]);

@@ -10,7 +10,7 @@ import { Tag } from '../../blocks/tag.tsx';
 import { toolsQuery } from '../../data/queries.ts';
 import type { PartProps } from './edit-tab.tsx';
 
-/** Tools of the project that it may call, and of which a person must approve the calls. */
+/** Tools that it may call, its own and those of the project, and of which a person must approve the calls. */
 export function EditTools({ draft, change }: PartProps) {
   const { data: all = [] } = useQuery(toolsQuery);
   const [approvals, setApprovals] = useState(draft.approvals.join(', '));
@@ -53,13 +53,15 @@ export function EditTools({ draft, change }: PartProps) {
         ) : (
           <ul aria-label="Tools" className="flex flex-col divide-y divide-line rounded-md border border-line">
             {draft.tools.map((name) => {
-              const tool = all.find((one) => one.name === name);
+              const own = draft.inlineTools.find((one) => one.name === name);
+              const tool = own ?? all.find((one) => one.name === name);
               return (
                 <li key={name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
                   <div className="min-w-0 flex-1 basis-48">
                     <p className="flex items-center gap-2 text-sm">
                       <span className="truncate font-mono text-xs">{name}</span>
                       {tool ? <Tag>{tool.kind}</Tag> : all.length > 0 && <Tag tone="bad">not there</Tag>}
+                      {own && <Tag>own</Tag>}
                     </p>
                     {tool?.description && <p className="truncate text-xs text-muted">{tool.description}</p>}
                   </div>
@@ -76,7 +78,10 @@ export function EditTools({ draft, change }: PartProps) {
                     label={`Remove ${name}`}
                     icon={X}
                     onClick={() => {
-                      change({ tools: draft.tools.filter((one) => one !== name) });
+                      change({
+                        tools: draft.tools.filter((one) => one !== name),
+                        inlineTools: draft.inlineTools.filter((one) => one.name !== name),
+                      });
                       if (draft.approvals.includes(name)) setApproval(name, false);
                     }}
                   />

@@ -90,10 +90,10 @@ export function checkTools(capabilities: readonly Carried[], tools: readonly Too
   };
   for (const { entry } of capabilities)
     for (const { name } of entry.tools) claim(name, `the capability "${entry.id}"`);
-  for (const [index, { name }] of tools.entries()) {
+  for (const [index, { name, agent_id }] of tools.entries()) {
     const owner = builtInOwner(name);
     if (owner !== undefined) throw builtInTaken(name, owner, index);
-    claim(name, 'the project');
+    claim(name, agent_id === null ? 'the project' : 'the agent');
   }
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../../store/index.ts';
 import { addAgent, changeAgent, changing, reread } from './change.ts';
 import { definitionOf } from './definition.ts';
+import { patchedInlineTools } from './inline-tools.ts';
 
 /** Who reads: a person sees active agents only. */
 export interface Reader {
@@ -66,7 +67,9 @@ export async function updateAgent(
     const found = await locked(transaction, author, id);
     if (baseVersion !== undefined && baseVersion !== found.version)
       throw versionConflict('agent', found.version);
-    const definition = { ...definitionOf(found), ...given(patch) };
+    const before = definitionOf(found);
+    const changes = given(patch);
+    const definition = { ...before, ...changes, inlineTools: patchedInlineTools(before, changes) };
     const noted = { action: 'agent.changed', notes: notes ?? null };
     const changed = await changeAgent(transaction, author, { row: found, definition, noted });
     return setStatus(transaction, author, changed, status ?? changed.status, notes);

@@ -1,5 +1,5 @@
 import type { AgentDefinition, AgentSnapshot, Json, JsonObject } from '@troupe/protocol';
-import { canonicalJson, notFound, Refusal, schemaProblem } from '../../base/index.ts';
+import { canonicalJson, newId, notFound, Refusal, schemaProblem } from '../../base/index.ts';
 import {
   type AgentRow,
   type Author,
@@ -20,6 +20,7 @@ import { toolsOf } from '../tools/index.ts';
 import { allOf, checkApprovals, checkCarried, checkTools } from './agent-capabilities.ts';
 import { compileAgent } from './compile.ts';
 import { definitionOf } from './definition.ts';
+import { normalTools, writeInlineTools } from './inline-tools.ts';
 
 export interface Noted {
   /** For the audit log: `agent.created`. */
@@ -52,9 +53,15 @@ export async function addAgent(
   { action, notes }: Noted,
 ): Promise<AgentRow> {
   const definition = normal(given);
-  const compiled = await checked(transaction, author.project, definition, null);
-  const write = { project: author.project, definition, version: 1, ...compiled, notes };
-  const id = await insertAgent(transaction, write);
+  const id = newId();
+  const compiled = await checked(transaction, { project: author.project, id }, definition, null);
+  await insertAgent(transaction, id, {
+    project: author.project,
+    definition,
+    version: 1,
+    ...compiled,
+    notes,
+  });
   await noteChange(transaction, author, { action, target: id, data: { name: definition.name, version: 1 } });
   return reread(transaction, author.project, id);
 }
@@ -69,7 +76,8 @@ export async function changeAgent(
   const before = definitionOf(row);
   const changed = changedFields(before, definition);
   if (changed.length === 0) return row;
-  const compiled = await checked(transaction, author.project, definition, before);
+  const of = { project: author.project, id: row.id };
+  const compiled = await checked(transaction, of, definition, before);
   const version = row.version + 1;
   await updateAgent(transaction, row.id, {
     project: author.project,
@@ -92,7 +100,7 @@ export async function reread(transaction: Transaction, project: string, id: stri
 /** Everything that can be wrong with a definition beyond its shape is refused here, whichever way it came. */
 async function checked(
   transaction: Transaction,
-  project: string,
+  { project, id: agent }: { project: string; id: string },
   definition: AgentDefinition,
   before: AgentDefinition | null,
 ): Promise<{ snapshot: AgentSnapshot; toolIds: string[] }> {
@@ -111,7 +119,8 @@ async function checked(
     }
   }
   const capabilities = allOf(definition.capabilities, findCapability);
-  const tools = await toolsOf(transaction, project, definition.tools, { keep: true });
+  await writeInlineTools(transaction, { project, agent }, definition.inlineTools);
+  const tools = await toolsOf(transaction, project, definition.tools, { keep: true, agent });
   checkTools(capabilities, tools);
   checkApprovals(definition.approvals, capabilities, tools);
   const models = modelsOfVersion(definition, known);
@@ -146,6 +155,7 @@ function namedModels({ defaultModelId, fallbackModelIds, compaction: { modelId }
 function normal(definition: AgentDefinition): AgentDefinition {
   return {
     ...definition,
+    ...normalTools(definition),
     defaultModelId: definition.defaultModelId?.toLowerCase() ?? null,
     fallbackModelIds: definition.fallbackModelIds.map((id) => id.toLowerCase()),
     compaction: normalCompaction(definition.compaction),

@@ -158,7 +158,7 @@ async function compileRow(
   models: FoundModels,
 ): Promise<AgentSnapshot> {
   const definition = definitionOf(row);
-  const tools = await toolsOf(rows, project, definition.tools);
+  const tools = await toolsOf(rows, project, definition.tools, { agent: row.id });
   const capabilities = allOf(definition.capabilities, findCapability);
   return compileAgent(definition, { capabilities, tools, ...models });
 }

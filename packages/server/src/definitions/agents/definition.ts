@@ -1,5 +1,6 @@
 import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
 import type { AgentRow } from '../../store/index.ts';
+import { definitionOf as toolDefinitionOf } from '../tools/index.ts';
 
 /** Parsed, since a row may have been written before a field was known. */
 export function definitionOf(row: AgentRow): AgentDefinition {
@@ -11,6 +12,7 @@ export function definitionOf(row: AgentRow): AgentDefinition {
     tags: row.tags,
     capabilities: row.capabilities,
     tools: row.tools,
+    inlineTools: row.inline_tools.map(toolDefinitionOf),
     ...row.config,
   });
 }

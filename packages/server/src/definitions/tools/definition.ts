@@ -1,5 +1,5 @@
 import { type JsonObject, type ToolDefinition, toolDefinition } from '@troupe/protocol';
-import type { ToolRow, ToolWrite } from '../../store/index.ts';
+import type { InlineToolRow, ToolWrite } from '../../store/index.ts';
 
 /** What has no column of its own; what is not set is not there. */
 export function toWrite(definition: ToolDefinition): ToolWrite {
@@ -30,7 +30,7 @@ export function toWrite(definition: ToolDefinition): ToolWrite {
 }
 
 /** Parsed, since a row may have been written before a field was known. */
-export function definitionOf(row: ToolRow): ToolDefinition {
+export function definitionOf(row: InlineToolRow): ToolDefinition {
   return toolDefinition.parse({
     name: row.name,
     displayName: row.display_name,

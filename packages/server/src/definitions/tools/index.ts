@@ -8,4 +8,13 @@ export { definitionOf, toWrite } from './definition.ts';
 export { brokenOf, paramIssues, schemasOf } from './params.ts';
 export { registerCodeTools } from './register.ts';
 export { toolsOf, toSnapshotTool } from './snapshot-tools.ts';
-export { createTool, deleteTool, getTool, listTools, toolToTest, toolToTry, updateTool } from './tools.ts';
+export {
+  checkedTool,
+  createTool,
+  deleteTool,
+  getTool,
+  listTools,
+  toolToTest,
+  toolToTry,
+  updateTool,
+} from './tools.ts';

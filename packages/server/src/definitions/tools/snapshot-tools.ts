@@ -15,10 +15,14 @@ export async function toolsOf(
   rows: Transaction,
   project: string,
   names: readonly string[],
-  options: { keep?: boolean } = {},
+  options: { keep?: boolean; agent?: string } = {},
 ): Promise<ToolRow[]> {
   const found = await toolsNamed(rows, project, names, options);
-  const byName = new Map(found.map((row) => [row.name.toLowerCase(), row]));
+  // Its own come last and take the place of others with the same name.
+  const ordered = found.toSorted(
+    (one, other) => Number(one.agent_id !== null) - Number(other.agent_id !== null),
+  );
+  const byName = new Map(ordered.map((row) => [row.name.toLowerCase(), row]));
   return names.map((name, index) => {
     const row = byName.get(name.toLowerCase());
     if (row) return row;

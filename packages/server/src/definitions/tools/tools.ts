@@ -41,8 +41,7 @@ import { toSnapshotTool } from './snapshot-tools.ts';
 
 export async function createTool(db: Database, author: Author, given: ToolDefinition): Promise<ToolRow> {
   const { project } = author;
-  const definition = normal(given);
-  checkTool(definition);
+  const definition = checkedTool(given);
   const { name, kind } = definition;
   const id = newId();
   try {
@@ -71,9 +70,18 @@ export async function getTool(db: Database, project: string, id: string): Promis
 export async function listTools(
   db: Database,
   project: string,
-  { name, kind, ...query }: ListQuery & { name?: string | undefined; kind?: ToolKind | undefined },
+  {
+    name,
+    kind,
+    agentId,
+    ...query
+  }: ListQuery & {
+    name?: string | undefined;
+    kind?: ToolKind | undefined;
+    agentId?: string | undefined;
+  },
 ): Promise<Page<ToolRow>> {
-  return readPageById(query, (range) => listRows(db.rows, project, { name, kind, ...range }));
+  return readPageById(query, (range) => listRows(db.rows, project, { name, kind, agentId, ...range }));
 }
 
 /** Where nothing differs, nothing is written: the version tells of changes. */
@@ -85,11 +93,11 @@ export async function updateTool(
 ): Promise<ToolRow> {
   const row = await inTransaction(db, async (transaction) => {
     const found = await required(transaction, author.project, id, { lock: true });
+    if (found.agent_id !== null) throw ofAgent(found);
     if (baseVersion !== undefined && baseVersion !== found.version)
       throw versionConflict('tool', found.version);
     const before = definitionOf(found);
-    const definition = normal(patched(before, patch));
-    checkTool(definition);
+    const definition = checkedTool(patched(before, patch));
     const fields = Object.keys(definition) as (keyof ToolDefinition)[];
     const changed = fields.filter((field) => textOf(before[field]) !== textOf(definition[field]));
     if (changed.length === 0) return found;
@@ -196,8 +204,26 @@ function patched(before: ToolDefinition, patch: Omit<ToolPatch, 'baseVersion'>):
   return unchosen ? { ...after, effect: byMethod(after) } : after;
 }
 
+/** Checked, and with secrets named as they are stored. */
+export function checkedTool(given: ToolDefinition): ToolDefinition {
+  const definition = normal(given);
+  checkTool(definition);
+  return definition;
+}
+
 function normal(definition: ToolDefinition): ToolDefinition {
   return definition.request ? { ...definition, request: withSecretNames(definition.request) } : definition;
+}
+
+function ofAgent({ name, agent_id }: ToolRow): Refusal {
+  return new Refusal(
+    'conflict',
+    'tool_of_agent',
+    `The tool "${name}" belongs to an agent and changes with it.`,
+    {
+      hint: `PATCH /v1/agents/${agent_id} with \`inlineTools\` changes it.`,
+    },
+  );
 }
 
 function inUse(by: string): Refusal {

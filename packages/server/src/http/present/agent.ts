@@ -19,7 +19,15 @@ export function presentAgent(row: AgentRow): Agent {
 export function presentAgentToPerson(row: AgentRow): Agent {
   const agent = presentAgent(row);
   const capabilities = agent.capabilities.map(({ id }) => ({ id, config: {} }));
-  return { ...agent, systemPrompt: '', capabilities, tools: [], approvals: [], metadata: {} };
+  return {
+    ...agent,
+    systemPrompt: '',
+    capabilities,
+    tools: [],
+    inlineTools: [],
+    approvals: [],
+    metadata: {},
+  };
 }
 
 export function presentAgentVersion(row: AgentVersionRow): AgentVersion {

@@ -4,6 +4,6 @@ import type { ToolRow } from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
 export function presentTool(row: ToolRow): Tool {
-  const { id, version, created_at: createdAt, updated_at: updatedAt } = row;
-  return tool.parse(isoTimes({ ...definitionOf(row), id, version, createdAt, updatedAt }));
+  const { id, agent_id: agentId, version, created_at: createdAt, updated_at: updatedAt } = row;
+  return tool.parse(isoTimes({ ...definitionOf(row), id, agentId, version, createdAt, updatedAt }));
 }

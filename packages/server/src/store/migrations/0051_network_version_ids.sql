@@ -3,7 +3,7 @@
 -- version has a snapshot of its own: `shared` snapshots are those of agents, which are stored once per content.
 -- Processes of the previous release infer the constraint that is dropped here when they store a snapshot.
 alter table troupe.network_versions
-  add column id uuid not null default troupe.new_id(),
+  add column id uuid not null default gen_random_uuid(),
   add column created_at timestamptz not null default now();
 update troupe.network_versions set created_at = published_at;
 alter table troupe.network_versions add constraint network_versions_id_key unique (id);
@@ -13,7 +13,7 @@ alter table troupe.compiled_snapshots drop constraint compiled_snapshots_project
 create unique index compiled_snapshots_content on troupe.compiled_snapshots (project_id, checksum) where shared;
 update troupe.compiled_snapshots set shared = false where id in (select snapshot_id from troupe.network_versions);
 with later as (
-  select id, snapshot_id, troupe.new_id() as copy from (
+  select id, snapshot_id, gen_random_uuid() as copy from (
     select id, snapshot_id, row_number() over (partition by snapshot_id order by published_at, id) as place
     from troupe.network_versions) v where place > 1),
 copies as (

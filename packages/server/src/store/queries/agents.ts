@@ -5,6 +5,13 @@ import { toJsonText } from '../json.ts';
 import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
 import { saveSnapshotWithin } from './snapshots.ts';
+import { deleteOtherAgentTools, type ToolRow } from './tools.ts';
+
+/** A tool of an agent, as far as it is defined by people. */
+export type InlineToolRow = Omit<
+  ToolRow,
+  'id' | 'agent_id' | 'mcp_server' | 'version' | 'created_at' | 'updated_at'
+>;
 
 export interface AgentRow {
   id: string;
@@ -19,6 +26,8 @@ export interface AgentRow {
   capabilities: { id: string; config: JsonObject }[];
   /** By name, in the agent's order. */
   tools: string[];
+  /** Those that belong to it, in the same order, with the columns that their definitions are made of. */
+  inline_tools: InlineToolRow[];
   version: number;
   status: 'active' | 'archived';
   created_at: Date;
@@ -52,6 +61,13 @@ function selectAgents(rows: Transaction, project: string) {
       ),
       sql<string[]>`(select coalesce(json_agg(t.name order by x.position), '[]') from troupe.agent_tools x
         join troupe.tools t on t.id = x.tool_id where x.agent_id = agents.id)`.as('tools'),
+      sql<
+        InlineToolRow[]
+      >`(select coalesce(json_agg(json_build_object('name', t.name, 'display_name', t.display_name,
+          'description', t.description, 'kind', t.kind, 'input_schema', t.input_schema, 'params', t.params,
+          'effect', t.effect, 'approval', t.approval, 'visible', t.visible, 'config', t.config) order by x.position), '[]')
+        from troupe.agent_tools x join troupe.tools t on t.id = x.tool_id
+        where x.agent_id = agents.id and t.agent_id = agents.id)`.as('inline_tools'),
     ]);
 }
 
@@ -172,8 +188,7 @@ export interface AgentWrite {
   notes: string | null;
 }
 
-export async function insertAgent(transaction: Transaction, write: AgentWrite): Promise<string> {
-  const id = newId();
+export async function insertAgent(transaction: Transaction, id: string, write: AgentWrite): Promise<void> {
   const { project, definition, version } = write;
   await transaction
     .insertInto('agents')
@@ -184,7 +199,6 @@ export async function insertAgent(transaction: Transaction, write: AgentWrite): 
     .values({ id: newId(), project_id: project, type: 'agent', agent_id: id, display_name: definition.name })
     .execute();
   await writeVersion(transaction, id, write);
-  return id;
 }
 
 /** The row must be locked, and `version` be the next. */
@@ -263,6 +277,7 @@ async function writeVersion(transaction: Transaction, id: string, write: AgentWr
       .values(toolIds.map((tool_id, position) => ({ agent_id: id, tool_id, position })))
       .execute();
   }
+  await deleteOtherAgentTools(transaction, id, toolIds);
   const snapshotId = await saveSnapshotWithin(transaction, project, snapshot);
   await transaction
     .insertInto('agent_versions')

@@ -1,4 +1,5 @@
 import type { JsonObject, NetworkDefinition, NetworkSnapshot, NetworkStatus } from '@troupe/protocol';
+import { newId } from '../../base/index.ts';
 import { toJsonText } from '../json.ts';
 import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
@@ -96,8 +97,8 @@ export async function insertNetworkVersion(
   const snapshotId = await insertOwnSnapshot(transaction, project, compiled);
   const { rows } = await sql<{ version: number }>`
     with made as (
-      insert into troupe.network_versions (network_id, version, snapshot_id, definition, created_by, published_by, notes)
-      select ${network}, coalesce(max(version), 0) + 1, ${snapshotId}, ${toJsonText(definition)}::jsonb, ${by}, ${by}, ${notes}
+      insert into troupe.network_versions (id, network_id, version, snapshot_id, definition, created_by, published_by, notes)
+      select ${newId()}::uuid, ${network}, coalesce(max(version), 0) + 1, ${snapshotId}, ${toJsonText(definition)}::jsonb, ${by}, ${by}, ${notes}
       from troupe.network_versions where network_id = ${network} returning version)
     update troupe.networks set status = 'published', current_version = made.version, updated_at = now()
     from made where id = ${network} returning made.version`.execute(transaction);

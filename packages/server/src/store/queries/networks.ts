@@ -259,6 +259,7 @@ async function toolIdsOf(
     .selectFrom('tools')
     .select(['id', sql<string>`lower(name)`.as('key')])
     .where('project_id', '=', project)
+    .where('agent_id', 'is', null)
     .where(sql<boolean>`lower(name) = any(${names})`)
     .orderBy('id')
     .forKeyShare()

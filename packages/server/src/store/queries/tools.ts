@@ -5,6 +5,8 @@ import type { Transaction } from '../transaction.ts';
 
 export interface ToolRow {
   id: string;
+  /** The agent that it belongs to; null: it is a tool of the project. */
+  agent_id: string | null;
   name: string;
   display_name: string | null;
   description: string;
@@ -30,6 +32,7 @@ export function selectTools(rows: Transaction, project: string) {
     .where('project_id', '=', project)
     .select([
       'id',
+      'agent_id',
       'name',
       'display_name',
       'description',
@@ -49,16 +52,25 @@ export function selectTools(rows: Transaction, project: string) {
     ]);
 }
 
-/** Those of the names that there are, in no order. Locked, they can be neither deleted nor changed until the transaction ends. */
+/**
+ * Those of the names that there are, in no order: tools of the project, and of the agent if one is given. Locked, they can be neither
+ * deleted nor changed until the transaction ends.
+ */
 export async function toolsNamed(
   rows: Transaction,
   project: string,
   names: readonly string[],
-  { keep = false }: { keep?: boolean } = {},
+  { keep = false, agent }: { keep?: boolean; agent?: string | undefined } = {},
 ): Promise<ToolRow[]> {
   if (names.length === 0) return [];
   const folded = names.map((name) => name.toLowerCase());
-  const found = selectTools(rows, project).where(sql<string>`lower(name)`, 'in', folded);
+  const found = selectTools(rows, project)
+    .where(sql<string>`lower(name)`, 'in', folded)
+    .where((is) =>
+      agent === undefined
+        ? is('agent_id', 'is', null)
+        : is.or([is('agent_id', 'is', null), is('agent_id', '=', agent)]),
+    );
   return (keep ? found.orderBy('id').forShare() : found).execute();
 }
 
@@ -78,12 +90,15 @@ export async function listTools(
   filter: {
     name?: string | undefined;
     kind?: ToolKind | undefined;
+    /** Left out: tools of the project. */
+    agentId?: string | undefined;
     before: string | undefined;
     limit: number;
   },
 ): Promise<ToolRow[]> {
-  const { name, kind, before, limit } = filter;
+  const { name, kind, agentId, before, limit } = filter;
   return selectTools(rows, project)
+    .where((is) => (agentId === undefined ? is('agent_id', 'is', null) : is('agent_id', '=', agentId)))
     .$if(before !== undefined, (query) => query.where('id', '<', before!))
     .$if(name !== undefined, (query) => query.where(sql<string>`lower(name)`, '=', name!.toLowerCase()))
     .$if(kind !== undefined, (query) => query.where('kind', '=', kind!))
@@ -94,7 +109,7 @@ export async function listTools(
 
 export type ToolWrite = Omit<
   ToolRow,
-  'id' | 'name' | 'kind' | 'mcp_server' | 'version' | 'created_at' | 'updated_at'
+  'id' | 'agent_id' | 'name' | 'kind' | 'mcp_server' | 'version' | 'created_at' | 'updated_at'
 >;
 
 /** Another tool may have the name: see `isTaken` with `tools_name`. */
@@ -119,6 +134,52 @@ export async function updateTool(transaction: Transaction, id: string, write: To
     .updateTable('tools')
     .set({ ...columnsOf(write), version: sql<number>`version + 1`, updated_at: sql<Date>`now()` })
     .where('id', '=', id)
+    .execute();
+}
+
+/** Inserts or changes a tool of an agent. */
+export async function putAgentTool(
+  transaction: Transaction,
+  {
+    id,
+    project,
+    agent,
+    name,
+    kind,
+    write,
+  }: { id: string; project: string; agent: string; name: string; kind: ToolKind; write: ToolWrite },
+): Promise<void> {
+  const columns = { name, kind, ...columnsOf(write) };
+  await transaction
+    .insertInto('tools')
+    .values({ id, project_id: project, agent_id: agent, ...columns })
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet({ ...columns, version: sql<number>`tools.version + 1`, updated_at: sql<Date>`now()` }),
+    )
+    .execute();
+}
+
+/** By id. */
+export async function toolsOfAgent(
+  transaction: Transaction,
+  project: string,
+  agent: string,
+): Promise<ToolRow[]> {
+  return selectTools(transaction, project).where('agent_id', '=', agent).orderBy('id').execute();
+}
+
+/** Deletes the tools of an agent that are none of these. The agent must not carry them any more. */
+export async function deleteOtherAgentTools(
+  transaction: Transaction,
+  agent: string,
+  kept: string[],
+): Promise<void> {
+  await transaction
+    .deleteFrom('tools')
+    .where('agent_id', '=', agent)
+    .where(sql<boolean>`id <> all(${kept}::uuid[])`)
     .execute();
 }
 

@@ -1,4 +1,4 @@
-import { type AgentDefinition, agentDefinition } from '@troupe/protocol';
+import { type AgentDefinition, newAgent } from '@troupe/protocol';
 import { checkStorable, inWords, messageOf, Refusal } from '../../../base/index.ts';
 import { type Format, formatOf, splitFrontMatter, yaml } from './formats.ts';
 
@@ -7,7 +7,7 @@ export function readFile(text: string, mediaType: string): AgentDefinition {
   const format = formatOf(text, mediaType);
   const document = documentIn(text, format);
   checkStorable(document);
-  const parsed = agentDefinition.safeParse(document, { error: inWords });
+  const parsed = newAgent.safeParse(document, { error: inWords });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues
     .slice(0, 50)

@@ -2,8 +2,7 @@
 -- no uuidv7().
 -- Locks: none.
 -- Called by: troupe.answer_task, troupe.append, troupe.fork, troupe.hand_up, troupe.join_child, troupe.member_entity,
---   troupe.post_to_space, troupe.reply_to_task, store/migrations/0051_network_version_ids.sql,
---   store/queries/sessions.ts.
+--   troupe.post_to_space, troupe.reply_to_task, store/queries/sessions.ts.
 create or replace function troupe.new_id() returns uuid language sql volatile as $$
   select encode(
     substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
