@@ -96,7 +96,9 @@ const fields = {
     .trim()
     .min(1)
     .max(300)
-    .describe('A path in which `*` is any one segment: `users/*/orch-chats/*/tasks`, `spaces`.'),
+    .describe(
+      'A path in which `*` is any one segment: `users/*/orch-chats/*/tasks`, `spaces`. Users are named by entity id or external id.',
+    ),
   events: z.array(changeEvent).min(1).max(3),
   condition: z
     .string()
@@ -175,6 +177,8 @@ export const sourceTrigger = z.strictObject({
     .optional(),
 });
 
+export const triggerFinding = z.object({ path: z.string(), message: z.string() });
+
 export const trigger = z.object({
   id,
   ...fields,
@@ -184,6 +188,9 @@ export const trigger = z.object({
     .object({ message: z.string(), path: z.string(), at: timestamp })
     .nullable()
     .describe('Where the condition could last not be evaluated, and so did not hold.'),
+  findings: z
+    .array(triggerFinding)
+    .describe('Why it can never match as things are: unknown ids in the path, impossible conditions.'),
   open: z.int().describe('Deliveries that have yet to be made.'),
   deadInRow: z.int().describe('Deliveries that were given up since the last one that was made.'),
   createdAt: timestamp,
@@ -238,8 +245,6 @@ export const deliveryDetails = delivery.extend({
 });
 export type DeliveryDetails = z.infer<typeof deliveryDetails>;
 
-export const triggerFinding = z.object({ path: z.string(), message: z.string() });
-
 export const triggerTest = z.object({
   findings: z
     .array(triggerFinding)
@@ -260,6 +265,7 @@ export const appliedTrigger = z.object({
   name: z.string(),
   outcome: z.enum(['created', 'updated', 'unchanged', 'deleted']),
   version: z.int().nullable(),
+  findings: z.array(triggerFinding).describe('Why it can never match as things are.'),
 });
 
 const triggerParams = z.object({ trigger: z.string().min(1).max(64).describe('By id or name.') });

@@ -8,8 +8,8 @@ export interface Glob {
   pattern: string;
 }
 
-/** Ids and names; `-` stands for a user where there is none. */
-const SEGMENT = /^(\*|[A-Za-z0-9_.:-]{1,100})$/;
+/** Ids, external ids of users, and names, but no regular expressions; `-` stands for a user where there is none. */
+const SEGMENT = /^(\*|[^\s/*()[\]{}\\?^$]{1,250})$/u;
 
 /** Null where it is no path at all. */
 export function globOf(text: string): Glob | null {
@@ -29,8 +29,13 @@ function fits(glob: readonly string[], path: readonly string[]): boolean {
   );
 }
 
-/** Ids are written in small letters. */
+/** Ids are written in small letters; an external id may look like one. */
 function literal(segment: string): string {
-  const known = /^[0-9a-f]{8}-/i.test(segment) ? segment.toLowerCase() : segment;
-  return known.replaceAll('.', '[.]');
+  const lower = /^[0-9a-f]{8}-/i.test(segment) ? segment.toLowerCase() : segment;
+  return lower === segment ? escaped(segment) : `(?:${escaped(lower)}|${escaped(segment)})`;
+}
+
+/** ASCII punctuation only: Postgres takes a backslash before any other character for a class or an error. */
+function escaped(text: string): string {
+  return text.replaceAll(/[!-,.:-@[-^`{-~]/g, '\\$&');
 }

@@ -12,6 +12,7 @@ export {
   createTrigger,
   deleteTrigger,
   enableTrigger,
+  findingsOf,
   getTrigger,
   listTriggers,
   updateTrigger,

@@ -14,6 +14,7 @@ import {
 } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import { checkRule } from './check.ts';
+import { neverMatching } from './never-matching.ts';
 import { type Issue, readRule } from './source.ts';
 
 /** How long whoever writes a table is waited for: so long at most does everybody else who writes it wait too. */
@@ -98,6 +99,19 @@ export async function enableTrigger(
   });
 }
 
+/** For each trigger, why it can never match as things are. */
+export function findingsOf(
+  db: store.Database,
+  project: string,
+  rows: readonly store.TriggerRow[],
+): Promise<Issue[][]> {
+  return neverMatching(
+    db,
+    project,
+    rows.map(({ definition }) => definition),
+  );
+}
+
 export async function deleteTrigger(db: store.Database, author: store.Author, ref: string): Promise<void> {
   await change(db, async (transaction) =>
     remove(transaction, author, await found(transaction, author.project, ref)),
@@ -108,6 +122,8 @@ export interface Applied {
   name: string;
   outcome: 'created' | 'updated' | 'unchanged' | 'deleted';
   version: number | null;
+  /** Why it can never match as things are. */
+  findings: Issue[];
 }
 
 /** All or none. What is said already stays as it is, also where Troupe turned it off. */
@@ -132,9 +148,9 @@ export async function applyTriggers(
   for (const [at, name] of names.entries())
     if (names.indexOf(name) < at) issues.push({ path: `triggers.${at}.name`, message: 'is there twice' });
   if (issues.length > 0) throw invalid(issues);
-  return change(db, async (transaction) => {
+  const applied = await change(db, async (transaction) => {
     const { project } = author;
-    const applied: Applied[] = [];
+    const applied: Omit<Applied, 'findings'>[] = [];
     if (prune) {
       for (const row of await store.listTriggers(transaction, project, {
         after: undefined,
@@ -160,6 +176,10 @@ export async function applyTriggers(
     }
     return applied;
   });
+  const rules = writes.map(({ definition }) => definition);
+  const findings = await neverMatching(db, author.project, rules);
+  const byName = new Map(names.map((name, at) => [name, findings[at]!]));
+  return applied.map((one) => ({ ...one, findings: byName.get(one.name.toLowerCase()) ?? [] }));
 }
 
 function isSame(row: store.TriggerRow, { name, definition, enabled }: store.TriggerWrite): boolean {

@@ -2,6 +2,7 @@ import type { JsonObject, TriggerInput, TriggerTest } from '@troupe/protocol';
 import * as store from '../store/index.ts';
 import { checkRule } from './check.ts';
 import { conditionOf } from './condition.ts';
+import { neverMatching } from './never-matching.ts';
 import { found, inputOf } from './rules.ts';
 import { readRule } from './source.ts';
 
@@ -41,10 +42,10 @@ async function test(
   const event = input.events[0]!;
   const results: TriggerTest['results'] = [];
   for (const collection of glob.collections) {
-    for (const { path, document } of await store.newestDocuments(db, project, collection, limit)) {
+    for (const { path, alias, document } of await store.newestDocuments(db, project, collection, limit)) {
       const documentId = String(document.id);
       const at = { path: `${path}/${documentId}`, documentId, event };
-      if (!pattern.test(path)) {
+      if (!pattern.test(path) && !(alias !== null && pattern.test(alias))) {
         results.push({ ...at, matches: false, reason: `its path is not ${input.collection}` });
         continue;
       }
@@ -53,7 +54,8 @@ async function test(
       results.push({ ...at, matches: holds, reason: reasonOf(holds, error, input) });
     }
   }
-  return { findings: await secretsMissing(db, project, input), results };
+  const [never] = await neverMatching(db, project, [input]);
+  return { findings: [...(await secretsMissing(db, project, input)), ...never!], results };
 }
 
 /** A rule may be saved before its secrets are; until they are, nothing of it is delivered. */

@@ -190,8 +190,8 @@ test('a file makes rules what it says: unchanged ones keep their version, others
     );
   const two = { ...definition, name: 'two', condition: 'event.document.title == "x"' };
   expect((await apply([definition, two])).data).toEqual([
-    { name: 'x', outcome: 'created', version: 1 },
-    { name: 'two', outcome: 'created', version: 1 },
+    { name: 'x', outcome: 'created', version: 1, findings: [] },
+    { name: 'two', outcome: 'created', version: 1, findings: [] },
   ]);
   expect(
     (await apply([definition, { ...two, edge: false }])).data.map(({ outcome, version }) => [
@@ -207,10 +207,12 @@ test('a file makes rules what it says: unchanged ones keep their version, others
   });
   expect(twice.body).toMatchObject({ code: 'trigger_invalid', issues: [{ path: 'triggers.1.name' }] });
   expect((await apply([two], true)).data).toEqual([
-    { name: 'x', outcome: 'deleted', version: null },
-    { name: 'two', outcome: 'updated', version: 3 },
+    { name: 'x', outcome: 'deleted', version: null, findings: [] },
+    { name: 'two', outcome: 'updated', version: 3, findings: [] },
   ]);
-  expect((await apply([], true)).data).toEqual([{ name: 'two', outcome: 'deleted', version: null }]);
+  expect((await apply([], true)).data).toEqual([
+    { name: 'two', outcome: 'deleted', version: null, findings: [] },
+  ]);
 });
 
 test('rules that are saved and deleted at once leave on what is wanted and nothing else', async () => {

@@ -23,6 +23,8 @@ export const triggers: Record<string, Command> = {
     const body = { triggers: await rulesIn(words[0]!), prune: options.prune ?? false };
     const { data } = await troupe.triggers.apply({ body });
     terminal.out(options.json ? json(data) : table(data, ['name', 'outcome', 'version']));
+    for (const { name, findings } of data)
+      for (const { path, message } of findings) terminal.err(plain(`${name}: ${path} ${message}\n`));
   },
   async disable(given) {
     show(given, await given.troupe.triggers.update({ ...named(given), body: { enabled: false } }));

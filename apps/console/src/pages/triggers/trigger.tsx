@@ -78,6 +78,11 @@ export function TriggerPage() {
                   It was turned off: {trigger.disabledReason}
                 </Notice>
               )}
+              {trigger.findings.map(({ path, message }) => (
+                <Notice key={`${path} ${message}`} tone="warn" className="mb-4">
+                  <code className="font-mono text-xs">{path}</code> {message}.
+                </Notice>
+              ))}
               {trigger.conditionError && (
                 <Notice tone="warn" className="mb-4">
                   <When value={trigger.conditionError.at} /> the condition could not be evaluated for{' '}

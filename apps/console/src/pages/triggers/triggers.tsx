@@ -144,6 +144,10 @@ function Rules({ newTrigger }: { newTrigger: React.ReactNode }) {
               <Tag tone="warn" title={trigger.conditionError.message}>
                 condition fails
               </Tag>
+            ) : trigger.findings.length > 0 ? (
+              <Tag tone="warn" title={trigger.findings.map(({ message }) => message).join('; ')}>
+                never matches
+              </Tag>
             ) : trigger.deadInRow > 0 ? (
               <Tag tone="warn">{trigger.deadInRow} given up</Tag>
             ) : (

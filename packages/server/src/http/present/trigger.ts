@@ -2,10 +2,14 @@ import type { Delivery, DeliveryDetails, Trigger } from '@troupe/protocol';
 import type { DeliveryRow, DeliveryWhole, TriggerRow } from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
-export function presentTrigger({ definition, conditionError, ...row }: TriggerRow): Trigger {
+export function presentTrigger(
+  { definition, conditionError, ...row }: TriggerRow,
+  findings: Trigger['findings'],
+): Trigger {
   return {
     ...isoTimes(row),
     ...definition,
+    findings,
     conditionError: conditionError && {
       ...conditionError,
       at: new Date(conditionError.at).toISOString(),

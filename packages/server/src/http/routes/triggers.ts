@@ -1,9 +1,11 @@
-import { triggerEndpoints } from '@troupe/protocol';
+import { type Trigger, triggerEndpoints } from '@troupe/protocol';
+import type { Caller } from '../../access/index.ts';
 import {
   applyTriggers,
   createTrigger,
   deleteTrigger,
   enableTrigger,
+  findingsOf,
   getDelivery,
   getTrigger,
   listDeliveries,
@@ -18,15 +20,19 @@ import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentPage } from '../present/page.ts';
 import { presentDelivery, presentDeliveryDetails, presentTrigger } from '../present/trigger.ts';
+import type { Services } from '../services.ts';
 
 /** Rules, and what became of what they told. */
 export function triggerRoutes(endpoints: Endpoints): void {
   endpoints.serve(triggerEndpoints.create, async ({ services, caller, body }) =>
-    presentTrigger(await createTrigger(services.db, authorOf(caller), body)),
+    presented(services, caller, await createTrigger(services.db, authorOf(caller), body)),
   );
-  endpoints.serve(triggerEndpoints.list, async ({ services, caller, query }) =>
-    presentPage(await listTriggers(services.db, caller.project, query), presentTrigger),
-  );
+  endpoints.serve(triggerEndpoints.list, async ({ services, caller, query }) => {
+    const page = await listTriggers(services.db, caller.project, query);
+    const findings = await findingsOf(services.db, caller.project, page.data);
+    const data = page.data.map((row, at) => ({ row, findings: findings[at]! }));
+    return presentPage({ ...page, data }, (one) => presentTrigger(one.row, one.findings));
+  });
   endpoints.serve(triggerEndpoints.apply, async ({ services, caller, body }) => ({
     data: await applyTriggers(services.db, authorOf(caller), body),
   }));
@@ -34,17 +40,17 @@ export function triggerRoutes(endpoints: Endpoints): void {
     testUnsaved(services.db, caller.project, body.trigger, body.limit),
   );
   endpoints.serve(triggerEndpoints.get, async ({ services, caller, params }) =>
-    presentTrigger(await getTrigger(services.db, caller.project, params.trigger)),
+    presented(services, caller, await getTrigger(services.db, caller.project, params.trigger)),
   );
   endpoints.serve(triggerEndpoints.update, async ({ services, caller, params, body }) =>
-    presentTrigger(await updateTrigger(services.db, authorOf(caller), params.trigger, body)),
+    presented(services, caller, await updateTrigger(services.db, authorOf(caller), params.trigger, body)),
   );
   endpoints.serve(triggerEndpoints.remove, async ({ services, caller, params }) => {
     await deleteTrigger(services.db, authorOf(caller), params.trigger);
     return undefined;
   });
   endpoints.serve(triggerEndpoints.enable, async ({ services, caller, params }) =>
-    presentTrigger(await enableTrigger(services.db, authorOf(caller), params.trigger)),
+    presented(services, caller, await enableTrigger(services.db, authorOf(caller), params.trigger)),
   );
   endpoints.serve(triggerEndpoints.test, ({ services, caller, params, body }) =>
     testTrigger(services.db, caller.project, params.trigger, body.limit),
@@ -61,4 +67,13 @@ export function triggerRoutes(endpoints: Endpoints): void {
   endpoints.serve(triggerEndpoints.redeliver, async ({ services, caller, params }) =>
     presentDelivery(await redeliverOne(services.db, authorOf(caller), params.deliveryId)),
   );
+}
+
+async function presented(
+  { db }: Services,
+  { project }: Caller,
+  row: Parameters<typeof presentTrigger>[0],
+): Promise<Trigger> {
+  const [findings] = await findingsOf(db, project, [row]);
+  return presentTrigger(row, findings!);
 }

@@ -152,17 +152,18 @@ export async function deleteTrigger(transaction: Transaction, id: string): Promi
   await sql`delete from troupe.triggers where id = ${id}`.execute(transaction);
 }
 
-/** Newest documents of a collection, with the paths of their collections. */
+/** Newest documents of a collection, with the paths of their collections. `alias` names the user by the external id. */
 export async function newestDocuments(
   db: Database,
   project: string,
   collection: string,
   limit: number,
-): Promise<{ path: string; document: JsonObject }[]> {
+): Promise<{ path: string; alias: string | null; document: JsonObject }[]> {
   const from = NEWEST[collection];
   if (!from) throw new Error(`there is no collection ${collection}`);
-  const rows = await db.run<{ path: string; document: JsonObject }>(
-    { name: `newest_${collection}`, text: from, values: [project, limit] },
+  const text = `select n.*, troupe.path_alias(n.path) as alias from (${from}) n`;
+  const rows = await db.run<{ path: string; alias: string | null; document: JsonObject }>(
+    { name: `newest_${collection}`, text, values: [project, limit] },
     db.pool,
   );
   return rows;
@@ -201,3 +202,35 @@ const NEWEST: Record<string, string> = {
     from (select c.* from (select * from troupe.runs r where r.project_id = $1 and r.task_id is not null order by r.id desc limit 20) r
       join troupe.tool_calls c on c.run_id = r.id order by c.created_at desc limit $2) x`,
 };
+
+/** Ids in the paths of rules, as they are written. */
+export interface PathIds {
+  users: string[];
+  chats: string[];
+  subAgents: string[];
+  spaces: string[];
+}
+
+/** An id of a path that exists. `users`: the entities that it can mean; of a session, its owner; empty: any. */
+export interface FoundPathId {
+  kind: keyof PathIds;
+  id: string;
+  users: string[];
+}
+
+export async function findPathIds(db: Database, project: string, ids: PathIds): Promise<FoundPathId[]> {
+  return db.run<FoundPathId>(
+    {
+      name: 'find_path_ids',
+      text: `select 'users' as kind, x.id, array_agg(e.id::text) as users from unnest($2::text[]) x(id) join troupe.entities e on e.project_id = $1
+          and (e.id::text = lower(x.id) or e.external_id = replace(x.id, '%2F', '/')) group by x.id
+        union all select 'chats', x.id, array[s.entity_id::text] from unnest($3::text[]) x(id) join troupe.sessions s on s.project_id = $1 and s.id::text = lower(x.id)
+        union all select 'chats', x.id, '{}' from unnest($3::text[]) x(id) join troupe.spaces s on s.project_id = $1 and s.id::text = lower(x.id)
+        union all select 'chats', x.id, '{}' from unnest($3::text[]) x(id) join troupe.runs r on r.project_id = $1 and r.id::text = lower(x.id)
+        union all select 'subAgents', x.id, '{}' from unnest($4::text[]) x(id) join troupe.sub_agents a on a.project_id = $1 and a.id::text = lower(x.id)
+        union all select 'spaces', x.id, '{}' from unnest($5::text[]) x(id) join troupe.spaces s on s.project_id = $1 and s.id::text = lower(x.id)`,
+      values: [project, ids.users, ids.chats, ids.subAgents, ids.spaces],
+    },
+    db.pool,
+  );
+}

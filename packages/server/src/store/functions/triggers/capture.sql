@@ -1,4 +1,5 @@
--- Writes a change if an enabled rule matches it. p_path is the path of the collection.
+-- Writes a change if an enabled rule matches it. p_path is the path of the collection; rules may name its user by the
+-- external id.
 -- Locks: none.
 -- Called by: troupe.capture_memberships, troupe.capture_messages, troupe.capture_runs, troupe.capture_sessions,
 --   troupe.capture_spaces, troupe.capture_sub_agents, troupe.capture_tasks, troupe.capture_tool_calls.
@@ -14,7 +15,7 @@ begin
   end if;
   select jsonb_agg(jsonb_build_object('id', t.id, 'version', t.version)) into wanted from troupe.triggers t
     where t.project_id = p_project and t.enabled and p_collection = any (t.collections) and what = any (t.events)
-      and p_path ~ t.pattern;
+      and (p_path ~ t.pattern or coalesce(troupe.path_alias(p_path) ~ t.pattern, false));
   if wanted is not null then
     insert into troupe.changes (project_id, collection, path, document_id, user_id, chat_id, event, before, after,
       depth, rules)
