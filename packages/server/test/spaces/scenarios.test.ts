@@ -70,9 +70,9 @@ describe('Test Scenarios', () => {
     expect(prompts).toHaveLength(2);
     const lines = prompts[1]!.split('\n').filter((line) => /^\[(SEEN|NEW)\]/.test(line));
     expect(lines.map((line) => line.replace(/\[\w{8}\] \S+ /, ''))).toEqual([
-      '[SEEN] "Ann" (human): "Hi"',
+      '[SEEN] Ann (human): "Hi"',
       '[SEEN] You (agent): "Which colour?"',
-      '[NEW] "Ann" (human): "Blue"  <== TRIGGER',
+      '[NEW] Ann (human): "Blue"  <== TRIGGER',
     ]);
   });
 

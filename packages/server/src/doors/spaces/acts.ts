@@ -11,7 +11,7 @@ import * as store from '../../store/index.ts';
 import { NOWHERE, spacesOfCalls } from './active-space.ts';
 import { inTurn } from './in-turn.ts';
 import type { Parts } from './parts.ts';
-import { clip, summaryOf } from './prompt.ts';
+import { clip, messageLine, summaryOf } from './prompt.ts';
 import { say } from './say.ts';
 import { toldToOthers } from './why.ts';
 
@@ -98,6 +98,8 @@ async function enterSpace(
     spaceName: entered.spaceName,
     members: entered.members.slice(0, 100) as unknown as Json,
     history: asHistory(entered.history, context),
+    // The same as the prompt has it.
+    lines: entered.history.map((message) => messageLine(message, context.entityId)),
     totalMessages: entered.total,
   };
 }

@@ -95,7 +95,7 @@ function trigger(input: PromptInput): string {
         `- sender: ${quoted(about.senderName)} (${about.senderType}, ${about.senderId})`,
         `- message: ${fitted(clip(String(about.text ?? ''), LONGEST_TRIGGER), most)}`,
         `- messageId: ${about.messageId}`,
-        `- timestamp: ${about.createdAt}`,
+        `- timestamp: ${inSeconds(about.createdAt)}`,
       );
       break;
     case 'plan':
@@ -140,7 +140,7 @@ function historyLines({ history, entity }: RunContext, run: PromptInput['run'], 
   const lines: string[] = [];
   let left = room;
   for (const message of history.toReversed()) {
-    const line = messageLine(message, entity.id, message.id === run.trigger.messageId, room);
+    const line = messageLine(message, entity.id, { isTrigger: message.id === run.trigger.messageId, room });
     left -= Buffer.byteLength(line) + 1;
     if (left < 0 && messages.length > 0) break;
     messages.unshift(message);
@@ -158,14 +158,19 @@ function historySection({ context }: PromptInput, { messages, lines }: History):
   ].join('\n');
 }
 
-function messageLine(message: FoundMessage, self: string, isTrigger: boolean, room: number): string {
+/** `[NEW] [id] [2026-11-17T01:11:15Z] Ann (human): "What was said."` */
+export function messageLine(
+  message: FoundMessage,
+  self: string | null,
+  { isTrigger = false, room = Number.POSITIVE_INFINITY }: { isTrigger?: boolean; room?: number } = {},
+): string {
   const own = message.senderId === self;
   const sender = own
     ? 'You (agent)'
-    : `${quoted(message.senderName ?? 'unknown')} (${message.senderType ?? 'unknown'})`;
+    : `${speakerName(message.senderName ?? 'unknown')} (${message.senderType ?? 'unknown'})`;
   const mark = isTrigger ? '  <== TRIGGER' : '';
   const pictures = message.pictures > 0 ? ` [with ${message.pictures} picture(s)]` : '';
-  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] ${message.createdAt} ${sender}: ${fitted(clip(message.content.text, LONGEST_LINE), room)}${pictures}${mark}`;
+  const line = `[${message.seen ? 'SEEN' : 'NEW'}] [${shortId(message.id)}] [${inSeconds(message.createdAt)}] ${sender}: ${fitted(clip(message.content.text, LONGEST_LINE), room)}${pictures}${mark}`;
   const why = own ? whyLine(message.metadata) : '';
   return why === '' ? line : `${line}\n    ${why}`;
 }
@@ -269,6 +274,7 @@ function instructions({ context, mayWait }: PromptInput): string {
     'INSTRUCTIONS:',
     '- What you write outside of tools is your private reasoning: nobody reads it. Keep it short.',
     '- send_message is the only way to speak. It speaks in the active space; enter_space turns to another one.',
+    '- read_messages loads what was said before: in the active space, or in another of YOUR SPACES by its id.',
     '- Silence is a good answer where you have nothing to add: end without calling send_message.',
     ...(agents
       ? [
@@ -290,6 +296,18 @@ function instructions({ context, mayWait }: PromptInput): string {
 function shortId(id: string): string {
   // The front of an id is the time: messages of the same minute share it.
   return id.slice(-8);
+}
+
+function inSeconds(time: unknown): string {
+  const date = new Date(String(time));
+  return Number.isNaN(date.getTime()) ? quoted(time) : date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** A name that could be taken for another part of the line, or for the agent itself, is written as a JSON string. */
+function speakerName(name: string): string {
+  return /^[\p{L}\p{N}][\p{L}\p{M}\p{N} .,'’_-]*$/u.test(name) && name.toLowerCase() !== 'you'
+    ? name
+    : quoted(name);
 }
 
 function named(name: unknown, id: unknown): string {
