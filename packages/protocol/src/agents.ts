@@ -22,6 +22,17 @@ import { newTool, toolDefinition } from './tools.ts';
 
 export const agentCapability = z.strictObject({ id: capabilityId, config: jsonObject.default({}) });
 
+/** A capability that an agent carries, as it is stored. */
+export const carriedCapability = z.object({
+  id: id.describe('Of the pair of agent and capability. It stays while the agent carries the capability.'),
+  agentId: id,
+  capabilityId,
+  position: z.number().int().nonnegative().describe('Lower is earlier.'),
+  config: jsonObject.describe('What the agent set for it.'),
+  createdAt: timestamp.describe('When the agent was given it.'),
+});
+export type CarriedCapability = z.infer<typeof carriedCapability>;
+
 const { shape: limit } = snapshotLimits;
 
 /** Limits that are not set are the platform's, also when those change; so none is filled in here. */
@@ -292,6 +303,16 @@ export const agentEndpoints = {
     status: 200,
     response: agentPreview,
     problems: ['model_not_found'],
+  }),
+  listCapabilities: endpoint({
+    method: 'GET',
+    path: '/v1/agents/{agentId}/capabilities',
+    tag: 'agents',
+    summary: 'The capabilities that an agent carries, in their order',
+    scope: 'agents:read',
+    params: agentParams,
+    status: 200,
+    response: page(carriedCapability),
   }),
   listVersions: endpoint({
     method: 'GET',

@@ -10,11 +10,13 @@ export { toJsonText } from './json.ts';
 export { migrate, withMigrationLock } from './migrate.ts';
 export { type AgentVersionRow, listAgentVersions, readAgentVersion } from './queries/agent-versions.ts';
 export {
+  type AgentCapabilityRow,
   type AgentRow,
   hasAgentNamed,
   type InlineToolRow,
   insertAgent,
   keepAgents,
+  listAgentCapabilities,
   listAgents,
   lockAgent,
   lockAgentNamed,

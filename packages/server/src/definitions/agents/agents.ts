@@ -9,9 +9,11 @@ import {
   versionConflict,
 } from '../../base/index.ts';
 import {
+  type AgentCapabilityRow,
   type AgentRow,
   type Author,
   type Database,
+  listAgentCapabilities,
   listAgents as listRows,
   lockAgent,
   noteChange,
@@ -44,6 +46,12 @@ export async function getAgent(db: Database, { project, person }: Reader, id: st
   const row = await readAgent(db.rows, project, id);
   if (!row || (person && row.status !== 'active')) throw notFound('agent');
   return row;
+}
+
+/** Those that it carries, in their order. */
+export async function listCarried(db: Database, project: string, id: string): Promise<AgentCapabilityRow[]> {
+  const { id: agent } = await getAgent(db, { project, person: false }, id);
+  return listAgentCapabilities(db.rows, agent);
 }
 
 export async function listAgents(

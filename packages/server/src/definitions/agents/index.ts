@@ -3,7 +3,7 @@
  * Imports: definitions/capabilities, definitions/models, definitions/tools, store, base, protocol.
  * Start reading: compile.ts (agent to snapshot), change.ts (writing an agent), current-snapshot.ts (the snapshot of a new run).
  */
-export { archiveAgent, createAgent, getAgent, listAgents, updateAgent } from './agents.ts';
+export { archiveAgent, createAgent, getAgent, listAgents, listCarried, updateAgent } from './agents.ts';
 export { agentArchived } from './archived.ts';
 export { type Current, pinAgent, previewAgent, snapshotAnyway, snapshotFor } from './current-snapshot.ts';
 export { definitionOf } from './definition.ts';

@@ -1,6 +1,6 @@
-import type { Agent, AgentVersion } from '@troupe/protocol';
+import type { Agent, AgentVersion, CarriedCapability } from '@troupe/protocol';
 import { definitionOf } from '../../definitions/agents/index.ts';
-import type { AgentRow, AgentVersionRow } from '../../store/index.ts';
+import type { AgentCapabilityRow, AgentRow, AgentVersionRow } from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
 export function presentAgent(row: AgentRow): Agent {
@@ -28,6 +28,17 @@ export function presentAgentToPerson(row: AgentRow): Agent {
     approvals: [],
     metadata: {},
   };
+}
+
+export function presentCarried(row: AgentCapabilityRow): CarriedCapability {
+  return isoTimes({
+    id: row.id,
+    agentId: row.agent_id,
+    capabilityId: row.capability_id,
+    position: row.position,
+    config: row.config,
+    createdAt: row.created_at,
+  });
 }
 
 export function presentAgentVersion(row: AgentVersionRow): AgentVersion {

@@ -9,6 +9,7 @@ import {
   getVersion,
   importAgent,
   listAgents,
+  listCarried,
   listVersions,
   previewAgent,
   rollBack,
@@ -16,7 +17,7 @@ import {
 } from '../../definitions/agents/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { presentAgent, presentAgentToPerson, presentAgentVersion } from '../present/agent.ts';
+import { presentAgent, presentAgentToPerson, presentAgentVersion, presentCarried } from '../present/agent.ts';
 import { presentPage } from '../present/page.ts';
 
 export function agentRoutes(endpoints: Endpoints): void {
@@ -39,6 +40,10 @@ export function agentRoutes(endpoints: Endpoints): void {
   endpoints.serve(agentEndpoints.preview, ({ services, caller, params }) =>
     previewAgent(services.db, caller.project, params.agentId),
   );
+  endpoints.serve(agentEndpoints.listCapabilities, async ({ services, caller, params }) => {
+    const data = await listCarried(services.db, caller.project, params.agentId);
+    return presentPage({ data, nextCursor: null }, presentCarried);
+  });
   endpoints.serve(agentEndpoints.listVersions, async ({ services, caller, params, query }) =>
     presentPage(await listVersions(services.db, caller.project, params.agentId, query), presentAgentVersion),
   );

@@ -253,23 +253,67 @@ function columnsOf(definition: AgentDefinition) {
   };
 }
 
+/** A capability that the agent had before keeps its row. */
+async function writeCapabilities(
+  transaction: Transaction,
+  agent: string,
+  capabilities: AgentDefinition['capabilities'],
+): Promise<void> {
+  const ids = capabilities.map(({ id }) => id);
+  await transaction
+    .deleteFrom('agent_capabilities')
+    .where('agent_id', '=', agent)
+    .$if(ids.length > 0, (query) => query.where('capability_id', 'not in', ids))
+    .execute();
+  if (ids.length === 0) return;
+  await transaction
+    .insertInto('agent_capabilities')
+    .values(
+      capabilities.map(({ id, config }, position) => ({
+        id: newId(),
+        agent_id: agent,
+        capability_id: id,
+        position,
+        config: toJsonText(config),
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['agent_id', 'capability_id']).doUpdateSet(({ ref }) => ({
+        position: ref('excluded.position'),
+        config: ref('excluded.config'),
+      })),
+    )
+    .execute();
+}
+
+export interface AgentCapabilityRow {
+  id: string;
+  agent_id: string;
+  capability_id: string;
+  position: number;
+  config: JsonObject;
+  created_at: Date;
+}
+
+export async function listAgentCapabilities(rows: Transaction, agent: string): Promise<AgentCapabilityRow[]> {
+  return rows
+    .selectFrom('agent_capabilities')
+    .select([
+      'id',
+      'agent_id',
+      'capability_id',
+      'position',
+      sql<JsonObject>`config`.as('config'),
+      'created_at',
+    ])
+    .where('agent_id', '=', agent)
+    .orderBy('position')
+    .execute();
+}
+
 async function writeVersion(transaction: Transaction, id: string, write: AgentWrite): Promise<void> {
   const { project, definition, toolIds, version, snapshot, notes } = write;
-  await transaction.deleteFrom('agent_capabilities').where('agent_id', '=', id).execute();
-  if (definition.capabilities.length > 0) {
-    await transaction
-      .insertInto('agent_capabilities')
-      .values(
-        definition.capabilities.map((capability, position) => ({
-          id: newId(),
-          agent_id: id,
-          capability_id: capability.id,
-          position,
-          config: toJsonText(capability.config),
-        })),
-      )
-      .execute();
-  }
+  await writeCapabilities(transaction, id, definition.capabilities);
   await transaction.deleteFrom('agent_tools').where('agent_id', '=', id).execute();
   if (toolIds.length > 0) {
     await transaction
