@@ -77,7 +77,7 @@ const measuredTogether = [
 ];
 /** What does not depend on Postgres need not be run on a second one: what is refused before a statement, the memory of a process. */
 const same = process.env.TROUPE_TEST_POSTGRES === '15' ? ['**/kernel/{bad-input,memory}.test.ts'] : [];
-const all = ['{packages,apps}/*/test/**/*.test.ts', 'tools/**/*.test.ts', 'bench/peers/*.test.ts'];
+const all = ['{packages,apps}/*/test/**/*.test.ts', 'tools/**/*.test.ts', 'bench/*/*.test.ts'];
 
 /**
  * Begun last, a file that takes long would keep one core busy and leave the other idle. Those that have a process to themselves come first, so that

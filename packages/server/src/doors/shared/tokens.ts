@@ -18,17 +18,29 @@ const MESSAGE_TOKENS = 4;
 /** Prose has about 1.3 tokens per word; long runs of letters and digits are hashes or base64 and have more. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
+  // Of the run of letters and digits: its length, its tokens so far, and the letters since the last digit.
+  let run = 0;
+  let ofRun = 0;
   let word = 0;
   let spaces = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (isWordCode(code)) {
-      word += 1;
+  for (let index = 0; index <= text.length; index++) {
+    const code = index < text.length ? text.charCodeAt(index) : SPACE;
+    if (isLetter(code) || isDigit(code)) {
+      run += 1;
       spaces = 0;
+      if (isLetter(code)) word += 1;
+      else {
+        ofRun += wordTokens(word) + 0.5;
+        word = 0;
+      }
       continue;
     }
-    tokens += wordTokens(word);
-    word = 0;
+    if (run > 0) {
+      tokens += run > LONGEST_WORD ? run * 0.6 : ofRun + wordTokens(word);
+      run = 0;
+      ofRun = 0;
+      word = 0;
+    }
     if (code === SPACE || code === LINE_FEED || code === TAB) {
       // The first space belongs to the next word.
       if (spaces > 0 || code !== SPACE) tokens += spaces === 0 ? 0.5 : 0.1;
@@ -36,29 +48,29 @@ export function estimateTokens(text: string): number {
       continue;
     }
     spaces = 0;
-    if (code >= DIGIT_0 && code <= DIGIT_9) tokens += 0.5;
-    else if (code < 128) tokens += 0.6;
+    if (code < 128) tokens += 0.6;
     else if (code < FIRST_CJK) tokens += 0.5;
     else tokens += 1;
   }
-  return Math.ceil(tokens + wordTokens(word));
+  return Math.ceil(tokens);
 }
 
 const SPACE = 32;
 const LINE_FEED = 10;
 const TAB = 9;
-const DIGIT_0 = 48;
-const DIGIT_9 = 57;
 const FIRST_CJK = 0x2e80;
-const LONGEST_WORD = 20;
+const LONGEST_WORD = 24;
 
-function isWordCode(code: number): boolean {
+function isLetter(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
 }
 
 function wordTokens(length: number): number {
   if (length === 0) return 0;
-  if (length > LONGEST_WORD) return length / 2;
   return length <= 5 ? 1 : 1 + (length - 5) / 6;
 }
 

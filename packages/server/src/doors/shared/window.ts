@@ -57,7 +57,7 @@ export const RESULT_TOKENS = 400;
 const MESSAGE_SHARE = 0.4;
 const MIN_LEAVING_SHARE = 0.05;
 /** Share of the room that a summary may take. */
-const SUMMARY_SHARE = 0.1;
+const SUMMARY_SHARE = 0.15;
 const MIN_SUMMARY_TOKENS = 200;
 /** The instructions of the summariser. */
 const INSTRUCTION_TOKENS = 600;
