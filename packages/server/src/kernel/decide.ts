@@ -141,14 +141,15 @@ function recover(state: RunState, ready: StoredCall[], stale: StoredCall[]): Dec
             data: { id: call.id, tool: call.tool, again: true },
           }),
         ),
-        ...told.map(
-          (call, index): NewEvent => ({
+        ...told.flatMap((call, index): NewEvent[] => [
+          created('tool_result', state.step, index),
+          {
             type: 'tool.failed',
             step: state.step,
             message: index,
             data: { id: call.id, status: 'in_doubt', code: 'in_doubt' },
-          }),
-        ),
+          },
+        ]),
         ...(waits ? doubtful : []).map(
           (call): NewEvent => ({
             type: 'tool.waiting',
@@ -244,14 +245,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
         finishReason: stepRow.finishReason,
       },
     },
-    ...settlement.messages.map(
-      (message, index): NewEvent => ({
-        type: 'message.created',
-        step,
-        message: index,
-        data: { role: message.role },
-      }),
-    ),
+    ...settlement.messages.map((message, index) => created(message.role, step, index)),
     ...settlement.events.map((event) => ({ ...event, step })),
   ];
   for (const [index, call] of calls.entries()) {
@@ -263,7 +257,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
       content: { id: call.id, name: call.tool, arguments: call.args },
     });
     const waiting = call.waitsFor !== undefined && call.error === undefined;
-    events.push({
+    events.push(created('tool_call', step, messages.length - 1), {
       type: waiting ? 'tool.waiting' : 'tool.started',
       step,
       message: messages.length - 1,
@@ -276,7 +270,7 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
   }
   for (const call of bad) {
     messages.push(resultMessage(step, { id: call.id, status: 'failed', error: call.error! }));
-    events.push({
+    events.push(created('tool_result', step, messages.length - 1), {
       type: 'tool.failed',
       step,
       message: messages.length - 1,
@@ -471,14 +465,15 @@ function resultsOf(state: RunState): Required<Pick<Commit, 'settled' | 'messages
       }),
     ),
     messages: finished.map((call) => resultMessage(step, call)),
-    events: finished.map(
-      (call, index): NewEvent => ({
+    events: finished.flatMap((call, index): NewEvent[] => [
+      created('tool_result', step, index),
+      {
         type: call.status === 'completed' ? 'tool.completed' : 'tool.failed',
         step,
         message: index,
         data: { id: call.id, ...(call.error ? { status: call.status, code: call.error.code } : {}) },
-      }),
-    ),
+      },
+    ]),
   };
 }
 
@@ -605,6 +600,11 @@ function noProgress(takeovers: number): RunError {
 
 function stepStarted(state: RunState): NewEvent {
   return { type: 'step.started', step: state.step + 1 };
+}
+
+/** `message`: its place among the messages of the commit. */
+function created(role: NewMessage['role'], step: number, message: number): NewEvent {
+  return { type: 'message.created', step, message, data: { role } };
 }
 
 function resultMessage(step: number, call: FinishedCall): Omit<NewMessage, 'id'> {

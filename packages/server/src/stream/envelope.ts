@@ -20,7 +20,7 @@ export function presentEvent(stored: StoredEvent, log: LogName): Event {
     delete data.deadlineMs;
   }
   return {
-    id: eventId(log.thread, seq),
+    id: eventId(log.thread, seq, createdAt),
     sequence: seq,
     type,
     threadId: log.thread,
@@ -42,9 +42,13 @@ export function connectedTo({ lastSequence, runs, calls, activeAgents }: ThreadL
   return { lastSequence, runs, calls: dated, ...(activeAgents ? { activeAgents } : {}) };
 }
 
-/** UUID v8: thread and sequence name an event already, and always the same. */
-function eventId(thread: string, seq: number): string {
+/**
+ * UUID v7 with the time of the event. Thread and sequence name an event already, so the other bits are a hash of them: every
+ * read makes the same id.
+ */
+function eventId(thread: string, seq: number, createdAt: Date): string {
+  const time = createdAt.getTime().toString(16).padStart(12, '0');
   const hex = hash('sha256', `${thread}:${seq}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

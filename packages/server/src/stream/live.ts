@@ -65,6 +65,8 @@ export class LiveText {
   }
 
   *pieces(from: number): Generator<Piece> {
+    // That there is a generation is told too, before it has a text.
+    if (this.text === '') yield { ...this.about, offset: 0, text: '' };
     for (let offset = from; offset < this.text.length; offset += PIECE)
       yield { ...this.about, offset, text: this.text.slice(offset, offset + PIECE) };
   }
@@ -81,29 +83,32 @@ export class Live {
     return this.#threads.get(thread)?.values() ?? [];
   }
 
-  /** A model of this process wrote something. */
-  write(run: Speaker, step: number, delta: SpokenDelta): LiveText {
-    const call = delta.type === 'tool_input' ? delta.callId : undefined;
-    const type = deltaTypes[delta.type];
-    const known = this.#find(run.threadId, run.id, step, type, call);
-    let live = known?.own && known.about.epoch === run.epoch ? known : null;
-    if (!live) {
-      live = new LiveText(
-        {
-          thread: run.threadId,
-          run: run.id,
-          step,
-          epoch: run.epoch,
-          order: ++this.#order,
-          type,
-          ...(delta.type === 'tool_input' ? { call: delta.callId, name: delta.name } : {}),
-        },
-        true,
-      );
-      this.#put(live);
-    }
+  /**
+   * A model of this process wrote something; the texts that changed. Every generation has a `step.generating`, which stays empty if the
+   * model tells nothing of what it thinks.
+   */
+  write(run: Speaker, step: number, delta: SpokenDelta): LiveText[] {
+    const { live: generating, isNew } = this.#own(run, step, 'step.generating');
+    const { live } =
+      delta.type === 'reasoning' ? { live: generating } : this.#own(run, step, deltaTypes[delta.type], delta);
     if (live.text.length < LONGEST) live.text += delta.text.slice(0, LONGEST);
-    return live;
+    return isNew && live !== generating ? [generating, live] : [live];
+  }
+
+  /** The text of this type that a model of this process writes in the step, made if there is none. */
+  #own(
+    run: Speaker,
+    step: number,
+    type: Delta['type'],
+    delta?: SpokenDelta,
+  ): { live: LiveText; isNew: boolean } {
+    const call = delta?.type === 'tool_input' ? { call: delta.callId, name: delta.name } : {};
+    const known = this.#find(run.threadId, run.id, step, type, call.call);
+    if (known?.own && known.about.epoch === run.epoch) return { live: known, isNew: false };
+    const about = { thread: run.threadId, run: run.id, step, epoch: run.epoch, order: ++this.#order, type };
+    const live = new LiveText({ ...about, ...call }, true);
+    this.#put(live);
+    return { live, isNew: true };
   }
 
   /** A call of a run of this process is about to say something in another thread. A model that is asked again begins again. */

@@ -182,7 +182,7 @@ export class Reader {
       if (!this.#options.wants(text.about.type, text.about.run)) continue;
       const from = this.#heard.get(text) ?? 0;
       heard.set(text, text.text.length);
-      if (from < text.text.length) taken.push(text.frameFrom(from));
+      if (from < text.text.length || !this.#heard.has(text)) taken.push(text.frameFrom(from));
     }
     this.#heard = heard;
     if (taken.length === 0) return null;

@@ -157,7 +157,7 @@ export class Stream {
   #spoken(run: Speaker, step: number, delta: SpokenDelta): void {
     // Models come from anywhere.
     if (typeof delta?.text !== 'string' || delta.text === '') return;
-    this.#written(this.#live.write(run, step, delta));
+    for (const text of this.#live.write(run, step, delta)) this.#written(text);
   }
 
   #spokenElsewhere(run: Speaker, step: number, thought: number, piece: ElsewherePiece): void {

@@ -41,8 +41,10 @@ describe('a run', () => {
       'message.created',
       'run.queued',
       'run.started',
-      ...['step.started', 'step.generated', 'tool.started', 'tool.completed'],
-      ...['step.started', 'step.generated', 'tool.started', 'tool.completed'],
+      ...['step.started', 'step.generated', 'message.created', 'tool.started'],
+      ...['message.created', 'tool.completed'],
+      ...['step.started', 'step.generated', 'message.created', 'tool.started'],
+      ...['message.created', 'tool.completed'],
       ...['step.started', 'step.generated', 'message.created', 'run.completed'],
     ]);
     expect(await fixture.row(ended.run)).toMatchObject({

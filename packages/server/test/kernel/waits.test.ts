@@ -29,7 +29,8 @@ describe('a call that somebody outside settles', () => {
     expect(await fixture.calls(run)).toMatchObject([{ status: 'completed', output: 42, settled_by: 'anna' }]);
     const types = await fixture.types(thread);
     expect(types.slice(types.indexOf('step.generated'))).toEqual([
-      ...['step.generated', 'tool.waiting', 'run.waiting_tool', 'tool.completed', 'run.queued'],
+      ...['step.generated', 'message.created', 'tool.waiting', 'run.waiting_tool'],
+      ...['message.created', 'tool.completed', 'run.queued'],
       ...['run.resumed', 'step.started', 'step.generated', 'message.created', 'run.completed'],
     ]);
   });

@@ -603,6 +603,7 @@ export class ModelStore {
       run.id,
       [{ id, role: 'tool_result', callId: call.id, step: call.step, content }],
       [
+        { type: 'message.created', message: 0 },
         {
           type: call.status === 'completed' ? 'tool.completed' : 'tool.failed',
           message: 0,

@@ -79,8 +79,10 @@ test('a late joiner has all of it at once', async () => {
   const late = fixture.connect(session);
   await until('the late one has it', () => written(late.deltas) === text);
   expect(elapsed()).toBeLessThan(1_000);
-  expect(late.deltas).toHaveLength(1);
-  expect(late.deltas[0]).toMatchObject({ offset: 0, text, runId: run, step: 1, type: 'message.delta' });
+  const [generating, ...deltas] = late.deltas;
+  expect(generating).toMatchObject({ type: 'step.generating', offset: 0, text: '' });
+  expect(deltas).toHaveLength(1);
+  expect(deltas[0]).toMatchObject({ offset: 0, text, runId: run, step: 1, type: 'message.delta' });
   const filtered = fixture.connect(session, { query: '?types=run.*' });
   await filtered.sees('run.started');
   expect(filtered.deltas).toEqual([]);

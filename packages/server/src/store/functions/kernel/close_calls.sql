@@ -23,8 +23,9 @@ begin
         'content', jsonb_build_object('result', null, 'error', problem)
           || case when c->>'calledWith' is null then '{}' else jsonb_build_object('calledWith', c->'calledWith') end))
             from jsonb_array_elements(closed) c),
-      (select jsonb_agg(jsonb_build_object('type', 'tool.failed', 'message', k - 1, 'step', c->'step',
-        'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code)))
-          from jsonb_array_elements(closed) with ordinality x(c, k)));
+      (select jsonb_agg(e order by k, n) from jsonb_array_elements(closed) with ordinality x(c, k)
+        cross join lateral (values (1, troupe.result_created((k - 1)::int, (c->>'step')::int)),
+          (2, jsonb_build_object('type', 'tool.failed', 'message', k - 1, 'step', c->'step',
+            'data', jsonb_build_object('id', c->'id', 'status', p_status, 'code', p_code)))) y(n, e)));
   end if;
 end $$;

@@ -38,9 +38,10 @@ begin
         jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', c.call_id, 'step', c.step,
           'content', jsonb_build_object('result', c.output, 'error', c.error)
             || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
-        jsonb_build_array(jsonb_build_object('type', case c.status when 'completed' then 'tool.completed'
-            else 'tool.failed' end, 'message', 0, 'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object(
-            'id', c.call_id, 'status', c.status, 'code', c.error->'code', 'by', c.settler)))));
+        jsonb_build_array(troupe.result_created(0, c.step), jsonb_build_object('type',
+          case c.status when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0, 'step', c.step,
+          'data', jsonb_strip_nulls(jsonb_build_object('id', c.call_id, 'status', c.status, 'code', c.error->'code',
+            'by', c.settler)))));
       expired := expired + 1;
     end loop;
     select count(*) into left_open from troupe.tool_calls x where x.run_id = r.id and x.waits_for is not null;

@@ -53,8 +53,8 @@ begin
       jsonb_build_array(jsonb_build_object('id', p_message, 'role', 'tool_result', 'callId', p_call, 'step', c.step,
         'content', jsonb_build_object('result', p_outcome->'output', 'error', p_outcome->'error')
           || case when c.edited then jsonb_build_object('calledWith', c.args) else '{}' end)),
-      jsonb_build_array(jsonb_build_object('type', case target when 'completed' then 'tool.completed'
-        else 'tool.failed' end, 'message', 0,
+      jsonb_build_array(troupe.result_created(0, c.step), jsonb_build_object('type',
+        case target when 'completed' then 'tool.completed' else 'tool.failed' end, 'message', 0,
         'step', c.step, 'data', jsonb_strip_nulls(jsonb_build_object('id', p_call, 'status', target, 'by', p_by)))));
   end if;
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;

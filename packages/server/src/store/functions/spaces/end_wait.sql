@@ -22,8 +22,9 @@ begin
   perform troupe.append(r.thread_id, p_run,
     jsonb_build_array(jsonb_build_object('role', 'tool_result', 'callId', p_call, 'step', v_step,
       'content', jsonb_build_object('result', told, 'error', null))),
-    jsonb_build_array(jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step,
-      'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
+    jsonb_build_array(troupe.result_created(0, v_step),
+      jsonb_build_object('type', 'tool.completed', 'message', 0, 'step', v_step,
+        'data', jsonb_build_object('id', p_call, 'status', 'completed', 'by', 'reply'))));
   queued := r.status in ('waiting_tool', 'waiting_reply') and r.open_calls = 1;
   update troupe.runs x set open_calls = x.open_calls - 1,
     status = case when queued then 'queued'::troupe.run_status else x.status end,
