@@ -64,6 +64,13 @@ const model: Model = {
   },
 };
 
+/** As sessions are started. */
+const MAX_HISTORY = 5_000;
+/** A small model: long conversations are summarised, and what stays verbatim is the same at every size. */
+const CONTEXT_TOKENS = 16_384;
+/** Messages that a session with so many has after its newest summary. */
+const VERBATIM = 40;
+
 /** The harness names runs by text; the same name is always the same id. */
 function toId(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex');
@@ -86,6 +93,7 @@ async function begin(state: State, runId: string, options: RunOptions, thread?: 
       triggerType: 'message',
       serial: true,
       wallMs: 3_600_000,
+      historyLimit: MAX_HISTORY,
     },
   });
   return run;
@@ -110,7 +118,7 @@ async function createAgent(db: Database): Promise<Omit<State, 'db' | 'kernel'>> 
     agentSnapshot.parse({
       kind: 'agent',
       name: 'bench',
-      models: [{ provider: 'fake', model: 'fake' }],
+      models: [{ provider: 'fake', model: 'fake', contextTokens: CONTEXT_TOKENS }],
       tools: [
         {
           name: TOOL_NAME,
@@ -154,15 +162,22 @@ export const adapter: Adapter<State> = {
   },
 
   async seed({ db, project }, conversation, count) {
+    const upTo = Math.max(0, count - VERBATIM);
     await db.pool.query(
       `with thread as (
-         insert into troupe.threads (id, project_id, kind, last_message_seq) values ($1, $2, 'session', $4)
+         insert into troupe.threads (id, project_id, kind, last_message_seq) values ($1, $2, 'session', $4 + 1)
+       ), summary as (
+         insert into troupe.messages (thread_id, seq, id, role, content, metadata)
+         values ($1, $4 + 1, gen_random_uuid(), 'system', jsonb_build_object('text', 'They talked.'), $5)
        )
        insert into troupe.messages (thread_id, seq, id, role, content)
        select $1, ordinality, gen_random_uuid(), (message ->> 'role')::troupe.message_role,
               jsonb_build_object('text', message ->> 'text')
        from jsonb_array_elements($3::jsonb) with ordinality t(message)`,
-      [toId(conversation), project, JSON.stringify(history(count)), count],
+      [
+        ...[toId(conversation), project, JSON.stringify(history(count)), count],
+        { 'troupe:summary': { upTo, kept: [] }, 'troupe:from': upTo + 1 },
+      ],
     );
   },
 
