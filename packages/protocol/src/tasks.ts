@@ -23,7 +23,7 @@ export const task = z.object({
   type: z.enum(['agent', 'tool']),
   name: z.string().describe('`agent:researcher`, `tool:web_search`.'),
   instruction: z.string(),
-  subAgentId: id.nullable().describe('Set when the sub-agent begins.'),
+  subAgentId: id.nullable().describe('Set when the sub-agent starts; null while the task is `pending`.'),
   triggerMessageId: id.nullable().describe('The message in the chat that it came from.'),
   status: taskStatus.describe('`waiting`: the sub-agent has asked something.'),
   result: z.string().nullable(),

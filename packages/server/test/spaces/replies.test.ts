@@ -40,7 +40,9 @@ async function asker(name: string, wait: (people: Person[]) => object, people = 
   return { members, agent, answers, started, space, run: run!, waiting };
 }
 
-test('the first reply by anyone resumes the run, and starts no other', async () => {
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+test('000: times of waitState are ISO with Z; the first reply by anyone resumes the run, and starts no other', async () => {
   const { members, answers, started, space, run, waiting } = await asker('Any Ada', () => ({}));
   const now = await waiting();
   const question = (await fixture.messages(space)).at(-1)!;
@@ -52,6 +54,7 @@ test('the first reply by anyone resumes the run, and starts no other', async () 
     timeout: 300_000,
     replies: [],
   });
+  expect(now.metadata.waitState).toMatchObject({ startedAt: expect.stringMatching(ISO) });
   const reply = await fixture.say(space, members[1]!, 'Blue.');
   expect(reply.runs).toEqual([{ id: run.id, entityId: now.entityId, outcome: 'replied' }]);
   expect((await fixture.ended(run.id)).status).toBe('completed');
@@ -87,7 +90,8 @@ test('where several are named, all of them have to reply', async () => {
       { entityId: ann!.id, entityName: 'Ann', entityType: 'human', responded: false },
       { entityId: ben!.id, entityName: 'Ben', entityType: 'human', responded: true },
     ]),
-    replies: [{ entityId: ben!.id, text: 'First.' }],
+    startedAt: expect.stringMatching(ISO),
+    replies: [{ entityId: ben!.id, text: 'First.', timestamp: expect.stringMatching(ISO) }],
   });
   // Ben has replied: what else he says is no reply.
   expect((await fixture.say(space, ben!, 'And another thing.')).runs).toMatchObject([{ outcome: 'started' }]);

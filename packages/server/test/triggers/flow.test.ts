@@ -106,6 +106,10 @@ test('each of them fires when the source says, is answered, and nothing is done 
   ]);
   for (const { found } of answers(all, 'on-user-message'))
     expect(found).toEqual({ runId: expect.any(String), status: expect.any(String) });
+  // 004: populated when the sub-agent starts.
+  expect(of(all, 'on-new-task').map(({ document }) => [document!.status, document!.subAgentId])).toEqual([
+    ['pending', undefined],
+  ]);
   expect(answers(all, 'on-new-task')).toMatchObject([
     { handler: 'agent-init', found: { taskId: task.id, subAgentId: task.sub_agent_id } },
   ]);
@@ -125,7 +129,10 @@ test('each of them fires when the source says, is answered, and nothing is done 
   ).toEqual(['ask_user', 'lookup', 'lookup', 'lookup']);
   expect(answers(all, 'on-task-waiting')).toMatchObject([{ found: { taskId: task.id } }]);
   expect(of(all, 'on-task-waiting')).toMatchObject([
-    { before: { status: 'running' }, document: { status: 'waiting', question: 'Which currency?' } },
+    {
+      before: { status: 'running' },
+      document: { status: 'waiting', question: 'Which currency?', subAgentId: task.sub_agent_id },
+    },
   ]);
   expect(answers(all, 'on-task-completed')).toMatchObject([
     { found: { taskId: task.id, status: 'success', result: '42 euros' } },

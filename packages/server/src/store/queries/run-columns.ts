@@ -2,7 +2,7 @@
 const TRIGGER = `r.trigger - 'forkedFrom' - 'forkedAtStep'`;
 // What a run waits for, as the one who waits sees it.
 const METADATA = `r.metadata || coalesce((select jsonb_build_object('waitState', jsonb_build_object('spaceId', w.space_id, 'messageId', w.message_id, 'toolCallId', w.call_id,
-    'waitingFor', w.waiting_for, 'startedAt', w.started_at, 'timeout', w.timeout_ms, 'replies', w.replies))
+    'waitingFor', w.waiting_for, 'startedAt', troupe.iso_time(w.started_at), 'timeout', w.timeout_ms, 'replies', w.replies))
   from troupe.reply_waits w where w.run_id = r.id order by w.started_at, w.call_id limit 1), '{}')`;
 
 // What a run needs that no worker has.

@@ -34,7 +34,8 @@ export interface TaskRecord {
   updatedAt: Date;
 }
 
-const TASK = `select t.id, t.user_id as "userId", t.chat_id as "chatId", t.type, t.name, t.instruction, t.sub_agent_id as "subAgentId",
+const TASK = `select t.id, t.user_id as "userId", t.chat_id as "chatId", t.type, t.name, t.instruction, 
+    case when t.status <> 'pending' then t.sub_agent_id end as "subAgentId",
     t.trigger_message_id as "triggerMessageId", t.status, t.result, t.error, t.question,
     case when t.question is not null then (select c.call_id from troupe.tool_calls c where c.run_id = t.run_id and c.waits_for = 'answer'
       order by c.step, c.position limit 1) end as "questionId", t.background, t.depth,

@@ -19,7 +19,7 @@ begin
   else
     item := jsonb_set(item, '{run,trigger}',
       jsonb_build_object('planId', p.id, 'planName', p.name, 'instruction', p.instruction,
-      'scheduledAt', to_char(p.next_run_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
+      'scheduledAt', troupe.iso_time(p.next_run_at)));
     started := troupe.start(jsonb_build_array(item))->0;
     if not (started->>'ok')::boolean then
       raise exception 'the run of plan % could not be started: %', p_plan, started->>'code';

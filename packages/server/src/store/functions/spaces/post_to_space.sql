@@ -116,7 +116,7 @@ begin
     update troupe.reply_waits x set waiting_for = awaited, replies = x.replies
       || jsonb_build_array(jsonb_build_object('entityId', v_sender,
         'entityName', place.sender_name, 'text', left(text_said, 20000),
-        'messageId', v_message, 'timestamp', now()))
+        'messageId', v_message, 'timestamp', troupe.iso_time(now())))
       where x.run_id = w.run_id and x.call_id = w.call_id;
     perform troupe.note_shown(w.run_id, v_space, v_seq, v_seq);
     is_last := w.any_reply or not awaited @> '[{"responded": false}]';

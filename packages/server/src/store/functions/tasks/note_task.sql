@@ -7,7 +7,7 @@ begin
     values ('event', new.id, new.chat_thread_id, jsonb_build_object(
     'type', case tg_op when 'INSERT' then 'task.created' else 'task.updated' end,
     'data', jsonb_strip_nulls(jsonb_build_object('id', new.id, 'type', new.type, 'name', new.name, 'status', new.status,
-      'subAgentId', new.sub_agent_id,
+      'subAgentId', case when new.status <> 'pending' then new.sub_agent_id end,
       'parentTaskId', new.parent_task_id, 'triggerMessageId', new.trigger_message_id, 'background', new.background,
       'runId', new.run_id,
       'question', troupe.shortened(new.question, 2000),
