@@ -168,7 +168,9 @@ function StepBody({
 }) {
   const [part, setPart] = useState<'answer' | 'prompt'>('answer');
   const calls = run.calls.filter((call) => call.step === step.step);
-  const said = messages?.filter((message) => message.step === step.step && message.role === 'assistant');
+  const said = messages?.filter(
+    ({ step: of, role }) => of === step.step && (role === 'assistant' || role === 'system'),
+  );
   return (
     <div className="border-t border-line">
       <div className="flex gap-1 border-b border-line bg-sunken px-3 py-1.5">
