@@ -43,4 +43,5 @@ export {
 export { callOfInbox, callOfSpace, type ShownCall, type ShownTool } from './tool/call.ts';
 export { SchemaForm, type SchemaFormProps } from './tool/schema-form.tsx';
 export { ToolCard, type ToolCardProps } from './tool/tool-card.tsx';
+export { ToolOutput, type ToolOutputProps } from './tool/tool-output.tsx';
 export { type ToolComponents, ToolUi, type ToolUiProps, type ToolUiProviderProps } from './tool/tool-ui.tsx';

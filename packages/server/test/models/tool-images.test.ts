@@ -142,6 +142,33 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
   });
 });
 
+it('keeps and passes on images that a client answers with', async () => {
+  const format = formats[0]!;
+  await ask('POST', '/tools', { name: 'screenshot', kind: 'client' });
+  const provider = { kind: format.kind, name: 'of the client', baseUrl: wire.url, apiKey: 'sk-test' };
+  const { id } = await ask('POST', '/providers', provider);
+  const model = await ask('POST', `/providers/${id}/models`, { modelId: 'c', displayName: 'C' });
+  const agent = await ask('POST', '/agents', {
+    name: 'Client',
+    defaultModelId: model.id,
+    tools: ['screenshot'],
+  });
+  const session = await ask('POST', `/agents/${agent.id}/sessions`, {});
+  const call = { id: 'call_1', name: 'screenshot', pieces: ['{}'] };
+  wire.replies(stream(format.events({ calls: [call] })), stream(format.events({ text: ['Seen.'] })));
+  const path = `/agents/${agent.id}/sessions/${session.id}`;
+  const { run } = await ask<{ run: { id: string } }>('POST', `${path}/messages`, {
+    content: { text: 'Look.' },
+  });
+  const status = async () => (await ask<Run>('GET', `/runs/${run.id}`)).status;
+  await until('it waits', async () => (await status()) === 'waiting_tool');
+  const result = { content: [LARGE, LARGE].map((data) => ({ type: 'image', mimeType: 'image/png', data })) };
+  await ask('POST', `/runs/${run.id}/tool-results`, { results: [{ callId: 'call_1', result }] });
+  await until('it has ended', async () => (await status()) === 'completed');
+  expect(imagesIn(wire.heard[1]!.body)).toEqual([LARGE]);
+  expect(JSON.stringify(wire.heard[1]!.body)).toContain('The content is left out');
+});
+
 /** The data of images, wherever the format of the provider has them. */
 function imagesIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(imagesIn);

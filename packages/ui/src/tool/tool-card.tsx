@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useCallback, useId, useMemo, useState } from 'react';
+import { memo, type ReactNode, useCallback, useId, useState } from 'react';
 import { classes } from '../basic/classes.ts';
 import { Fold } from '../basic/fold.tsx';
 import { ToolIcon } from '../basic/icons.tsx';
@@ -7,7 +7,7 @@ import { StatusBadge } from '../basic/status-badge.tsx';
 import { Duration, Time } from '../basic/time.tsx';
 import { isOpen, type ShownCall, type ShownTool, statusOf } from './call.ts';
 import { SchemaForm } from './schema-form.tsx';
-import { splitMedia, ToolMedia } from './tool-media.tsx';
+import { ToolOutput } from './tool-output.tsx';
 import { useToolComponent, useToolDefinition } from './tool-ui.tsx';
 
 export interface ToolCardProps {
@@ -133,7 +133,6 @@ function PlainCard({ call, tool, open, writing, onSubmit, onCancel, children }: 
 }
 
 function Details({ call, tool, writing }: Pick<ToolCardProps, 'call' | 'tool' | 'writing'>) {
-  const { bare, media } = useMemo(() => splitMedia(call.output), [call.output]);
   return (
     <>
       {tool?.description && <p className="troupe-tool-about">{tool.description}</p>}
@@ -152,8 +151,7 @@ function Details({ call, tool, writing }: Pick<ToolCardProps, 'call' | 'tool' | 
       {!isOpen(call) && call.output !== undefined && call.output !== null && (
         <div className="troupe-field">
           <p className="troupe-label">Output</p>
-          {media.length > 0 && <ToolMedia media={media} tool={nameOf(call, tool)} />}
-          <Json value={bare} label="Output" lines={12} />
+          <ToolOutput output={call.output} tool={nameOf(call, tool)} lines={12} />
         </div>
       )}
       {(call.settledBy || (call.attempt ?? 0) > 1 || (isOpen(call) && call.deadline)) && (

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Api } from '@troupe/sdk';
+import { ToolOutput } from '@troupe/ui';
 import { PlugZap } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../blocks/button.tsx';
@@ -120,12 +121,12 @@ function Call({ tool }: { tool: Api.Tool }) {
           {tool.effect === 'pure' ? 'The call has no effect.' : 'The call takes effect, without approval.'}
         </p>
       </Form>
-      {trial && <Trial trial={trial} />}
+      {trial && <Trial trial={trial} tool={tool.displayName ?? tool.name} />}
     </Card>
   );
 }
 
-function Trial({ trial }: { trial: Api.ToolTrial }) {
+function Trial({ trial, tool }: { trial: Api.ToolTrial; tool: string }) {
   const { request } = trial;
   return (
     <section aria-label="What became of it" className="mt-4 flex flex-col gap-3">
@@ -152,7 +153,7 @@ function Trial({ trial }: { trial: Api.ToolTrial }) {
             <code className="block font-mono text-2xs">{trial.error.code}</code>
           </Notice>
         ) : (
-          <CodeBlock label="What came back" text={JSON.stringify(trial.output, null, 2) ?? 'null'} />
+          <ToolOutput output={trial.output ?? null} tool={tool} />
         )}
       </div>
     </section>

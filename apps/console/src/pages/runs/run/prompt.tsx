@@ -96,7 +96,7 @@ function PromptMessage({ message }: { message: Api.PromptMessage }) {
           <p className="max-h-96 overflow-y-auto break-words whitespace-pre-wrap">{message.text}</p>
         )
       )}
-      {message.role === 'user' &&
+      {(message.role === 'user' || message.role === 'tool') &&
         message.parts?.map((part, index) =>
           part.type === 'image' ? (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts have no ids

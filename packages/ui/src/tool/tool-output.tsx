@@ -1,5 +1,7 @@
+import { useMemo } from 'react';
 import { sizeText } from '../basic/code.tsx';
 import { FileIcon } from '../basic/icons.tsx';
+import { Json } from '../basic/json.tsx';
 import { Picture } from '../message/picture.tsx';
 
 // Images, sound and files that a tool returned: blocks of the `content` of its output, as MCP servers return them.
@@ -11,8 +13,26 @@ interface Media {
   name: string;
 }
 
+export interface ToolOutputProps {
+  output: unknown;
+  /** What the tool is called. */
+  tool: string;
+  lines?: number | undefined;
+}
+
+/** What a tool returned: its images, sound and files, and the rest as JSON. */
+export function ToolOutput({ output, tool, lines }: ToolOutputProps) {
+  const { bare, media } = useMemo(() => splitMedia(output), [output]);
+  return (
+    <>
+      {media.length > 0 && <ToolMedia media={media} tool={tool} />}
+      <Json value={bare} label="Output" lines={lines} />
+    </>
+  );
+}
+
 /** The media of an output, and the output without their data. */
-export function splitMedia(output: unknown): { bare: unknown; media: Media[] } {
+function splitMedia(output: unknown): { bare: unknown; media: Media[] } {
   const content = (output as { content?: unknown } | null)?.content;
   if (typeof output !== 'object' || !Array.isArray(content)) return { bare: output, media: [] };
   const media: Media[] = [];
@@ -26,7 +46,7 @@ export function splitMedia(output: unknown): { bare: unknown; media: Media[] } {
   return media.length === 0 ? { bare: output, media } : { bare: { ...output, content: blocks }, media };
 }
 
-export function ToolMedia({ media, tool }: { media: readonly Media[]; tool: string }) {
+function ToolMedia({ media, tool }: { media: readonly Media[]; tool: string }) {
   return (
     <ul className="troupe-attachments">
       {media.map((one, index) => (
