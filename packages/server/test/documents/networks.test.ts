@@ -230,3 +230,195 @@ test('002: an edge of a document that leads from no agent of it is refused', asy
   expect(status).toBe(422);
   expect(body.issues).toMatchObject([{ path: 'adjacency.0' }]);
 });
+
+test('002: a network, its agents, tools and versions have the fields of the document', async () => {
+  await fixture.done('POST', '/v1/tools', {
+    name: 'fields_tool',
+    kind: 'echo',
+    displayName: 'A tool',
+    metadata: { a: 1 },
+  });
+  const network = await fixture.done<Network>('POST', '/v1/networks', {
+    name: 'fields',
+    description: 'Has them all.',
+    tools: [{ key: 'fields_tool' }],
+    agents: [
+      agent('one', {
+        displayName: 'One',
+        description: 'First.',
+        routes: ['two'],
+        metadata: { b: 2 },
+        isDefault: true,
+      }),
+      agent('two', { allowRespond: true, tools: ['fields_tool'] }),
+    ],
+  });
+  const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
+  expect(network).toMatchObject({ id: uuid, name: 'fields', description: 'Has them all.', status: 'draft' });
+  const { data: agents } = await fixture.done<{ data: object[] }>('GET', '/v1/networks/fields/agents');
+  expect(agents).toMatchObject([
+    {
+      key: 'one',
+      networkId: network.id,
+      displayName: 'One',
+      description: 'First.',
+      allowRespond: false,
+      metadata: { b: 2 },
+    },
+    { key: 'two', allowRespond: true },
+  ]);
+  const { data: tools } = await fixture.done<{ data: object[] }>('GET', '/v1/tools?name=fields_tool');
+  expect(tools).toMatchObject([
+    {
+      id: uuid,
+      name: 'fields_tool',
+      displayName: 'A tool',
+      description: '',
+      kind: 'echo',
+      secretRef: null,
+      metadata: { a: 1 },
+    },
+  ]);
+  const version = await fixture.done<NetworkVersion>('POST', '/v1/networks/fields/publish', {
+    notes: 'First.',
+  });
+  expect(version).toMatchObject({
+    id: uuid,
+    networkId: network.id,
+    version: 1,
+    createdBy: expect.any(String),
+    createdAt: expect.any(String),
+    publishedBy: expect.any(String),
+    publishedAt: expect.any(String),
+    notes: 'First.',
+    snapshotId: uuid,
+    checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
+  expect(await fixture.done('GET', '/v1/networks/fields')).toMatchObject({ status: 'published' });
+  await fixture.done('POST', '/v1/networks/fields/archive', {});
+  expect(await fixture.done('GET', '/v1/networks/fields')).toMatchObject({ status: 'archived' });
+});
+
+test('002: names and keys are unique whatever their case, and an agent has no route to itself', async () => {
+  await fixture.done('POST', '/v1/networks', { name: 'unique' });
+  expect(await fixture.refused('POST', '/v1/networks', { name: 'UNIQUE' })).toBe('name_taken');
+  await fixture.done('POST', '/v1/tools', { name: 'unique_tool', kind: 'echo' });
+  expect(await fixture.refused('POST', '/v1/tools', { name: 'Unique_Tool', kind: 'echo' })).toBe(
+    'name_taken',
+  );
+  const add = (body: object) => fixture.refused('POST', '/v1/networks/unique/agents', body);
+  await fixture.done('POST', '/v1/networks/unique/agents', agent('desk'));
+  expect(await add(agent('Desk'))).toBe('key_taken');
+  expect(await add(agent('self', { routes: ['self'] }))).toBe('self_route');
+  const other = await fixture.done<Network>('POST', '/v1/networks', {
+    name: 'unique too',
+    agents: [agent('desk')],
+  });
+  expect(other.agentCount).toBe(1);
+});
+
+test('002: an agent has a tool and a route once', async () => {
+  await fixture.done('POST', '/v1/tools', { name: 'pair_tool', kind: 'echo' });
+  const { pool } = fixture.server.db;
+  await fixture.done('POST', '/v1/networks', {
+    name: 'pairs',
+    tools: [{ key: 'pair_tool' }],
+    agents: [agent('one', { tools: ['pair_tool'], routes: ['two'] }), agent('two')],
+  });
+  for (const table of ['network_agent_tools', 'network_routes'])
+    await expect(
+      pool.query(`insert into troupe.${table} select * from troupe.${table} limit 1`),
+    ).rejects.toMatchObject({
+      code: '23505',
+    });
+  await expect(pool.query('update troupe.network_routes set to_id = from_id')).rejects.toMatchObject({
+    code: '23514',
+  });
+});
+
+test('002: the compiled snapshot has the agents, tools, adjacency, policy and maps of the document', async () => {
+  await fixture.done('POST', '/v1/tools', {
+    name: 'compiled_tool',
+    kind: 'echo',
+    description: 'Repeats.',
+    params: [tenant, { name: 'unit', source: 'default', defaultValue: 'C' }, { name: 'q', required: true }],
+  });
+  await fixture.network({
+    name: 'compiled',
+    policy: { maxSteps: 7, retries: 1, retryBackoffMs: 20 },
+    tools: [{ key: 'compiled_tool' }],
+    agents: [
+      agent('one', { isDefault: true, routes: ['two'], metadata: { m: 1 } }),
+      agent('two', { allowRespond: true, tools: ['compiled_tool'] }),
+    ],
+  });
+  const version = await fixture.done<{ snapshot: { network: JsonObject } }>(
+    'GET',
+    '/v1/networks/compiled/versions/1',
+  );
+  expect(version.snapshot.network).toMatchObject({
+    agents: [
+      { key: 'one', allowRespond: false, equippedTools: [], allowedRoutes: ['two'], metadata: { m: 1 } },
+      { key: 'two', allowRespond: true, equippedTools: ['compiled_tool'], allowedRoutes: [] },
+    ],
+    tools: [
+      {
+        key: 'compiled_tool',
+        description: 'Repeats.',
+        params: [
+          { name: 'tenant', source: 'system', required: true, schema: { type: 'string' } },
+          { name: 'unit', source: 'default', required: false, defaultValue: 'C' },
+          { name: 'q', source: 'agent', required: true },
+        ],
+      },
+    ],
+    adjacency: [{ from: 'one', to: 'two' }],
+    policy: { maxSteps: 7, retries: 1, retryBackoffMs: 20 },
+    validation: {
+      allowedTools: { one: [], two: ['compiled_tool'] },
+      allowedRoutes: { one: ['two'], two: [] },
+      canRespond: { one: false, two: true },
+    },
+  });
+});
+
+test('003: a message of the role system has a text', async () => {
+  const network = await fixture.network({
+    name: 'spoken',
+    agents: [agent('one', { isDefault: true, routes: ['two'] }), agent('two', { allowRespond: true })],
+  });
+  const { messages } = await fixture.play(network, turns(route('two'), respond('done')));
+  const [system] = messages.filter(({ role }) => role === 'system');
+  expect(system!.content).toEqual({ text: expect.stringContaining('two') });
+});
+
+test('002: a network overrides description and parameters of a tool, and a default is what it says', async () => {
+  await fixture.done('POST', '/v1/tools', {
+    name: 'overridden',
+    kind: 'echo',
+    description: 'As the project has it.',
+    params: [{ name: 'q', required: true }],
+  });
+  const network = await fixture.network({
+    name: 'overriding',
+    tools: [
+      {
+        key: 'overridden',
+        description: 'As the network has it.',
+        params: [
+          { name: 'q', required: true, schema: { type: 'string' } },
+          { name: 'most', defaultValue: 5, schema: { type: 'integer' } },
+          { name: 'unit', source: 'default', required: true, defaultValue: 'C' },
+        ],
+      },
+    ],
+    agents: [agent('one', { allowRespond: true, tools: ['overridden'] })],
+  });
+  const { run, shown } = await fixture.play(network, turns(call('overridden', { q: 'x' }), respond('done')));
+  expect(run.calls).toMatchObject([
+    { status: 'completed', output: { echo: { q: 'x', most: 5, unit: 'C' } } },
+  ]);
+  const offered = shown[0]!.tools.find(({ name }) => name === 'overridden')!;
+  expect(offered.description).toBe('As the network has it.');
+  expect(Object.keys(offered.inputSchema.properties as object)).toEqual(['q', 'most']);
+});

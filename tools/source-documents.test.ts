@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { open, type SourceDocument, shown } from './source-documents/document.ts';
+import { readTitles } from './source-documents/titles.ts';
+import { checkDocuments, documents, PAGE, renderDocuments } from './source-documents.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const made: string[] = [];
+afterEach(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function withTests(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'source-documents-'));
+  made.push(folder);
+  const file = join(folder, 'packages/server/test/http/one.test.ts');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return folder;
+}
+const listOf = (...requirements: SourceDocument['sections'][number]['requirements']): SourceDocument => ({
+  number: '009',
+  title: 'a list',
+  sections: [{ title: 'One', requirements }],
+});
+
+test('every requirement of the source documents names tests that exist', () => {
+  expect(checkDocuments(root, documents)).toEqual([]);
+});
+
+test('the page of the source documents is the one that is generated', () => {
+  expect(readFileSync(join(root, PAGE), 'utf8')).toBe(renderDocuments(documents));
+});
+
+test('reads titles as they are written, of tests of every form', () => {
+  const folder = withTests(`
+    describe('a group', () => { it('is inside', () => {}); });
+    test.each([[1, 2]])('%i is less than %i', () => {});
+    test.skipIf(true)('may be skipped', () => {});
+    for (const name of names) test(\`\${name} is good\`, { timeout: 5 }, () => {});
+    expect(/x/.test('no title')).toBe(false);
+  `);
+  const file = join(folder, 'packages/server/test/http/one.test.ts');
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written in the file
+  expect(readTitles(file)).toEqual(['is inside', '%i is less than %i', 'may be skipped', '${name} is good']);
+});
+
+test('reports a renamed test, a missing file, a requirement without a test and an id that is taken', () => {
+  const folder = withTests(`test('holds', () => {});`);
+  const problems = checkDocuments(folder, [
+    listOf(
+      shown('009-1', 'Holds.', 'http/one > holds'),
+      shown('009-2', 'Was renamed.', 'http/one > held'),
+      shown('009-3', 'Has no file.', 'http/two > holds'),
+      shown('009-4', 'Has no test.'),
+      open('009-5', 'Is open.', 'not built'),
+      shown('009-1', 'Is there twice.', 'http/one > holds'),
+      shown('008-1', 'Is of another document.', 'http/one > holds'),
+    ),
+  ]);
+  expect(problems).toEqual([
+    '009-2: packages/server/test/http/one.test.ts has no test "held"',
+    '009-3: there is no file packages/server/test/http/two.test.ts',
+    '009-4: has no test and is not marked as open',
+    '009-1: is there twice',
+    '008-1: must start with "009-"',
+  ]);
+});
+
+test('marks open requirements in the table', () => {
+  const page = renderDocuments([listOf(open('009-1', 'Is | open.', 'not built'))]);
+  expect(page).toContain('1 is open and marked so.');
+  expect(page).toContain('| 009-1 | Is \\| open. | **open**: not built |');
+});
