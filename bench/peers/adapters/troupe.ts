@@ -176,7 +176,7 @@ export const adapter: Adapter<State> = {
        from jsonb_array_elements($3::jsonb) with ordinality t(message)`,
       [
         ...[toId(conversation), project, JSON.stringify(history(count)), count],
-        { 'troupe:summary': { upTo, kept: [] }, 'troupe:from': upTo + 1 },
+        { 'troupe:summary': { upTo, kept: [] } },
       ],
     );
   },

@@ -17,7 +17,7 @@ export interface RunView {
   /** Who has it: with the run's epoch, the fence of what a door writes on its behalf. */
   worker: string;
   snapshot: AgentSnapshot;
-  /** The tail of the thread that `troupe.tail_from` chooses, in order; grows with the run. */
+  /** The tail of the thread that `troupe.tail` returns, in order; grows with the run. */
   transcript: readonly StoredMessage[];
   /** The step that is about to be taken. */
   step: number;

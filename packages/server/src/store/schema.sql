@@ -800,7 +800,8 @@ CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
 CREATE INDEX memberships_xid ON troupe.memberships USING btree (xid);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
 CREATE INDEX messages_tail ON troupe.messages USING btree (thread_id, seq) WHERE ((role =
-  'system'::troupe.message_role) AND (jsonb_typeof((metadata -> 'troupe:from'::text)) = 'number'::text));
+  'system'::troupe.message_role) AND (jsonb_typeof(((metadata -> 'troupe:summary'::text) -> 'upTo'::text)) =
+  'number'::text));
 CREATE INDEX messages_xid ON troupe.messages USING brin (xid) WITH (pages_per_range='16', autosummarize='on');
 CREATE INDEX network_agent_tools_tool ON troupe.network_agent_tools USING btree (network_id, tool_id);
 CREATE INDEX network_agents_agent ON troupe.network_agents USING btree (agent_id) WHERE (agent_id IS NOT NULL);

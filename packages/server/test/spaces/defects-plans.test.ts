@@ -92,7 +92,12 @@ describe('plans, goals and the agent itself', () => {
   });
 
   test('that what is written of an agent is taken and then ignored is not so here', async () => {
-    for (const field of [{ temperature: 0 }, { config: {} }, { configJson: { temperature: 0 } }, { mcp: { servers: [] } }])
+    for (const field of [
+      { temperature: 0 },
+      { config: {} },
+      { configJson: { temperature: 0 } },
+      { mcp: { servers: [] } },
+    ])
       expect(await fixture.refused('POST', '/v1/agents', { name: newId(), ...field })).toEqual([
         ...[422, 'invalid_request'],
       ]);

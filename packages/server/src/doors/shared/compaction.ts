@@ -5,7 +5,7 @@ import type { StoredMessage } from '../../store/index.ts';
 import { calibrationIn, TOKENS_KEY } from './calibration.ts';
 import { digest } from './digest.ts';
 import { cutText } from './shorten.ts';
-import { FROM_KEY, SUMMARY_KEY, textOf } from './summary.ts';
+import { SUMMARY_KEY, textOf } from './summary.ts';
 import { contextTokens, estimateTokens } from './tokens.ts';
 import { type Due, summarisers, summaryTokens } from './window.ts';
 
@@ -101,17 +101,13 @@ function compacted(due: Due, text: string, by: JsonObject): Meaning {
   };
 }
 
-function summaryMessage(
-  { summary, leaving, coverage, from }: Due,
-  text: string,
-): Meaning['messages'][number] {
+function summaryMessage({ summary, leaving, coverage }: Due, text: string): Meaning['messages'][number] {
   const calibrated = [...(summary ? [summary] : []), ...leaving].findLast(calibrationIn);
   return {
     role: 'system',
     content: { text },
     metadata: {
       [SUMMARY_KEY]: { ...coverage },
-      [FROM_KEY]: from,
       ...(calibrated ? { [TOKENS_KEY]: calibrated.metadata![TOKENS_KEY]! } : {}),
     },
   };

@@ -4,10 +4,8 @@ import type { StoredMessage } from '../../store/index.ts';
 // A summary is a message of the thread with the role `system`. It covers messages that models no longer see; each summary
 // includes the one before it, so a model sees only the newest.
 
-/** Metadata of a summary: which messages it covers. */
+/** Metadata of a summary: which messages it covers. `troupe.tail` reads it. */
 export const SUMMARY_KEY = 'troupe:summary';
-/** Metadata: the first message that later runs of the thread need. `troupe.claim` reads it. */
-export const FROM_KEY = 'troupe:from';
 
 export interface Coverage {
   /** Every message up to this sequence number is covered … */

@@ -75,15 +75,31 @@ function wordTokens(length: number): number {
 }
 
 const counted = new WeakMap<StoredMessage, number>();
+const measured = new WeakMap<StoredMessage, number>();
 
 /** Stored messages never change, so each is counted once. */
 export function messageTokens(message: StoredMessage): number {
-  let tokens = counted.get(message);
-  if (tokens === undefined) {
-    tokens = message.role === 'tool_result' ? resultTokens(message.content) : contentTokens(message.content);
-    counted.set(message, tokens);
+  return known(counted, message, ({ role, content }) =>
+    role === 'tool_result' ? resultTokens(content) : contentTokens(content),
+  );
+}
+
+/** Characters as JSON, media included. */
+export function messageBytes(message: StoredMessage): number {
+  return known(measured, message, ({ content }) => JSON.stringify(content).length);
+}
+
+function known(
+  counts: WeakMap<StoredMessage, number>,
+  message: StoredMessage,
+  count: (message: StoredMessage) => number,
+): number {
+  let found = counts.get(message);
+  if (found === undefined) {
+    found = count(message);
+    counts.set(message, found);
   }
-  return tokens;
+  return found;
 }
 
 export function saidTokens(message: ModelMessage): number {

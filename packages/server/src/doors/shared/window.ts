@@ -3,7 +3,7 @@ import { mostOutput, type RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 import { DEFAULT_RATIO, ratioAfter } from './calibration.ts';
 import { type Coverage, isSummary, newestSummary } from './summary.ts';
-import { contextTokens, fixedTokens, messageTokens } from './tokens.ts';
+import { contextTokens, fixedTokens, messageBytes, messageTokens } from './tokens.ts';
 
 // Decides what of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results are
 // shortened, oldest first; if that is not enough, the oldest messages are due to be summarised. All of it is a function of
@@ -25,8 +25,6 @@ export interface Due {
   /** The messages that leave, in the order in which they were shown. */
   leaving: StoredMessage[];
   coverage: Coverage;
-  /** The first message that later runs need. */
-  from: number;
 }
 
 export interface Window {
@@ -48,6 +46,8 @@ const DEFAULT_KEEP_LAST = 20;
 /** The most messages before the trigger that a run loads. More than four fifths of it are summarised even if they fit. */
 export const MAX_HISTORY = 5_000;
 const MAX_MESSAGES = 4_000;
+/** Larger conversations are summarised too: images and shortened results have many bytes for few tokens, and a run loads them. */
+const MAX_BYTES = 8_000_000;
 /** Shares of the threshold: verbatim messages after a compaction, and everything after results were shortened. */
 const KEEP_SHARE = 0.5;
 const SHORTENED_SHARE = 0.7;
@@ -65,6 +65,7 @@ const INSTRUCTION_TOKENS = 600;
 interface Block {
   messages: StoredMessage[];
   tokens: number;
+  bytes: number;
   turn: number;
   /** The message that started the run stays. */
   pinned: boolean;
@@ -87,6 +88,7 @@ export function windowFor(
       (block): Block => ({
         messages: block,
         tokens: sum(block.map(messageTokens)),
+        bytes: sum(block.map(messageBytes)),
         turn,
         pinned: isOwn(turn) && block.some(({ seq }) => seq === run.triggerSeq),
       }),
@@ -101,7 +103,8 @@ export function windowFor(
   let count = 0;
   let next = 0;
   const firstKept = (last: number) => {
-    const keep = { messages: Math.min(keepLast, maxMessages / 2), tokens: KEEP_SHARE * threshold * room };
+    const messages = Math.min(keepLast, maxMessages / 2);
+    const keep = { messages, tokens: KEEP_SHARE * threshold * room, bytes: MAX_BYTES / 2 };
     return verbatimFrom(blocks, last, keep, isOwn);
   };
   for (const [index, block] of blocks.entries()) {
@@ -125,10 +128,10 @@ export function windowFor(
 
   const shown = blocks.flatMap(({ messages }) => messages);
   const window = { summary, shown, shortened, ratio, tokens };
-  if (used <= threshold * room && count <= maxMessages && !force) return { ...window, due: null };
+  const isTooMuch = force || count > maxMessages || sum(blocks.map(({ bytes }) => bytes)) > MAX_BYTES;
+  if (used <= threshold * room && !isTooMuch) return { ...window, due: null };
   const old = blocks.slice(0, firstKept(blocks.length - 1)).filter(({ pinned }) => !pinned);
-  const isWorth =
-    force || count > maxMessages || sum(old.map(({ tokens }) => tokens)) > MIN_LEAVING_SHARE * room;
+  const isWorth = isTooMuch || sum(old.map(({ tokens }) => tokens)) > MIN_LEAVING_SHARE * room;
   if (old.length === 0 || !isWorth) return { ...window, due: null };
 
   const leaving = firstChunk(old, snapshot, summary).flatMap(({ messages }) => messages);
@@ -141,8 +144,7 @@ export function windowFor(
   const kept = [...stays]
     .filter((one) => one.seq <= last && !covers(one) && !isSummary(one))
     .map(({ seq }) => seq);
-  const due = { summary, leaving, coverage: { upTo: last, kept }, from: Math.min(last + 1, ...kept) };
-  return { ...window, due };
+  return { ...window, due: { summary, leaving, coverage: { upTo: last, kept } } };
 }
 
 /** The tokens that a summary of this agent's conversations may have. */
@@ -179,15 +181,16 @@ function toBlocks(messages: readonly StoredMessage[]): StoredMessage[][] {
 function verbatimFrom(
   blocks: readonly Block[],
   last: number,
-  keep: { messages: number; tokens: number },
+  keep: { messages: number; tokens: number; bytes: number },
   isOwn: (turn: number) => boolean,
 ): number {
   let first = last;
-  let { messages, tokens } = keep;
+  let { messages, tokens, bytes } = keep;
   for (let index = last; index >= 0; index--) {
     messages -= blocks[index]!.messages.length;
     tokens -= blocks[index]!.tokens;
-    if (index < last && (messages < 0 || tokens < 0)) break;
+    bytes -= blocks[index]!.bytes;
+    if (index < last && (messages < 0 || tokens < 0 || bytes < 0)) break;
     first = index;
   }
   const turnOf = (index: number) => blocks[index]?.turn;

@@ -144,12 +144,7 @@ begin
         'budgetIds', got.budget_ids, 'metadata', got.metadata, 'lastSeq', last_seq, 'spaceId', got.space_id,
         'lives', got.lives)
       || jsonb_build_object(
-        'messages', (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'seq', m.seq, 'role', m.role,
-            'content', m.content, 'callId', m.tool_call_id, 'sender', m.sender_id, 'runId', m.run_id, 'step', m.step,
-            'metadata', m.metadata) order by m.seq), '[]')
-          from troupe.messages m
-          where m.thread_id = got.thread_id and m.seq >= troupe.tail_from(got.thread_id,
-            coalesce(got.trigger_seq, last_seq), got.history_limit)),
+        'messages', troupe.tail(got.thread_id, coalesce(got.trigger_seq, last_seq), got.history_limit),
         'calls', case when got.step = 0 then '[]' else (
           select coalesce(jsonb_agg(troupe.call_json(c) order by c.step, c.position), '[]')
           from troupe.tool_calls c where c.run_id = got.id) end);

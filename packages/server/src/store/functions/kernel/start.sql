@@ -161,10 +161,8 @@ begin
     select x.o, jsonb_build_object('ok', true, 'run', x.id, 'thread', x.thread, 'seq', x.seq, 'ready', x.ready,
         'duplicate', x.events = 0, 'createdAt', now())
       || case when x.worker is null then '{}' else jsonb_build_object('lastSeq', x.message_base + x.said::int,
-        'claimed', case when not x.fresh or not x.said then (
-          select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m
-          where m.thread_id = x.thread and m.seq >= troupe.tail_from(x.thread, coalesce(x.seq, x.message_base),
-            coalesce((x.run->>'historyLimit')::int, 50))) end) end as verdict,
+        'claimed', case when not x.fresh or not x.said then troupe.tail(
+          x.thread, coalesce(x.seq, x.message_base), coalesce((x.run->>'historyLimit')::int, 50)) end) end as verdict,
       (select count(*) from ran) + (select count(*) from created) as written,
       (select count(x.run) + count(*) filter (where x.fresh) from x) as expected
     from x loop
