@@ -61,13 +61,16 @@ class StrikingDatabase extends Database {
       if (isJoin) return [{ answer: null }] as unknown as Row[];
       await never();
     }
-    if (!isJoin && this.#reach(session, name, 'before', 1)) await never();
+    // Two commits of a conversation can be in flight: each keeps its own number.
+    const nth = isJoin ? 0 : this.#next(session, name);
+    if (!isJoin && this.#reach(session, name, 'before', nth)) await never();
     const rows = await super.run<Row>(statement, pool);
     // Looking for something, and finding nothing, writes nothing.
     const answer = rows[0]?.answer;
     if (isJoin && (answer === null || JSON.stringify(answer) === '{}')) return rows;
     report({ type: 'wrote', session: session!, statement: name });
-    if (this.#reach(session, name, 'after', isJoin ? 1 : 0) && !isJoin) await never();
+    if (this.#reach(session, name, 'after', isJoin ? this.#next(session, name) : nth) && !isJoin)
+      await never();
     return rows;
   }
 
@@ -77,7 +80,7 @@ class StrikingDatabase extends Database {
     if (session === null) return false;
     if (this.#stopped.has(session)) return true;
     report({ type: 'wrote', session, statement: 'claim' });
-    return this.#reach(session, 'claim', 'after', 1);
+    return this.#reach(session, 'claim', 'after', this.#next(session, 'claim'));
   }
 
   async #ofRuns(text: string): Promise<string | null> {
@@ -88,10 +91,14 @@ class StrikingDatabase extends Database {
     return (await this.pool.query<{ id: string }>(text, values)).rows[0]?.id ?? null;
   }
 
-  #reach(session: string | null, name: string, when: Strike['when'], counts: number): boolean {
+  #next(session: string | null, name: string): number {
     const key = `${session} ${name}`;
-    const nth = (this.#sent.get(key) ?? 0) + counts;
+    const nth = (this.#sent.get(key) ?? 0) + 1;
     this.#sent.set(key, nth);
+    return nth;
+  }
+
+  #reach(session: string | null, name: string, when: Strike['when'], nth: number): boolean {
     const strike = session === null ? undefined : this.#strikes[session];
     if (strike?.statement !== name || strike.nth !== nth || strike.when !== when) return false;
     this.#stopped.add(session!);
