@@ -91,7 +91,8 @@ export function pusher(
     return performance.now() - since < patienceMs;
   };
 
-  const pushMessages = async (rows: Row[]): Promise<Pushed> => {
+  /** Messages and tasks, whose session may come later. */
+  const pushIntoChats = async (rows: Row[]): Promise<Pushed> => {
     for (let tries = 1; ; tries++) {
       // All of it again: what was done by now is found done.
       const pushed = await send(rows);
@@ -103,7 +104,7 @@ export function pusher(
       // RxDB keeps what it wrote, and sends it again.
       if (tries >= TRIES)
         throw new TroupeClientError(
-          `The session or space of ${waiting.length} messages is not there yet; they are sent again.`,
+          `The session or space of ${waiting.length} documents does not exist yet; they are sent again.`,
         );
       await pause(100 * 2 ** tries);
     }
@@ -122,7 +123,8 @@ export function pusher(
     return pushed;
   };
 
-  const push = { messages: pushMessages, sessions: pushSessions }[collection as string] ?? send;
+  const push =
+    { messages: pushIntoChats, tasks: pushIntoChats, sessions: pushSessions }[collection as string] ?? send;
   return async (rows) => {
     const conflicts: Row['newDocumentState'][] = [];
     const refused: Refused[] = [];

@@ -207,6 +207,33 @@ test('messages arrive once and start one run each, also where the answer to the 
   for (const row of rows) expect(row).toMatchObject({ messages: 1, runs: 1 });
 });
 
+test('a task that was written offline waits for its session, and is created once although answers were lost', async () => {
+  const client = await open(ada, ['sessions', 'tasks'], { patienceMs: 0 });
+  await agree(client, ada, 'sessions', 'tasks');
+  client.wire.goOffline();
+  const [session, task] = [newId(), newId()];
+  await client.db.sessions.insert({ id: session, agentId: fixture.agent, createdAt: 1 });
+  const document = { id: task, chatId: session, type: 'agent', name: fixture.agent, instruction: 'wait' };
+  const stamps = { userId: ada.id, triggerMessageId: '', status: 'pending', createdAt: 1, updatedAt: 1 };
+  await client.db.tasks.insert({ ...document, ...stamps });
+  client.wire.stops = '/sessions/push';
+  client.wire.goOnline();
+  const pushes = () => client.wire.requests.filter((one) => one.endsWith('tasks/push')).length;
+  await until('the task came first', async () => pushes() > 4);
+  client.wire.losesAnswersTo = '/tasks/push';
+  client.wire.stops = null;
+  const stored = async () =>
+    (await fixture.server.db.pool.query('select run_id from troupe.tasks where id = $1', [task])).rows;
+  await until('the task is there', async () => (await stored()).length === 1);
+  const before = pushes();
+  await until('it is pushed again', async () => pushes() > before);
+  client.wire.losesAnswersTo = null;
+  await agree(client, ada, 'sessions', 'tasks');
+  expect(client.refused).toEqual([]);
+  const runs = await fixture.server.db.pool.query('select id from troupe.runs where task_id = $1', [task]);
+  expect(runs.rows.map(({ id }) => id)).toEqual((await stored()).map(({ run_id }) => run_id));
+});
+
 test('where both sides changed the same, the server’s stays; what it does not do comes back undone', async () => {
   const [session, other] = [await fixture.session(ada), await fixture.session(ada)];
   const bob = await fixture.person('bob');
