@@ -34,7 +34,10 @@ it('has a typed function for every endpoint', () => {
   const missing = () => troupe.agents.get();
   expect([wrong, missing]).toHaveLength(2);
   // Functions of our own come after those of the contract.
-  const own = { inbox: ['approve', 'reject', 'retry', 'complete', 'fail', 'answer'] } as Record<string, string[]>;
+  const own = { inbox: ['approve', 'reject', 'retry', 'complete', 'fail', 'answer'] } as Record<
+    string,
+    string[]
+  >;
   for (const [group, described] of Object.entries(endpoints))
     expect(Object.keys(troupe[group as keyof typeof endpoints])).toEqual([
       ...Object.keys(described),
