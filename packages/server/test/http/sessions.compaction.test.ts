@@ -1,4 +1,4 @@
-import type { Message, RunStep, Session } from '@troupe/protocol';
+import type { Message, Run, RunStep, Session } from '@troupe/protocol';
 import { violations } from '@troupe/testing';
 import { afterEach, expect, it } from 'vitest';
 import type { ModelRequest } from '../../src/kernel/ports.ts';
@@ -81,7 +81,10 @@ it('takes a summary as a step of the run that can be inspected and reproduced', 
   const asked = fixture.scripted.requests.find(isSummariser)!;
   expect(asked.model).toBe('small');
 
-  const { steps } = await fixture.done<{ steps: RunStep[] }>('GET', `/v1/runs/${asked.runId}`);
+  const { steps, usage } = await fixture.done<Run & { steps: RunStep[] }>('GET', `/v1/runs/${asked.runId}`);
+  // The summary counts among the tokens of the run.
+  const read = steps.reduce((sum, step) => sum + step.usage.inputTokens, 0);
+  expect(usage.inputTokens).toBe(read);
   expect(steps.map(({ model }) => model)).toEqual(['small', 'model']);
   expect(steps[0]).toMatchObject({ decision: { type: 'COMPACTION', by: 'small' }, agentKey: null });
   expect(steps[0]!.usage.inputTokens).toBeGreaterThan(500);
