@@ -187,6 +187,40 @@ test('the model is that of the message, else of the session, the agent, the proj
   await fixture.db.rows.updateTable('projects').set({ default_model_id: null }).execute();
 });
 
+test('summaries are written by the model of the agent for them, else by that of the project, else by its own', async () => {
+  const [own, cheap, cheaper] = [
+    await fixture.createModel({ modelId: 'own' }),
+    await fixture.createModel({ modelId: 'cheap' }),
+    await fixture.createModel({ modelId: 'cheaper' }),
+  ];
+  const agent = await fixture.createAgent({ name: 'summarised', defaultModelId: own.id });
+  const summarisers = async () => {
+    const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [] };
+    const { snapshotId } = await snapshotFor(fixture.db, asked);
+    const [row] = await loadSnapshots(fixture.db, [snapshotId]);
+    return row!.compiled.compaction?.models?.map(({ model }) => model) ?? null;
+  };
+  expect(await summarisers()).toBeNull();
+  const projects = fixture.db.rows.updateTable('projects');
+  await projects.set({ compaction_model_id: cheap.id }).execute();
+  expect(await summarisers()).toEqual(['cheap', 'own']);
+  const settings = { threshold: 0.5, keepLast: 4, prompt: 'Be brief.', modelId: cheaper.id };
+  expect(await fixture.patchAgent(agent.id, { compaction: settings })).toMatchObject({
+    compaction: settings,
+  });
+  expect(await summarisers()).toEqual(['cheaper', 'own']);
+  expect(await fixture.patchAgent(agent.id, { compaction: null })).toMatchObject({ compaction: {} });
+  expect(await summarisers()).toEqual(['cheap', 'own']);
+  await projects.set({ compaction_model_id: null }).execute();
+  for (const compaction of [{ threshold: 2 }, { keepLast: -1 }, { prompt: '' }, { other: 1 }]) {
+    const refused = await fixture.send('PATCH', `/v1/agents/${agent.id}`, { body: { compaction } });
+    expect(refused.status).toBe(422);
+  }
+  const unknown = { compaction: { modelId: newId() } };
+  const refused = await fixture.send('PATCH', `/v1/agents/${agent.id}`, { body: unknown });
+  expect(refused.body).toMatchObject({ code: 'model_not_found', issues: [{ path: 'compaction.modelId' }] });
+});
+
 test('a message to an agent that did not change costs one statement', async () => {
   const agent = await fixture.createAgent({ name: 'cheap', limits: { wallMs: 1_000 } });
   const asked = { project: fixture.here.project, agentId: agent.id, modelIds: [null, undefined] };

@@ -133,6 +133,7 @@ const CLEARED: Partial<Record<string, unknown>> = {
   capabilities: [],
   tools: [],
   approvals: [],
+  compaction: {},
   limits: {},
   metadata: {},
 };

@@ -26,6 +26,7 @@ export function presentAgentToPerson(row: AgentRow): Agent {
     tools: [],
     inlineTools: [],
     approvals: [],
+    compaction: {},
     metadata: {},
   };
 }

@@ -232,8 +232,17 @@ export async function setAgentStatus(
 }
 
 function columnsOf(definition: AgentDefinition) {
-  const { fallbackModelIds, approvals, approvers, answer, limits, inDoubt, replyWaiting, metadata } =
-    definition;
+  const {
+    fallbackModelIds,
+    approvals,
+    approvers,
+    answer,
+    compaction,
+    limits,
+    inDoubt,
+    replyWaiting,
+    metadata,
+  } = definition;
   return {
     name: definition.name,
     description: definition.description,
@@ -245,6 +254,7 @@ function columnsOf(definition: AgentDefinition) {
       approvals,
       approvers,
       answer,
+      compaction,
       limits,
       inDoubt,
       replyWaiting,
