@@ -31,7 +31,7 @@ test('every requirement of the source documents names tests that exist', () => {
 });
 
 test('the page of the source documents is the one that is generated', () => {
-  expect(readFileSync(join(root, PAGE), 'utf8')).toBe(renderDocuments(documents));
+  expect(readFileSync(join(root, PAGE), 'utf8')).toBe(renderDocuments(root, documents));
 });
 
 test('reads titles as they are written, of tests of every form', () => {
@@ -43,8 +43,12 @@ test('reads titles as they are written, of tests of every form', () => {
     expect(/x/.test('no title')).toBe(false);
   `);
   const file = join(folder, 'packages/server/test/http/one.test.ts');
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written in the file
-  expect(readTitles(file)).toEqual(['is inside', '%i is less than %i', 'may be skipped', '${name} is good']);
+  expect(readTitles(file)).toEqual([
+    { title: 'is inside', groups: ['a group'] },
+    { title: '%i is less than %i', groups: [] },
+    { title: 'may be skipped', groups: [] },
+    { title: `\${name} is good`, groups: [] },
+  ]);
 });
 
 test('reports a renamed test, a missing file, a requirement without a test and an id that is taken', () => {
@@ -69,8 +73,14 @@ test('reports a renamed test, a missing file, a requirement without a test and a
   ]);
 });
 
+test('names the group of a test in the table', () => {
+  const folder = withTests(`describe('a run', () => { test('holds', () => {}); });`);
+  const page = renderDocuments(folder, [listOf(shown('009-1', 'Holds.', 'http/one > holds'))]);
+  expect(page).toContain('[a run: holds](../packages/server/test/http/one.test.ts)');
+});
+
 test('marks open requirements in the table', () => {
-  const page = renderDocuments([listOf(open('009-1', 'Is | open.', 'not built'))]);
+  const page = renderDocuments(root, [listOf(open('009-1', 'Is | open.', 'not built'))]);
   expect(page).toContain('1 is open and marked so.');
   expect(page).toContain('| 009-1 | Is \\| open. | **open**: not built |');
 });

@@ -22,14 +22,25 @@ export const documents: readonly SourceDocument[] = [dataModel, blueprint, netwo
 
 const SEPARATOR = ' > ';
 
-/** Everything that is wrong with the lists: ids, and tests that do not exist. */
-export function checkDocuments(root: string, all: readonly SourceDocument[]): string[] {
-  const known = new Map<string, Set<string> | null>();
-  const titlesIn = (file: string) => {
-    if (!known.has(file))
-      known.set(file, existsSync(join(root, file)) ? new Set(readTitles(join(root, file))) : null);
+/** The whole title of a test, groups included, by its own title; null if there is no such file. */
+type TitlesIn = (file: string) => ReadonlyMap<string, string> | null;
+
+function titlesBelow(root: string): TitlesIn {
+  const known = new Map<string, ReadonlyMap<string, string> | null>();
+  return (file) => {
+    const path = join(root, file);
+    if (!known.has(file)) known.set(file, existsSync(path) ? wholeTitles(path) : null);
     return known.get(file)!;
   };
+}
+
+function wholeTitles(path: string): ReadonlyMap<string, string> {
+  return new Map(readTitles(path).map(({ title, groups }) => [title, [...groups, title].join(': ')]));
+}
+
+/** Everything that is wrong with the lists: ids, and tests that do not exist. */
+export function checkDocuments(root: string, all: readonly SourceDocument[]): string[] {
+  const titlesIn = titlesBelow(root);
   const ids = new Set<string>();
   return all.flatMap(({ number, sections }) =>
     sections
@@ -53,7 +64,8 @@ export function checkDocuments(root: string, all: readonly SourceDocument[]): st
 }
 
 /** The page as Markdown. */
-export function renderDocuments(all: readonly SourceDocument[]): string {
+export function renderDocuments(root: string, all: readonly SourceDocument[]): string {
+  const titlesIn = titlesBelow(root);
   const every = all.flatMap(({ sections }) => sections.flatMap(({ requirements }) => requirements));
   const open = every.filter((one) => one.open !== undefined);
   const lines = [
@@ -64,7 +76,7 @@ export function renderDocuments(all: readonly SourceDocument[]): string {
     'the titles of the tests; a test of the tools fails if a title changes. Where two documents contradict each other, or a',
     'decision of the design replaces a sentence, the requirement states what holds.',
     '',
-    ...all.flatMap(renderDocument),
+    ...all.flatMap((document) => renderDocument(document, titlesIn)),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
 }
@@ -74,11 +86,11 @@ function openCount(count: number): string {
   return count === 1 ? '1 is open and marked so.' : `${count} are open and marked so.`;
 }
 
-function renderDocument({ number, title, sections }: SourceDocument): string[] {
+function renderDocument({ number, title, sections }: SourceDocument, titlesIn: TitlesIn): string[] {
   const count = sections.reduce((sum, { requirements }) => sum + requirements.length, 0);
   const rows = sections.flatMap(({ title: section, requirements }) => [
     `| | **${section}** | |`,
-    ...requirements.map(renderRequirement),
+    ...requirements.map((requirement) => renderRequirement(requirement, titlesIn)),
   ]);
   return [
     `## ${number}: ${title}`,
@@ -92,10 +104,10 @@ function renderDocument({ number, title, sections }: SourceDocument): string[] {
   ];
 }
 
-function renderRequirement({ id, is, tests, open }: Requirement): string {
+function renderRequirement({ id, is, tests, open }: Requirement, titlesIn: TitlesIn): string {
   const shown = tests.map((test) => {
     const { file, title } = placeOf(test);
-    return `[${cell(title)}](../${file})`;
+    return `[${cell(titlesIn(file)?.get(title) ?? title)}](../${file})`;
   });
   return `| ${id} | ${cell(is)} | ${[...(open === undefined ? [] : [`**open**: ${cell(open)}`]), ...shown].join('<br>')} |`;
 }
@@ -118,7 +130,7 @@ function placeOf(test: string): { file: string; title: string } {
 function main(): void {
   const root = resolve(import.meta.dirname, '..');
   const problems = checkDocuments(root, documents);
-  const text = renderDocuments(documents);
+  const text = renderDocuments(root, documents);
   const page = join(root, PAGE);
   if (problems.length === 0 && process.argv.includes('--write')) writeFileSync(page, text);
   else if (problems.length === 0 && (!existsSync(page) || readFileSync(page, 'utf8') !== text))

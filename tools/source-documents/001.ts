@@ -349,14 +349,12 @@ export const blueprint: SourceDocument = {
         shown(
           '001-75',
           'The SDK has no admin agent of a space.',
-          `${doc} > 000: no agent of a space stands above the others`,
-          'packages/sdk/test/client > has a typed function for every endpoint',
+          'packages/sdk/test/space > 001: spaces of the SDK have no admin agent, and runs have their active space',
         ),
         shown(
           '001-76',
           'Runs of the SDK have `activeSpaceId`.',
-          'packages/sdk/test/client > has a typed function for every endpoint',
-          moving,
+          'packages/sdk/test/space > 001: spaces of the SDK have no admin agent, and runs have their active space',
         ),
         shown(
           '001-77',

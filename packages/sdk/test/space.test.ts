@@ -165,3 +165,14 @@ it('answers a call that waits for somebody in the space', async () => {
   );
   for (const one of [late, followed]) one.close();
 });
+
+it('001: spaces of the SDK have no admin agent, and runs have their active space', async () => {
+  const ada = await agentNamed('Typed Ada');
+  const space = await spaceOf(ada);
+  const described = await troupe.spaces.get({ params: { spaceId: space.id } });
+  // @ts-expect-error: no agent stands above the others
+  expect(described.adminAgentEntityId).toBeUndefined();
+  const { runs } = await space.post('Hello');
+  const run = await troupe.runs.get({ params: { runId: runs[0]!.id } });
+  expect(run.activeSpaceId).toBe(space.id);
+});
