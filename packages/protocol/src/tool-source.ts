@@ -31,8 +31,13 @@ export function toolSource<Schema extends z.ZodType>(schema: Schema) {
       ...(code == null ? {} : { function: code }),
       ...(Array.isArray(params) ? { params: params.map((param) => renamed(DEFAULT_NAMES, param)) } : {}),
     };
-  }, schema) as z.ZodType<z.output<Schema>, z.input<Schema>>;
+  }, schema) as z.ZodType<z.output<Schema>, Answered<z.input<Schema>>>;
 }
+
+/** Fields that are null in what the server answers. */
+type Answered<Input> = {
+  [Field in keyof Input]: Field extends 'request' | 'function' ? Input[Field] | null : Input[Field];
+};
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
