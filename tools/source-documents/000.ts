@@ -18,12 +18,12 @@ export const dataModel: SourceDocument = {
         shown(
           '000-01',
           'A space has no admin agent, neither as a field nor as a column.',
-          `${spaces} > 000: no agent of a space stands above the others`,
+          `${spaces} > 000: a space has no admin agent`,
         ),
         shown(
           '000-02',
           'An entity has no relation to spaces that it administers.',
-          `${spaces} > 000: no agent of a space stands above the others`,
+          `${spaces} > 000: a space has no admin agent`,
         ),
         shown(
           '000-03',
@@ -34,7 +34,7 @@ export const dataModel: SourceDocument = {
           '000-04',
           'A space can start agents by mention: the policy `mentions`.',
           'spaces/guard > where mentions start agents, those who are named are started, and in a space of two the other',
-          'spaces/guard > where a name begins with another, the longest that is written is mentioned',
+          'spaces/guard > mentions the longest written name if one name begins with another',
         ),
       ],
     },
@@ -236,7 +236,7 @@ export const dataModel: SourceDocument = {
         ),
         shown(
           '000-42',
-          'It is updated when a run completes, to what the run was shown.',
+          'It is updated when a run completes, to the last message that the run was shown.',
           `${spaces} > 000: a membership keeps the last message that its agent has processed`,
           'spaces/seen > what comes while a run works is new to the next one',
           'spaces/seen > a run that failed or was canceled has seen nothing',
@@ -250,7 +250,7 @@ export const dataModel: SourceDocument = {
           '000-43',
           'The config of an agent holds tools.',
           config,
-          `${agents} > 000: an inline tool is named within its agent, and takes the place of a tool of the project`,
+          `${agents} > 000: the name of an inline tool is unique within its agent and overrides a tool of the project`,
           `${agents} > 000: an inline tool changes with the versions of its agent`,
         ),
         shown(

@@ -67,11 +67,7 @@ export const blueprint: SourceDocument = {
           `${doc} > 001: a membership keeps the last message that its person has seen`,
           'http/spaces.people > a read marker goes forwards only, and tells when it does',
         ),
-        shown(
-          '001-09',
-          'There is no admin agent.',
-          `${doc} > 000: no agent of a space stands above the others`,
-        ),
+        shown('001-09', 'There is no admin agent.', `${doc} > 000: a space has no admin agent`),
         shown(
           '001-10',
           'Reply waiting of document 000 is an option; its status is not used otherwise.',
@@ -172,9 +168,9 @@ export const blueprint: SourceDocument = {
       title: 'absorb_run',
       requirements: [
         shown('001-37', 'The tool takes the `runId` of another run of the agent.', absorb),
-        shown('001-38', 'A run that does not exist is told.', refusedAbsorb),
+        shown('001-38', 'Absorbing an unknown run is an error.', refusedAbsorb),
         shown('001-39', 'Only own runs can be absorbed.', refusedAbsorb),
-        shown('001-40', 'A run that has ended is told with its status.', refusedAbsorb),
+        shown('001-40', 'Absorbing a run that has ended is an error with its status.', refusedAbsorb),
         shown(
           '001-41',
           'Running and queued runs can be absorbed.',
@@ -189,7 +185,7 @@ export const blueprint: SourceDocument = {
         ),
         shown(
           '001-43',
-          'Of two that absorb the same run, one wins and the other is told.',
+          'If two runs absorb the same run, the first wins and the other gets an error.',
           `${other} > of two that absorb the same run at once, the first wins`,
           'races/absorb.race > a third at once: the first wins, the other is told who did',
         ),
@@ -250,7 +246,7 @@ export const blueprint: SourceDocument = {
         shown('001-55', 'The run begins in the space of its trigger.', moving),
         shown(
           '001-56',
-          'Message and runs are stored together, and who posts learns of the runs.',
+          'Message and runs are stored together, and the response lists the runs.',
           `${defects} > that whoever posts is not told of the runs is not so here, also where it is posted again`,
         ),
       ],
@@ -265,7 +261,7 @@ export const blueprint: SourceDocument = {
         ),
         shown(
           '001-58',
-          'It counts what the run was shown or said, not what came meanwhile.',
+          'Messages that the run was shown or sent count; messages that arrived during the run do not.',
           `${seen} > what comes while a run works is new to the next one`,
         ),
         shown(
@@ -299,7 +295,7 @@ export const blueprint: SourceDocument = {
           '001-65',
           'With nothing to say, the run ends without a message.',
           instructions,
-          'models/empty-answers > 001: an agent that answers nothing is silent, and has seen the messages',
+          'models/empty-answers > 001: an agent with an empty answer is silent, and has seen the messages',
         ),
         shown('001-66', 'Runs are stateless: `set_memories` and `set_goals` keep state.', instructions),
         shown(
@@ -329,7 +325,7 @@ export const blueprint: SourceDocument = {
     {
       title: 'Tools and their visibility',
       requirements: [
-        shown('001-72', 'All agents have the built-in tools, whatever the space.', equipped),
+        shown('001-72', 'All agents have the built-in tools, in every space.', equipped),
         shown(
           '001-73',
           'A tool is visible if it says so.',
@@ -358,7 +354,7 @@ export const blueprint: SourceDocument = {
         ),
         shown(
           '001-77',
-          'Messages stream to React as before.',
+          'Messages stream to React.',
           'packages/sdk/test/followed-space > live text grows, is replaced by its message in one change, and never comes back',
           'packages/sdk/test/followed-space > what an agent writes is live before it is said, and then a message, at no moment both or neither',
         ),

@@ -2,13 +2,13 @@ import { type SourceDocument, shown } from './document.ts';
 
 const doc = 'documents/networks';
 const fields = `${doc} > 002: a network, its agents, tools and versions have the fields of the document`;
-const unique = `${doc} > 002: names and keys are unique whatever their case, and an agent has no route to itself`;
+const unique = `${doc} > 002: names and keys are unique case-insensitively, and an agent has no route to itself`;
 const pairs = `${doc} > 002: an agent has a tool and a route once`;
 const versionIds = `${doc} > 002: a version has an id and a creation time, and a network refers to its current version by id and number`;
 const snapshotOnce = `${doc} > 002: every version has a snapshot of its own, also if an earlier one has the same content`;
 const constraints = `${doc} > 002: the database refuses a current version that the network does not have, and a shared snapshot`;
 const compiled = `${doc} > 002: the compiled snapshot has the agents, tools, adjacency, policy and maps of the document`;
-const loads = `${doc} > 002: the JSON of the document for tools and networks loads as it stands`;
+const loads = `${doc} > 002: the JSON of the document for tools and networks loads unchanged`;
 const defaultValue = `${doc} > 002: a default value is called defaultValue, and the former name is accepted`;
 const systemSchema = `${doc} > 002: a system parameter that does not fit its schema is the fault of the operator and fails the run`;
 const run = 'networks/run';
@@ -57,7 +57,7 @@ export const networks: SourceDocument = {
         shown(
           '002-18',
           '`secretRef` names a secret that the tool needs.',
-          `${doc} > 002: an http tool sends the secret that secretRef names, and it shows nowhere`,
+          `${doc} > 002: an http tool sends the secret that secretRef names, and never exposes it`,
           `${doc} > 002: a network whose tool names a secret that is not set cannot be published`,
         ),
         shown('002-19', 'It has metadata.', fields, loads),
@@ -162,7 +162,7 @@ export const networks: SourceDocument = {
           '002-54',
           'A document in this form loads as it stands.',
           loads,
-          `${doc} > 002: an edge of a document that leads from no agent of it is refused`,
+          `${doc} > 002: an edge from an unknown agent is refused`,
         ),
       ],
     },
@@ -204,7 +204,7 @@ export const networks: SourceDocument = {
         ),
         shown(
           '002-61',
-          'System parameters are added where the tool is executed.',
+          'System parameters are added when the tool is executed.',
           `${run} > what the system gives and secrets reach the tools, and nobody else`,
         ),
         shown(
@@ -233,7 +233,7 @@ export const networks: SourceDocument = {
         ),
         shown(
           '002-66',
-          'Events tell a user interface what happens.',
+          'Events report the progress to a user interface.',
           'networks/stream > the whole run from its first event on, what is written included, and what came of it as the last frame',
         ),
         shown(
@@ -254,7 +254,7 @@ export const networks: SourceDocument = {
         shown('002-69', 'Constraints are in the database.', constraints, pairs),
         shown(
           '002-70',
-          'A step reads the snapshot and searches nothing, whatever the size of the network.',
+          'A step reads the snapshot and searches nothing, regardless of the size of the network.',
           'networks/large > a step in a network of 1,000 agents takes less than a millisecond more than in one of 3',
         ),
         shown(

@@ -11,7 +11,7 @@ const event = `${doc} > 003: an event has the fields of the document, and is num
 const announce = `${doc} > 003: events announce messages, which stay complete without them`;
 const capabilities = `${doc} > 003: the built-in capabilities are listed with the fields of the document`;
 const once = `${doc} > 003: an agent has each capability once, in the order of its list`;
-const created = `${row} > 003: message.created - a new message was created, whatever its role`;
+const created = `${row} > 003: message.created - a new message of any role was created`;
 const generating = `${row} > 003: step.generating - generation in progress, for every generation that streams`;
 const eventId = `${row} > 003: the id of an event is a UUID v7, the same in every read`;
 const junction = `${row} > 003: an AgentCapability has an id, the agent, the capability, a position and a creation time`;
@@ -181,7 +181,7 @@ export const sessions: SourceDocument = {
         shown('003-44', '`step.generating`: a generation is in progress.', generating),
         shown('003-45', '`step.generated`: a generation is complete.', sum, event),
         shown('003-46', '`step.error`: a step failed.', failed),
-        shown('003-47', '`message.created`: a message was stored, whatever its role.', created),
+        shown('003-47', '`message.created`: a message of any role was stored.', created),
         shown(
           '003-48',
           '`message.delta`: a piece of text, live.',
@@ -250,7 +250,7 @@ export const sessions: SourceDocument = {
         ),
         shown(
           '003-72',
-          '`current_time` tells the date and time.',
+          '`current_time` returns the date and time.',
           capabilities,
           'tools/current-time > the time is told in UTC, or in the zone that is asked for',
         ),

@@ -225,9 +225,9 @@ export const tasks: SourceDocument = {
         ),
         shown(
           '004-67',
-          'It calls `/webhook/orchestrator-finalize`, which tells the agent of the chat.',
+          'It calls `/webhook/orchestrator-finalize`, which notifies the agent of the chat.',
           six,
-          'tasks/outside > tell the agent of the session about the question and the end of a task from outside, each once',
+          'tasks/outside > notify the agent of the session once about the question and once about the end of a task from outside',
         ),
         shown(
           '004-68',
@@ -244,9 +244,9 @@ export const tasks: SourceDocument = {
         shown('004-70', 'It fires when a task becomes `waiting`.', six, fires),
         shown(
           '004-71',
-          'It calls `/webhook/orchestrator-notify`, which tells the agent of the chat.',
+          'It calls `/webhook/orchestrator-notify`, which notifies the agent of the chat.',
           six,
-          'tasks/outside > tell the agent of the session about the question and the end of a task from outside, each once',
+          'tasks/outside > notify the agent of the session once about the question and once about the end of a task from outside',
         ),
         shown(
           '004-72',

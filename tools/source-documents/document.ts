@@ -5,7 +5,7 @@ export interface Requirement {
   is: string;
   /** Tests that show it, as `<file> > <title>`. */
   tests: readonly string[];
-  /** What is missing, if it does not hold yet. */
+  /** The missing part, if the requirement is not met yet. */
   open?: string;
 }
 

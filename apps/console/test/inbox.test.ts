@@ -187,7 +187,7 @@ it('answers the question of a sub-agent', async () => {
     const { result } = await fixture.troupe.tasks.get({ params: { taskId: data[0]!.id } });
     return result?.includes('blue');
   });
-  await until('the agent is told', async () =>
+  await until('the agent is notified', async () =>
     (await session.messages()).data.some(({ role }) => role === 'system'),
   );
 });

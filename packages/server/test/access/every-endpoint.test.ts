@@ -580,7 +580,7 @@ test('with the token of somebody else: 403 for administration, 404 for what is n
   expect(await ofAda()).toEqual(before);
 });
 
-test('a person reads, answers and cancels the tasks that were given for them, and nobody else’s', async () => {
+test('a person reads, answers and cancels only tasks that were created for them', async () => {
   const as = async ({ publicKey, token }: typeof owner, path: string, body?: object) => {
     const type = { 'content-type': 'application/json' };
     const headers = { 'troupe-key': publicKey, authorization: `Bearer ${token}`, ...(body ? type : {}) };

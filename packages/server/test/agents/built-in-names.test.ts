@@ -9,7 +9,7 @@ import {
 import { expect, test } from 'vitest';
 import { builtInOwner } from '../../src/definitions/capabilities/index.ts';
 
-test('every tool that a door gives to all agents has a name that no other tool of an agent can have', () => {
+test('reserves the name of every tool that a door gives to all agents', () => {
   const db = null as unknown as Database;
   const models = [{ provider: 'demo', model: 'demo' }];
   const snapshot = agentSnapshot.parse({ kind: 'agent', name: 'a', models, replyWaiting: true });

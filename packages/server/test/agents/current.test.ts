@@ -187,7 +187,7 @@ test('the model is that of the message, else of the session, the agent, the proj
   await fixture.db.rows.updateTable('projects').set({ default_model_id: null }).execute();
 });
 
-test('summaries are written by the model of the agent for them, else by that of the project, else by its own', async () => {
+test('writes summaries with the compaction model of the agent, else of the project, else with the model of the agent', async () => {
   const [own, cheap, cheaper] = [
     await fixture.createModel({ modelId: 'own' }),
     await fixture.createModel({ modelId: 'cheap' }),

@@ -64,7 +64,7 @@ test('000: the tools inside the config JSON of an agent become tools of this age
   expect(preview.tools).toMatchObject([{ name: 'fetchWeather', inputSchema: { required: ['city'] } }]);
 });
 
-test('000: an inline tool is named within its agent, and takes the place of a tool of the project', async () => {
+test('000: the name of an inline tool is unique within its agent and overrides a tool of the project', async () => {
   await done('POST', '/v1/tools', says('greet', 'of the project'));
   const one = await done<Agent>('POST', '/v1/agents', { name: 'One', tools: [says('greet', 'of one')] });
   const two = await done<Agent>('POST', '/v1/agents', { name: 'Two', tools: [says('greet', 'of two')] });
@@ -118,7 +118,7 @@ test('000: the same agent applied twice makes no new version, and its file has i
   );
 });
 
-test('000: an inline tool is changed by its agent alone', async () => {
+test('000: an inline tool can only be changed through its agent', async () => {
   const agent = await done<Agent>('POST', '/v1/agents', { name: 'Owner', tools: [says('owned', 'mine')] });
   const [tool] = await toolsOf(agent);
   const changed = await ask<{ code: string }>('PATCH', `/v1/tools/${tool!.id}`, { output: 'other' });

@@ -152,7 +152,7 @@ test('002: a default value is called defaultValue, and the former name is accept
   );
 });
 
-test('002: an http tool sends the secret that secretRef names, and it shows nowhere', async () => {
+test('002: an http tool sends the secret that secretRef names, and never exposes it', async () => {
   await fixture.done('PUT', '/v1/secrets/WEATHER_KEY', { value: 'secret-4f1c9a77b2' });
   const tool = await fixture.done<Tool>('POST', '/v1/tools', {
     name: 'weather',
@@ -178,7 +178,7 @@ test('002: a network whose tool names a secret that is not set cannot be publish
   expect(problems).toMatchObject([{ path: 'tools.unset', code: 'secret_missing' }]);
 });
 
-test('002: the JSON of the document for tools and networks loads as it stands', async () => {
+test('002: the JSON of the document for tools and networks loads unchanged', async () => {
   await fixture.done('PUT', '/v1/secrets/ORDERS_KEY', { value: 'a secret for orders' });
   const tools = [];
   for (const tool of document.tools) tools.push(await fixture.done<Tool>('POST', '/v1/tools', tool));
@@ -224,7 +224,7 @@ test('002: the JSON of the document for tools and networks loads as it stands', 
   expect(run.calls).toMatchObject([{ tool: 'lookup_order', status: 'completed' }]);
 });
 
-test('002: an edge of a document that leads from no agent of it is refused', async () => {
+test('002: an edge from an unknown agent is refused', async () => {
   const wrong = { ...document.network, name: 'Wrong', adjacency: [{ from: 'nobody', to: 'clerk' }] };
   const { status, body } = await fixture.ask<{ issues: { path: string }[] }>('POST', '/v1/networks', wrong);
   expect(status).toBe(422);
@@ -299,7 +299,7 @@ test('002: a network, its agents, tools and versions have the fields of the docu
   expect(await fixture.done('GET', '/v1/networks/fields')).toMatchObject({ status: 'archived' });
 });
 
-test('002: names and keys are unique whatever their case, and an agent has no route to itself', async () => {
+test('002: names and keys are unique case-insensitively, and an agent has no route to itself', async () => {
   await fixture.done('POST', '/v1/networks', { name: 'unique' });
   expect(await fixture.refused('POST', '/v1/networks', { name: 'UNIQUE' })).toBe('name_taken');
   await fixture.done('POST', '/v1/tools', { name: 'unique_tool', kind: 'echo' });

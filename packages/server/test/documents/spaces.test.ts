@@ -14,7 +14,7 @@ const memberOf = async (space: string, entityId: string) => {
   return data.find((one) => one.entityId === entityId)!;
 };
 
-test('000: no agent of a space stands above the others', async () => {
+test('000: a space has no admin agent', async () => {
   const [ann, ada] = [await fixture.person('Ann'), await fixture.agent('Equal Ada')];
   const id = await fixture.space([ann, ada]);
   const space = await fixture.done<Space>('GET', `/v1/spaces/${id}`);

@@ -20,7 +20,7 @@ const schemaOf = async (collection: string) =>
   (await fixture.get<{ collections: Record<string, SyncSchema> }>('/v1/sync/schema')).collections[
     collection
   ]!;
-/** Open transactions of other tests hold a pull up, so it is repeated. */
+/** Open transactions of other tests delay a pull, so it is repeated. */
 const pulled = (collection: string, chat: string, isThere: (documents: Document[]) => boolean) =>
   until(`${collection} are there`, async () => {
     const { documents } = await fixture.get<{ documents: Document[] }>(

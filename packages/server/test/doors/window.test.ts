@@ -49,7 +49,7 @@ describe('the window of a conversation', () => {
     expect(windowOf(transcript).shortened.size).toBe(0);
   });
 
-  it('never takes back what it shortened when the transcript grows', () => {
+  it('keeps results shortened when the transcript grows', () => {
     fc.assert(
       fc.property(steps, (words) => {
         const transcript = transcriptOf(words);
@@ -63,7 +63,7 @@ describe('the window of a conversation', () => {
     );
   });
 
-  it('lets only old messages leave, never the question, and covers each exactly once', () => {
+  it('summarises only old messages, never the question, and covers each exactly once', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 0, max: 30 }), (words, keepLast) => {
         const of = snapshot({ compaction: { keepLast } });
@@ -98,7 +98,7 @@ describe('the window of a conversation', () => {
     expect(windowOf(transcriptOf(Array(5).fill(1)), of).due?.leaving.length).toBeGreaterThan(0);
   });
 
-  it('lets images leave that have many bytes for few tokens', () => {
+  it('summarises images that have many bytes for few tokens', () => {
     const image = { type: 'image', base64: 'A'.repeat(1_000_000), mediaType: 'image/png' };
     const seen = (count: number) => {
       const pictures = Array.from({ length: count }, (_, index) =>

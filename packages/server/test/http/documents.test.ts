@@ -21,7 +21,7 @@ beforeAll(async () => {
             { name: 'pick', arguments: {} },
           ],
         };
-      // One piece, and then nothing more: what is live stays so until the test has seen it.
+      // One piece, then a pause: the text stays live until the test has read it.
       if (last.role === 'user' && last.text === 'Begin.')
         return { chunks: ['The beginning'], stallForever: true, failAfterChunks: 1 };
       return { chunks: ['The answer ', `of step ${step}.`] };
@@ -59,7 +59,7 @@ const eventsOf = async (path: string) =>
   (await ask<{ data: Event[] }>('GET', `${path}/events?limit=1000`)).data;
 const messagesOf = async (path: string) => (await ask<{ data: Message[] }>('GET', `${path}/messages`)).data;
 
-test('003: message.created - a new message was created, whatever its role', async () => {
+test('003: message.created - a new message of any role was created', async () => {
   const path = await open();
   const { run } = await say(path, 'Call.');
   await becomes(path, 'waiting');
@@ -67,7 +67,7 @@ test('003: message.created - a new message was created, whatever its role', asyn
   const callId = calls.find(({ tool }) => tool === 'pick')!.id;
   await ask('POST', `/runs/${run.id}/tool-results`, { results: [{ callId, result: 'blue' }] });
   await becomes(path, 'pending');
-  // A run that is canceled closes its open calls with results, too.
+  // A canceled run also closes its open calls with results.
   await say(path, 'Call.');
   await becomes(path, 'waiting');
   await ask('POST', `${path}/cancel`);
@@ -133,7 +133,7 @@ test('003: an AgentCapability has an id, the agent, the capability, a position a
     createdAt: expect.stringMatching(/Z$/),
   });
   expect(time).toMatchObject({ agentId, capabilityId: 'current_time', position: 1 });
-  // What is carried on keeps its row, wherever it moves.
+  // A capability that stays keeps its row, also at another position.
   const capabilities = [{ id: 'current_time' }, { id: 'todo_list' }, { id: 'noop' }];
   await ask('PATCH', `/agents/${agentId}`, { capabilities });
   const [first, second, third] = await carried();

@@ -208,7 +208,7 @@ export class SessionFixture {
   }
 }
 
-/** Functions of the test, and the tool that the sessions door brings. */
+/** Functions of the test, and the tool of the sessions door. */
 function withRecall(tools: Tools, db: Database): Tools {
   const acts = recallActs(db);
   return { ...tools, resolve: (tool) => acts[tool.name] ?? tools.resolve(tool) };

@@ -17,7 +17,7 @@ const lastOf = ({ messages }: ModelRequest) => (messages.at(-1) as { text: strin
 
 const resultsIn = ({ messages }: ModelRequest) => messages.filter((message) => message.role === 'tool');
 
-/** Repeats facts that it was given, and nothing else. */
+/** Repeats only facts of the request. */
 function honest(request: ModelRequest) {
   if (isSummariser(request)) return { text: `Known: ${factsIn(textOf(request)).join(' ')}` };
   const asked = /What about (\d+)\?/.exec(lastOf(request))?.[1];

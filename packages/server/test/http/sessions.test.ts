@@ -483,12 +483,12 @@ describe('stopping and going on', () => {
     expect(await fixture.events(session)).not.toContain('step.error');
     await fixture.say(session, 'And now?');
     await fixture.becomes(session, 'pending');
-    // What an earlier turn was asked again is of no use to a later one.
+    // Later turns do not see the request to answer of an earlier turn.
     const texts = fixture.scripted.requests.at(-2)!.messages.map((one) => ('text' in one ? one.text : ''));
     expect(texts).toEqual(['Hello', 'Here.', 'And now?']);
   });
 
-  it('completes with an empty answer if its last step may not be followed by another', async () => {
+  it('completes with an empty answer if no step remains', async () => {
     fixture = await SessionFixture.open({ script: () => ({ text: '' }), limits: { steps: 1 } });
     const session = await fixture.create();
     await fixture.say(session, 'Hello');

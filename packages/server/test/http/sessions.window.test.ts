@@ -2,8 +2,8 @@ import type { Json } from '@troupe/protocol';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SessionFixture } from './session-fixture.ts';
 
-// A model that reads 8,192 tokens and refuses more, as a small one on somebody's own machine. It counts as it reports usage: four
-// characters a token.
+// A model that reads 8,192 tokens and refuses more, like a small local model. It counts four characters per token, also in
+// the usage that it reports.
 
 const CONTEXT = 8_192;
 const FILE = 'line of a large file\n'.repeat(10_000);

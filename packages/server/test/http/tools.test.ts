@@ -352,7 +352,7 @@ test('tried alone: what was sent, without secrets, and what came of it', async (
   });
 });
 
-test('null for an optional parameter is as if it were absent, and costs no step', async () => {
+test('treats null for an optional parameter as absent without another step', async () => {
   const properties = {
     id: { type: 'integer' },
     page: { type: 'integer', default: 1 },

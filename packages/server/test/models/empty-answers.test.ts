@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import { formats, type Said } from './wire/formats.ts';
 import { stream, WireServer } from './wire/server.ts';
 
-// Answers without text and calls, as each kind of provider sends them: every door decides what they mean.
+// Answers without text and calls, as each kind of provider sends them: every door decides their meaning.
 
 let wire: WireServer;
 let server: TestServer;
@@ -83,7 +83,7 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
       expect(heard(1)).toContain('No answer was given.');
     });
 
-    it('completes with an empty answer that says so after the second one', async () => {
+    it('completes with metadata.empty after the second empty answer', async () => {
       say({}, {});
       const { run, messages, session } = await turn();
       expect(run).toMatchObject({ status: 'completed', error: null, outcome: { text: '', empty: true } });
@@ -106,7 +106,7 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
       expect((await turn(id)).run).toMatchObject({ status: 'completed', outcome: { text: 'Noon.' } });
     });
 
-    it('fails if all output tokens were used before the first word', async () => {
+    it('fails if all output tokens were used before any text', async () => {
       say({ finish: 'length' });
       const { run } = await turn();
       expect(run).toMatchObject({ status: 'failed', error: { code: 'model_empty' } });
@@ -114,7 +114,7 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
     });
   });
 
-  it('001: an agent that answers nothing is silent, and has seen the messages', async () => {
+  it('001: an agent with an empty answer is silent, and has seen the messages', async () => {
     const ann = await ask('POST', '/entities', { externalId: `ann-${kind}`, displayName: 'Ann' });
     const members = [{ entityId: ann.id }, { agentId }];
     const space = await ask('POST', '/spaces', { name: `Space of ${kind}`, members });

@@ -6,7 +6,7 @@ import { chat } from '../models/wire/formats.ts';
 import { stream, WireServer } from '../models/wire/server.ts';
 import { after, connect, freePort, Troupe } from './fixture.ts';
 
-test('kill -9 while the model is asked again after an empty answer: it was asked so once, and the next worker goes on', async () => {
+test('kill -9 during the second request after an empty answer: the request to answer is stored once, and the next worker continues', async () => {
   const { url: DATABASE_URL, drop } = await createDatabase(inject('postgresUrl'));
   after(drop);
   const wire = await WireServer.open();

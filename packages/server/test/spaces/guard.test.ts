@@ -154,7 +154,7 @@ test('where mentions start agents, those who are named are started, and in a spa
   await fixture.quiet();
 });
 
-test('where a name begins with another, the longest that is written is mentioned', async () => {
+test('mentions the longest written name if one name begins with another', async () => {
   const ann = await fixture.person('Ann');
   const junior = await fixture.person('Ann Lee Junior the Third');
   const [lee, second, other] = [

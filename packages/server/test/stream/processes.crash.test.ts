@@ -38,7 +38,7 @@ test('served here, worked on there: events and pieces arrive as they are written
   await until('the late one has what the first has', () => written(late.deltas).length > TEXT.length / 2);
   expect(elapsed()).toBeLessThan(1_000);
   expect(late.deltas[0]).toMatchObject({ offset: 0, runId: run, step: 1 });
-  // Also of a model that tells no thoughts.
+  // Also for a model that sends no reasoning.
   for (const { deltas } of [client, late])
     expect(deltas.find(({ type }) => type === 'step.generating')).toMatchObject({ offset: 0, text: '' });
 

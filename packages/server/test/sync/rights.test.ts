@@ -198,7 +198,7 @@ test('what clients do not write is refused as a whole, and what no document is, 
   expect(documents.filter(({ role }) => role === 'user').map(({ id }) => id)).toEqual([good]);
 });
 
-test('users push tasks for agents into their own chats only, and none for tools', async () => {
+test('users can push tasks for agents into their own chats only, and no tasks for tools', async () => {
   const session = await fixture.session(ada);
   const own = { id: newId(), chatId: session, type: 'agent', name: fixture.agent, instruction: 'x' };
   const stranger = await fixture.push(bob.headers, 'tasks', [own]);

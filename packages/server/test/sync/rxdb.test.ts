@@ -207,7 +207,7 @@ test('messages arrive once and start one run each, also where the answer to the 
   for (const row of rows) expect(row).toMatchObject({ messages: 1, runs: 1 });
 });
 
-test('a task that was written offline waits for its session, and is created once although answers were lost', async () => {
+test('a task that was written offline waits for its session, and is created once although responses were lost', async () => {
   const client = await open(ada, ['sessions', 'tasks'], { patienceMs: 0 });
   await agree(client, ada, 'sessions', 'tasks');
   client.wire.goOffline();

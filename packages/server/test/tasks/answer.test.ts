@@ -37,7 +37,7 @@ const finder: Say = (request) => {
   return got ? final(`took ${got.answer ?? got.code}`) : question('Which colour?');
 };
 
-/** A session whose agent keeps the question of its sub-agent to itself. */
+/** A session whose agent does not pass on the question of its sub-agent. */
 async function stranded({ background = false } = {}): Promise<Chat> {
   const chat: Chat = await fixture.session('boss', (request, who) => {
     if (who === 'finder') return finder(request, who);
@@ -152,10 +152,10 @@ describe('a question that the agent does not pass on', () => {
     await chat.rests();
   });
 
-  test('answered by a process that dies right after its commit: the sub-agent goes on, and the agent is told', async () => {
+  test('answered by a process that dies right after its commit: the sub-agent continues, and the agent is notified', async () => {
     const chat = await stranded();
     const { id } = await chat.task();
-    // Only the transaction: no process knows that something was queued.
+    // Only the transaction: no process is notified of the queued run.
     await storeAnswer(fixture.server.db, id, { answer: 'blue', by: 'none' });
     await chat.becomes('success');
     await chat.rests();

@@ -34,7 +34,7 @@ afterAll(async () => {
   await fixture.server.close();
 });
 
-/** The agent of the session repeats what it is told about tasks. */
+/** The agent of the session repeats its notices about tasks. */
 const say: Say = (request, who) => {
   if (who === 'boss') return { text: `heard: ${lastSaid(request).split('\n').at(-1)}` };
   const [got] = results(request);
@@ -84,7 +84,7 @@ describe('POST /v1/tasks', () => {
     expect(await ends(task.id)).toMatchObject({ status: 'success', result: 'found' });
     await chat.rests();
     expect(await chat.tasks()).toHaveLength(1);
-    // Ids follow from the task; nobody is told.
+    // Ids are derived from the task; no agent is notified.
     expect((await create(body)).body).toMatchObject({ id: task.id, runId: task.runId, status: 'success' });
     expect(textsOf(await chat.messages(), 'system')).toEqual([]);
     const events = (await chat.events()).filter(({ type }) => type.startsWith('task.'));
@@ -112,7 +112,7 @@ describe('POST /v1/tasks', () => {
     expect(await refused({ ...body, instruction: 'x' })).toEqual([422, 'invalid_request']);
   });
 
-  test('refuses what is not there or not the caller’s', async () => {
+  test('refuses unknown resources and resources of others', async () => {
     const chat = await fixture.session('boss', say);
     expect(await refused(find(chat, { chat: newId() }))).toEqual([404, 'chat_not_found']);
     expect(await refused(find(chat, { name: 'nobody' }))).toEqual([422, 'agent_not_found']);
@@ -153,7 +153,7 @@ describe('POST /v1/tasks', () => {
     await until('its tasks are gone', async () => (await fixture.tasks(space.id)).length === 0);
   });
 
-  test('a question of such a task stands in the inbox, and the agent of the session can answer it', async () => {
+  test('lists the question of such a task in the inbox, and the agent of the session can answer it', async () => {
     const chat: Chat = await fixture.session('boss', (request, who) => {
       if (who !== 'boss') return say(request, who);
       const waiting = tasksTold(request).find(({ status }) => status === 'waiting');
@@ -227,13 +227,19 @@ describe('the endpoints under /webhook', () => {
     await fixture.made('/v1/triggers/apply', { triggers: JSON.parse(readFileSync(file, 'utf8')) });
   });
 
-  test('tell the agent of the session about the question and the end of a task from outside, each once', async () => {
+  test('notify the agent of the session once about the question and once about the end of a task from outside', async () => {
     const chat = await fixture.session('boss', say);
     const { body: task } = await create(find(chat, { instruction: `ask ${chat.word}` }));
     const heard = async () => textsOf(await chat.messages(), 'assistant').filter((text) => text !== '');
-    await until('the question is told', async () => (await heard()).join() === 'heard: Which colour?');
+    await until(
+      'the agent is notified of the question',
+      async () => (await heard()).join() === 'heard: Which colour?',
+    );
     await fixture.made(`/v1/tasks/${task.id}/answer`, { answer: 'blue' });
-    await until('the end is told', async () => (await heard()).at(-1) === 'heard: took blue');
+    await until(
+      'the agent is notified of the end',
+      async () => (await heard()).at(-1) === 'heard: took blue',
+    );
     await chat.rests();
     const was = await chat.messages();
     for (const { status, error } of await delivered()) expect([status, error]).toEqual(['delivered', null]);
@@ -247,7 +253,7 @@ describe('the endpoints under /webhook', () => {
   test('start the run of a message of a session that has none, once', async () => {
     const chat = await fixture.session('boss', say);
     const id = newId();
-    // As a program of another kind writes it: a message without a run.
+    // A message without a run, as another program writes it.
     await fixture.rows(
       `select troupe.append(s.thread_id, null, $2::jsonb, '[]') from troupe.sessions s where s.id = $1`,
       chat.id,

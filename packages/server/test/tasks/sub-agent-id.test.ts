@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest';
 
 test('004: subAgentId is populated when the sub-agent starts', async () => {
   const postgresUrl = inject('postgresUrl');
-  // Nobody works here, so the task stays pending.
+  // No worker runs, so the task stays pending.
   const serving = await openServer({ postgresUrl, works: false });
   const ask = async <Body>(path: string, body?: object): Promise<Body> => {
     const sent = {
@@ -16,7 +16,7 @@ test('004: subAgentId is populated when the sub-agent starts', async () => {
     expect(response.status, path).toBeLessThan(300);
     return (await response.json()) as Body;
   };
-  // A pull gives what committed before the oldest open transaction, of other tests too.
+  // A pull returns changes before the oldest open transaction, which may belong to another test.
   const pulled = (status: string) =>
     until('the document is there', async () => {
       const { documents } = await ask<{ documents: Partial<Task>[] }>('/sync/tasks/pull');
@@ -43,7 +43,7 @@ test('004: subAgentId is populated when the sub-agent starts', async () => {
     const path = `/agents/${agentId}/sessions/${chat}/events?types=task.created,task.updated`;
     return (await ask<{ data: Event[] }>(path)).data.map(({ data: told }) => [told.status, told.subAgentId]);
   };
-  await until('all is told', async () => (await events()).length === 3);
+  await until('all events are stored', async () => (await events()).length === 3);
   expect(await events()).toEqual([
     ['pending', undefined],
     ['running', data[0]!.id],

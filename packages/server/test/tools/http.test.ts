@@ -164,7 +164,7 @@ describe('what comes back', () => {
     response,
   });
 
-  test('an image is one, as tools of MCP servers return it', async () => {
+  test('returns an image as an MCP content block', async () => {
     const data = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64');
     const image = { type: 'image', mimeType: 'image/png', data };
     expect(await call(get('picture'))).toEqual({ status: 200, content: [image] });
