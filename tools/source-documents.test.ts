@@ -30,7 +30,7 @@ test('every requirement of the source documents names tests that exist', () => {
   expect(checkDocuments(root, documents)).toEqual([]);
 });
 
-test('the page of the source documents is the one that is generated', () => {
+test('the page of the source documents is up to date', () => {
   expect(readFileSync(join(root, PAGE), 'utf8')).toBe(renderDocuments(root, documents));
 });
 
@@ -51,7 +51,7 @@ test('reads titles as they are written, of tests of every form', () => {
   ]);
 });
 
-test('reports a renamed test, a missing file, a requirement without a test and an id that is taken', () => {
+test('reports a renamed test, a missing file, a requirement without a test and a duplicate id', () => {
   const folder = withTests(`test('holds', () => {});`);
   const problems = checkDocuments(folder, [
     listOf(
@@ -66,9 +66,9 @@ test('reports a renamed test, a missing file, a requirement without a test and a
   ]);
   expect(problems).toEqual([
     '009-2: packages/server/test/http/one.test.ts has no test "held"',
-    '009-3: there is no file packages/server/test/http/two.test.ts',
+    '009-3: the file packages/server/test/http/two.test.ts does not exist',
     '009-4: has no test and is not marked as open',
-    '009-1: is there twice',
+    '009-1: is duplicated',
     '008-1: must start with "009-"',
   ]);
 });

@@ -47,7 +47,7 @@ export function checkDocuments(root: string, all: readonly SourceDocument[]): st
       .flatMap(({ requirements }) => requirements)
       .flatMap(({ id, tests, open }) => {
         const problems: string[] = [];
-        if (ids.has(id)) problems.push(`${id}: is there twice`);
+        if (ids.has(id)) problems.push(`${id}: is duplicated`);
         ids.add(id);
         if (!id.startsWith(`${number}-`)) problems.push(`${id}: must start with "${number}-"`);
         if (tests.length === 0 && open === undefined)
@@ -55,7 +55,7 @@ export function checkDocuments(root: string, all: readonly SourceDocument[]): st
         for (const test of tests) {
           const { file, title } = placeOf(test);
           const titles = titlesIn(file);
-          if (!titles) problems.push(`${id}: there is no file ${file}`);
+          if (!titles) problems.push(`${id}: the file ${file} does not exist`);
           else if (!titles.has(title)) problems.push(`${id}: ${file} has no test "${title}"`);
         }
         return problems;
@@ -73,8 +73,8 @@ export function renderDocuments(root: string, all: readonly SourceDocument[]): s
     '',
     `Troupe started from five documents. This page lists their ${every.length} requirements in our own words, each with the tests that show it.`,
     `${openCount(open.length)} \`node tools/source-documents.ts --write\` generates the page from the lists in \`tools/source-documents/\` and from`,
-    'the titles of the tests; a test of the tools fails if a title changes. Where two documents contradict each other, or a',
-    'decision of the design replaces a sentence, the requirement states what holds.',
+    'the titles of the tests; a test of the tools fails if a title changes. If two documents contradict each other, or a',
+    'design decision replaces a sentence, the requirement states the rule that applies.',
     '',
     ...all.flatMap((document) => renderDocument(document, titlesIn)),
   ];

@@ -17,8 +17,8 @@ const VALUE = /\d+-\d+x/g;
 const STATEMENT = /the [a-z ]+ of the [a-z]+ \d+ is \d+-\d+x/gi;
 
 /**
- * A provider on loopback that speaks the format of chat completions and knows only what it is given: it answers questions from
- * statements in the request, and its summaries repeat the statements that the request has.
+ * A provider on loopback with the chat completions API. It answers questions only from statements in the request, and its
+ * summaries repeat the statements of the request.
  */
 export async function startDouble(): Promise<{ url: string; heard: Heard[]; close(): Promise<void> }> {
   const heard: Heard[] = [];

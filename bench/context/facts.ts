@@ -1,4 +1,4 @@
-/** A conversation with planted facts: what is said in each turn, and what is asked afterwards. */
+/** A conversation with planted facts: the message of each turn, and the questions afterwards. */
 
 export interface Fact {
   /** Planted in this turn, from 0. */

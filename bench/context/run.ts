@@ -1,6 +1,6 @@
 // npm run bench:context [-- --url http://localhost:4700 --key … --model <id> --turns 2000 --facts 100 --context 16000]
 // Plants facts in a long conversation and asks for them at the end. With --url it uses a running Troupe and any model that is
-// configured there; without, it starts a server of its own and a double that knows only what it is given.
+// configured there; without it, it starts its own server and a test double that answers only from the request.
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -66,7 +66,7 @@ const model: Model = {
 
 /** As sessions are started. */
 const MAX_HISTORY = 5_000;
-/** A small model: long conversations are summarised, and what stays verbatim is the same at every size. */
+/** A small model: long conversations are summarised, and the same number of messages stays verbatim at every size. */
 const CONTEXT_TOKENS = 16_384;
 /** Messages that a session with so many has after its newest summary. */
 const VERBATIM = 40;

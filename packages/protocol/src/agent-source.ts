@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Agents as others write them: tools defined in place, and the definition within `configJson`.
+// Agents in the format of the source documents: inline tool definitions, and the definition within `configJson`.
 
 /** Moves definitions of tools from `tools` to `inlineTools` and leaves their names. */
 export function agentSource<Schema extends z.ZodType>(schema: Schema) {

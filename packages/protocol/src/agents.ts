@@ -28,8 +28,8 @@ export const carriedCapability = z.object({
   agentId: id,
   capabilityId,
   position: z.number().int().nonnegative().describe('Lower is earlier.'),
-  config: jsonObject.describe('What the agent set for it.'),
-  createdAt: timestamp.describe('When the agent was given it.'),
+  config: jsonObject.describe('Configuration by the agent.'),
+  createdAt: timestamp.describe('When it was added to the agent.'),
 });
 export type CarriedCapability = z.infer<typeof carriedCapability>;
 
@@ -53,7 +53,7 @@ export const agentLimits = z.strictObject({
   historyMessages: limit.historyMessages,
 });
 
-/** How conversations with the agent are summarised; fields that are left out are the platform's. */
+/** How conversations with the agent are summarised; omitted fields have the defaults of the platform. */
 export const agentCompaction = compactionSettings.extend({
   modelId: id
     .nullable()
@@ -89,7 +89,7 @@ export const agentDefinition = z.strictObject({
     .array(toolName)
     .max(250)
     .describe(
-      'Tools that it may call, by their names, after those of its capabilities: its own (`inlineTools`) and those of the project. A whole definition in the place of a name is one of `inlineTools`.',
+      'Names of tools that it may call, besides the tools of its capabilities: from `inlineTools` and from the project. A definition instead of a name becomes one of `inlineTools`.',
     )
     .default([]),
   inlineTools: z
@@ -114,7 +114,7 @@ export const agentDefinition = z.strictObject({
     .default('anyone'),
   answer: answerFormat.nullable().describe('What its answers must look like. Null: free text.').default(null),
   compaction: agentCompaction
-    .describe('What happens to conversations that no longer fit the context of the model.')
+    .describe('How conversations are summarised that no longer fit the context of the model.')
     .default({}),
   limits: agentLimits.describe('Those that are not set are the ones of the platform.').default({}),
   inDoubt: z
@@ -161,7 +161,7 @@ export const agentPatch = z.strictObject({
   inlineTools: z
     .array(newTool)
     .max(250)
-    .describe('Those of other names stay while `tools` names them.')
+    .describe('Inline tools of other names stay while `tools` names them.')
     .optional(),
   approvals: z.array(toolName).max(500).nullable().optional(),
   approvers: z.enum(['anyone', 'keys']).optional(),

@@ -91,6 +91,6 @@ export function page<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), nextCursor: z.string().nullable() });
 }
 
-/** One field that differs, by its JSONPath; `from` or `to` is absent where it was not there. */
+/** One field that differs, by its JSONPath; `from` or `to` is absent if the field did not exist. */
 export const change = z.object({ path: z.string(), from: json.optional(), to: json.optional() });
 export type Change = z.infer<typeof change>;

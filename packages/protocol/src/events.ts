@@ -35,7 +35,7 @@ export const event = z.object({
   runId: id.describe('The run it is of.').optional(),
   step: z.number().int().describe('The step of that run.').optional(),
   data: jsonObject.describe(
-    'An event that comes with a message carries its `messageId` and its `sequence` among the messages; read the message for the rest. These are `message.created`, one for each message, with the `role`; `tool.started` and `tool.waiting`, for the call; `tool.completed` and `tool.failed`, for the result. The `id` of `tool.*` is that of the call. `tool.waiting` has the `tool`, what it `waitsFor`, and the `deadline`, when it expires, and where a run was begun for it, the `runId` of that; `tool.approved` has `edited` where a person changed the arguments. `tool.started` with `again` and `tool.approved` come without a message: the call has its own already. `budget.warning` and `budget.exhausted` have the id of the `budget` and its `policy`; a warning also has its `unit`, `amount` and `spent`. `context.compacted` has the number of `messages` that a summary replaced, the sequence `upTo` which it covers, and the model that it was written `by`: null if every model failed and the summary is a digest of first sentences, with the `code` and `message` of the failure.',
+    'An event that comes with a message carries its `messageId` and its `sequence` among the messages; read the message for the rest. These are `message.created`, one for each message, with the `role`; `tool.started` and `tool.waiting`, for the call; `tool.completed` and `tool.failed`, for the result. The `id` of `tool.*` is that of the call. `tool.waiting` has the `tool`, `waitsFor`, the `deadline` at which it expires, and the `runId` if the call started a run. `tool.approved` has `edited` if a person changed the arguments. `tool.started` with `again` and `tool.approved` have no message of their own: the message of the call already exists. `budget.warning` and `budget.exhausted` have the id of the `budget` and its `policy`; a warning also has its `unit`, `amount` and `spent`. `context.compacted` has the number of `messages` that a summary replaced, the sequence `upTo` which it covers, and the model that it was written `by`: null if every model failed and the summary is a digest of first sentences, with the `code` and `message` of the failure.',
   ),
   createdAt: timestamp,
 });
@@ -46,7 +46,7 @@ export const delta = z.object({
   type: z
     .enum(['message.delta', 'step.generating', 'tool.delta'])
     .describe(
-      '`message.delta`: the answer. `step.generating`: what the model thinks; every generation that streams begins with one, whose text is empty until the model tells its thoughts. `tool.delta`: the arguments of a call.',
+      '`message.delta`: the answer. `step.generating`: the reasoning of the model. Every generation that streams begins with one, whose text is empty until the model sends reasoning. `tool.delta`: the arguments of a call.',
     ),
   runId: id,
   step: z.number().int(),

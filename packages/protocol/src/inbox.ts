@@ -92,7 +92,7 @@ export const inboxEndpoints = {
     tag: 'inbox',
     summary: 'Calls that wait for somebody, those of the oldest run first',
     description:
-      'Without `waitsFor`: those that wait for a person, so `approval`, `person` and `answer`. `answer` is a question of a sub-agent: `POST /v1/tasks/{taskId}/answer` answers it.',
+      'Without `waitsFor`: calls that wait for a person (`approval`, `person` and `answer`). `answer` is a question of a sub-agent: `POST /v1/tasks/{taskId}/answer` answers it.',
     scope: 'runs:read',
     user: true,
     query: listQuery.extend({

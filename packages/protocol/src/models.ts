@@ -61,7 +61,7 @@ export const providerPatch = z.strictObject({
 export type ProviderPatch = z.infer<typeof providerPatch>;
 
 const imageInputMeaning =
-  'Whether it takes images. Null: as usual for its provider. Models of OpenAI and Anthropic take them; a compatible server gets those that people send, and none of tools. A sentence stands in place of an image that is not sent.';
+  'Whether it accepts images. Null: the default of its provider. Models of OpenAI and Anthropic accept them; a compatible server gets images of people, but not of tools. An image that is not sent is replaced by a text placeholder.';
 
 /** Prices in currency units per million tokens. */
 export const model = z.object({

@@ -67,7 +67,7 @@ function withRoutes(agent: unknown, added: ReadonlyMap<string, string[]>): unkno
   return { ...agent, routes: [...routes, ...new Set(more.filter((key) => !known.has(fold(key))))] };
 }
 
-/** Keys are the same whatever the case. */
+/** Keys are case-insensitive. */
 function fold(key: unknown): string {
   return String(key).toLowerCase();
 }

@@ -133,14 +133,14 @@ const param = z.strictObject({
     ),
   source: paramSource.default('agent'),
   required: z.boolean().default(false),
-  defaultValue: json.describe('The value if nobody gives one. `default` is accepted as well.').optional(),
+  defaultValue: json.describe('The value if none is given. `default` is accepted as well.').optional(),
   schema: jsonObject
     .describe(
-      'JSON Schema of the value. A value of the agent that does not fit is refused (`retry`), one of the system fails the run (`error`).',
+      'JSON Schema of the value. An invalid value of the agent is refused (`retry`); an invalid value of the system fails the run (`error`).',
     )
     .default({}),
 });
-/** A parameter of a tool, and who gives it: the agent that calls, the caller of the network, or nobody. */
+/** A parameter of a tool, and its source: the agent that calls, the caller of the network, or the default value. */
 export const toolParam = alsoNamed(DEFAULT_NAMES, param);
 /** The same without other names. The example of an object with a field that is renamed would be lost in OpenAPI. */
 export const plainToolParam = param;
@@ -349,7 +349,7 @@ const versionNumber = wholeNumber.positive().max(2_147_483_647);
 const versionParams = z.object({ network: networkRef, version: inAddress(versionNumber) });
 const base = '/v1/networks';
 const DOCUMENTS =
-  'Documents in snake case with `equipped_tools`, `allowed_routes`, `adjacency` and `default_value` are read as they stand.';
+  'Documents in snake case with `equipped_tools`, `allowed_routes`, `adjacency` and `default_value` are accepted.';
 /** A thousand agents with their prompts. */
 const DEFINITION_BYTES = 4_194_304;
 const edits = [
@@ -514,7 +514,7 @@ export const networkEndpoints = {
     path: `${base}/{network}/definition`,
     tag: 'networks',
     summary: 'Make a network what a document says; made where there is none of that name',
-    description: `${DOCUMENTS} Applied twice it changes nothing. With \`dryRun\` nothing is changed and the differences are told. With \`updatedAt\`, nothing is done where somebody else changed it meanwhile.`,
+    description: `${DOCUMENTS} Idempotent. With \`dryRun\` the differences are returned and nothing is changed. With \`updatedAt\`, the request is refused if the network was changed since.`,
     scope: 'networks:write',
     params: networkParams,
     query: z.strictObject({

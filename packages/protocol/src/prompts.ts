@@ -24,7 +24,7 @@ export const promptMessage = z.discriminatedUnion('role', [
     name: z.string(),
     output: json,
     isError: z.boolean(),
-    parts: z.array(contentPart).describe('Images of the result, for models that take them.').optional(),
+    parts: z.array(contentPart).describe('Images of the result, for models that accept them.').optional(),
   }),
 ]);
 export type PromptMessage = z.infer<typeof promptMessage>;

@@ -128,11 +128,11 @@ export const runStep = z.object({
   finishReason: z
     .string()
     .describe(
-      'Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`; `error` if no model answered and the run went on without.',
+      'Why the model stopped: `stop`, `tool_calls`, `length`, `content_filter` or `other`; `error` if every model failed and the run continued without an answer.',
     ),
   agentKey: z.string().nullable().describe('In a network: the agent that took it.'),
   decision: json.describe(
-    'In a network: what it decided and how that was judged, a list of `{ type, tool?, agent?, call?, status, code? }`; of tasks, one `{ type: "TASK_GROUP", tasks }` with a list of these. Of a step that summarised the conversation: `{ type: "COMPACTION", messages, upTo, by }`.',
+    'In a network: the decisions and their verdicts, a list of `{ type, tool?, agent?, call?, status, code? }`; of tasks, one `{ type: "TASK_GROUP", tasks }` with a list of these. Of a step that summarised the conversation: `{ type: "COMPACTION", messages, upTo, by }`.',
   ),
 });
 export type RunStep = z.infer<typeof runStep>;

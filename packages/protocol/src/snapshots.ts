@@ -15,7 +15,7 @@ export const snapshotModel = z.strictObject({
   cacheWritePrice: z.number().nonnegative().optional(),
   /** What it reads at once, its answer included; absent: not known. */
   contextTokens: z.number().int().positive().optional(),
-  /** Whether it takes images; absent: as usual for the kind of its provider. */
+  /** Whether it accepts images; absent: the default of its provider kind. */
   imageInput: z.boolean().optional(),
 });
 export type SnapshotModel = z.infer<typeof snapshotModel>;
@@ -118,7 +118,7 @@ export const snapshotLimits = z.strictObject({
     .positive()
     .max(2000)
     .describe(
-      'Messages after which the oldest are summarised, even if they fit the context. Left out: no such limit.',
+      'Messages after which the oldest are summarised, even if they fit the context. Omitted: no limit.',
     )
     .optional(),
 });
@@ -169,7 +169,7 @@ export const agentSnapshot = z.strictObject({
   approvers: z.literal('keys').optional(),
   /** Absent: the answer is free text. */
   answer: answerFormat.optional(),
-  /** Absent: the defaults. `models`: those that write summaries; absent: the agent's own. */
+  /** Absent: the defaults. `models` write the summaries; absent: the models of the agent. */
   compaction: compactionSettings.extend({ models: z.array(snapshotModel).min(1).optional() }).optional(),
   /** Whether it may wait for replies in a space. */
   replyWaiting: z.literal(true).optional(),

@@ -116,11 +116,11 @@ export const newTask = z.strictObject({
     .trim()
     .min(1)
     .max(100_000)
-    .describe('What the sub-agent is asked. Required for agents; tools take `args`.')
+    .describe('The instruction for the sub-agent. Required for agents; tools take `args`.')
     .optional(),
   args: z.record(z.string(), json).describe('The arguments of the tool.').optional(),
   userId: id
-    .describe('In a space: the person for whom it is, a member. In a session it is the owner.')
+    .describe('In a space: the member for whom the task is created. In a session it is the owner.')
     .optional(),
   triggerMessageId: id.describe('The message in the chat that it comes from.').optional(),
 });
@@ -133,7 +133,7 @@ export const taskEndpoints = {
     tag: 'tasks',
     summary: 'Create a task for an agent or a tool',
     description:
-      'Task, sub-agent and run are created in one transaction. No agent is told about its end: follow the task, or let a trigger call `/webhook/orchestrator-finalize`. Users create tasks for agents in their own sessions and spaces; tasks for tools need a secret key.',
+      'Task, sub-agent and run are created in one transaction. No agent is notified of its end: follow the task, or let a trigger call `/webhook/orchestrator-finalize`. Users create tasks for agents in their own sessions and spaces; tasks for tools need a secret key.',
     scope: 'runs:write',
     user: true,
     body: newTask,
@@ -196,7 +196,7 @@ export const taskEndpoints = {
     tag: 'tasks',
     summary: 'Answer the question of a sub-agent',
     description:
-      'The sub-agent continues with the answer, and the agent that gave the task is told. Users answer questions of tasks that were created for them. The first answer counts, whether it comes from a person or from the agent. The same answer again changes nothing.',
+      'The sub-agent continues with the answer, and the agent that gave the task is notified. Users answer questions of tasks that were created for them. The first answer counts, whether it comes from a person or from the agent. The same answer again changes nothing.',
     scope: 'runs:write',
     user: true,
     params: taskParams,

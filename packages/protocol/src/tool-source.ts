@@ -26,7 +26,7 @@ export function toolSource<Schema extends z.ZodType>(schema: Schema) {
     const { request, function: code, ...rest } = tool;
     return {
       ...rest,
-      // As they stand in what the server answers.
+      // Responses of the server have null for absent fields.
       ...(request == null ? {} : { request }),
       ...(code == null ? {} : { function: code }),
       ...(Array.isArray(params) ? { params: params.map((param) => renamed(DEFAULT_NAMES, param)) } : {}),
@@ -34,7 +34,7 @@ export function toolSource<Schema extends z.ZodType>(schema: Schema) {
   }, schema) as z.ZodType<z.output<Schema>, Answered<z.input<Schema>>>;
 }
 
-/** Fields that are null in what the server answers. */
+/** Accepts null for fields that are null in responses of the server. */
 type Answered<Input> = {
   [Field in keyof Input]: Field extends 'request' | 'function' ? Input[Field] | null : Input[Field];
 };

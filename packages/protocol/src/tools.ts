@@ -134,7 +134,7 @@ export type ToolDefinition = z.infer<typeof toolDefinition>;
 
 const { shape: field } = toolDefinition;
 
-/** A new tool; also as the tool JSON that has `executionType` and `execution`, or `key` and `provider_type`, as it stands. */
+/** A new tool; also accepts tool JSON with `executionType` and `execution`, or with `key` and `provider_type`. */
 export const newTool = toolSource(
   z
     .strictObject(
@@ -143,7 +143,7 @@ export const newTool = toolSource(
         displayName: field.displayName,
         description: field.description,
         kind: toolKind.optional(),
-        /** Absent: made of those of `params` that the agent gives. */
+        /** Absent: derived from the `params` with the source `agent`. */
         inputSchema: jsonObject.optional(),
         params: z.array(plainToolParam).max(100).nullable().default(null),
         /** Absent: `pure` for GET, HEAD, static and echo tools, `idempotent` for network and agent tools, otherwise `once`. */
@@ -161,7 +161,7 @@ export const newTool = toolSource(
         network: field.network,
         agent: field.agent,
         mcp: field.mcp,
-        /** Absent: the one of the tool's own name. */
+        /** Absent: the name of the tool. */
         function: toolName.optional(),
         secretRef: field.secretRef,
         display: field.display,
@@ -266,7 +266,7 @@ export const toolEndpoints = {
     tag: 'tools',
     summary: 'Define a tool',
     description:
-      'Tool JSON with `executionType`, `visibility` and `execution` is taken as it stands: gateway is `http`, external is `client`, space is `ui`, internal is `static`. So is tool JSON with `key`, `provider_type`, `params_schema` and `secret_ref`.',
+      'Tool JSON with `executionType`, `visibility` and `execution` is accepted unchanged: gateway is `http`, external is `client`, space is `ui`, internal is `static`. So is tool JSON with `key`, `provider_type`, `params_schema` and `secret_ref`.',
     scope: 'agents:write',
     body: newTool,
     status: 201,
@@ -283,7 +283,7 @@ export const toolEndpoints = {
       /** The one of this name. */
       name: z.string().max(64).optional(),
       kind: toolKind.optional(),
-      /** The tools of this agent alone; left out: those of the project. */
+      /** The tools of this agent alone; omitted: tools of the project. */
       agentId: id.optional(),
     }),
     status: 200,

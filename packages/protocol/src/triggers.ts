@@ -190,7 +190,7 @@ export const trigger = z.object({
     .describe('Where the condition could last not be evaluated, and so did not hold.'),
   findings: z
     .array(triggerFinding)
-    .describe('Why it can never match as things are: unknown ids in the path, impossible conditions.'),
+    .describe('Why it can never match at present: unknown ids in the path, impossible conditions.'),
   open: z.int().describe('Deliveries that have yet to be made.'),
   deadInRow: z.int().describe('Deliveries that were given up since the last one that was made.'),
   createdAt: timestamp,
@@ -265,7 +265,7 @@ export const appliedTrigger = z.object({
   name: z.string(),
   outcome: z.enum(['created', 'updated', 'unchanged', 'deleted']),
   version: z.int().nullable(),
-  findings: z.array(triggerFinding).describe('Why it can never match as things are.'),
+  findings: z.array(triggerFinding).describe('Why it can never match at present.'),
 });
 
 const triggerParams = z.object({ trigger: z.string().min(1).max(64).describe('By id or name.') });

@@ -43,7 +43,7 @@ export function decisions(transport: Transport) {
       options?: RequestOptions,
     ): Promise<Task> => {
       if (taskId === null)
-        throw new TypeError('The call belongs to no task. Only questions of sub-agents are answered.');
+        throw new TypeError('The call belongs to no task. Only questions of sub-agents can be answered.');
       const body = { answer, questionId: callId };
       return transport.call(taskEndpoints.answer, { params: { taskId }, body }, options);
     },

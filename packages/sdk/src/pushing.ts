@@ -91,7 +91,7 @@ export function pusher(
     return performance.now() - since < patienceMs;
   };
 
-  /** Messages and tasks, whose session may come later. */
+  /** Messages and tasks, whose session may be created later. */
   const pushIntoChats = async (rows: Row[]): Promise<Pushed> => {
     for (let tries = 1; ; tries++) {
       // All of it again: what was done by now is found done.

@@ -170,7 +170,7 @@ it('001: spaces of the SDK have no admin agent, and runs have their active space
   const ada = await agentNamed('Typed Ada');
   const space = await spaceOf(ada);
   const described = await troupe.spaces.get({ params: { spaceId: space.id } });
-  // @ts-expect-error: no agent stands above the others
+  // @ts-expect-error: there is no admin agent
   expect(described.adminAgentEntityId).toBeUndefined();
   const { runs } = await space.post('Hello');
   const run = await troupe.runs.get({ params: { runId: runs[0]!.id } });

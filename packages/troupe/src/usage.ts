@@ -54,7 +54,7 @@ export const USAGE = `Usage: troupe <command>
   tasks  list [--chat <session or space>] [--status <status>]   work that runs gave to sub-agents and tools
          show <task>        with what was said within it
          cancel <task> | --chat <session or space>       with everything given within it; all of a chat
-         create <agent> <instruction> --chat <session or space>   a task that no agent gave
+         create <agent> <instruction> --chat <session or space>   create a task from outside
          answer <task> <answer>            answers the question of its sub-agent
          watch <session or space>          a line for each that begins, asks or ends
   inbox [--for approval | person | answer | client]   calls that wait: for a person, or for a client that executes them

@@ -43,7 +43,7 @@ async function find(task: Given): Promise<ChatOfTask> {
   const id = task.chatId;
   const { parentRunId: runId } = given;
   const run = runId === null ? null : await troupe.runs.get({ params: { runId } });
-  // A task from outside has no run that says where it was given.
+  // A task from outside has no parent run to derive the chat from.
   const agentId = run ? run.sessionId === id && run.agentId : await agentOfSession(id);
   if (agentId) {
     const { title } = await troupe.sessions.get({ params: { agentId, sessionId: id } });

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import { argumentProblem } from './json-schema.ts';
 
 /**
- * The arguments without nulls that stand for "not given": of optional parameters whose schema does not accept null. Many
- * models fill in every parameter that they know. Defaults then apply as if the parameter were absent.
+ * The arguments without null for optional parameters whose schema does not accept null. Many models set every parameter that
+ * they know. Defaults then apply as if the parameter were absent.
  */
 export function withoutAbsentNulls<Value extends Json>(schema: JsonObject, args: Value): Value {
   if (!isObject(args) || !isObject(schema.properties)) return args;
@@ -21,7 +21,7 @@ export function withoutAbsentNulls<Value extends Json>(schema: JsonObject, args:
 
 const ANNOTATIONS = new Set(['default', 'title', 'description', 'examples']);
 
-/** A schema that cannot be checked by itself is left to the check of the whole. */
+/** A schema that cannot be checked separately is left to the check of all arguments. */
 function acceptsNull(property: JsonObject, $defs: Json | undefined): boolean {
   // A default without a type says what kind of value is expected.
   if (property.default != null && Object.keys(property).every((key) => ANNOTATIONS.has(key))) return false;

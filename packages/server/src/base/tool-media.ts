@@ -1,7 +1,7 @@
 import type { ContentPart, Json, JsonObject } from '@troupe/protocol';
 
 // Images, sound and files in the result of a tool: blocks of its `content`, in the form that the Model Context Protocol
-// gives them. They are kept with the result; models and sizes see the result without them.
+// defines. They are stored with the result; models and size limits see the result without them.
 
 /** Base64 characters of all media of one result: about 1.5 MB of data. */
 export const MAX_MEDIA = 2_000_000;
@@ -11,7 +11,7 @@ type ImageType = NonNullable<Extract<ContentPart, { type: 'image' }>['mediaType'
 export interface SplitResult {
   /** The result with a description in place of each piece of data. */
   output: Json;
-  /** What a model that takes images can be shown. */
+  /** Images for models that accept them. */
   images: ContentPart[];
   /** Characters of base64 that were taken out. */
   size: number;
@@ -30,13 +30,13 @@ export function splitMedia(output: Json): SplitResult {
   return { output: bare, images, size };
 }
 
-/** The result as it is kept: media that are broken or too large are left out, with a note. */
+/** The result as it is stored: invalid and oversized media are left out, with a note. */
 export function boundMedia(output: Json): Json {
   let left = MAX_MEDIA;
   return eachMedia(output, (media) => {
     const data = media.data.replaceAll(/\s+/g, '');
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data))
-      return described(media, 'The content is left out: it is no base64.');
+      return described(media, 'The content is left out: it is not valid base64.');
     if (data.length > left)
       return described(media, `The content is left out: more than ${MAX_MEDIA} characters of base64.`);
     left -= data.length;
@@ -44,7 +44,7 @@ export function boundMedia(output: Json): Json {
   });
 }
 
-/** The media type that the first bytes of an image tell, whatever its sender says; null: models take no such image. */
+/** The media type by the first bytes of an image, not by its declared type; null: models do not accept such an image. */
 export function imageType(base64: string): ImageType | null {
   const head = Buffer.from(base64.slice(0, 24), 'base64');
   const text = head.toString('latin1');

@@ -6,7 +6,7 @@ export function authorOf({ project, kind, keyId, entityId }: Caller): Author {
   return { project, kind, id: kind === 'user' ? entityId : keyId };
 }
 
-/** The caller as the ledger names who settled a call. */
+/** The caller in the format of `settled_by` in the ledger. */
 export function settlerOf(caller: Caller): string {
   const { kind, id } = authorOf(caller);
   return id === null ? kind : `${kind}:${id}`;

@@ -49,7 +49,7 @@ export async function act(
       return failed(
         id,
         'output_too_large',
-        `\`${tool.name}\` returned ${bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are taken. It has run; ask it for less.`,
+        `\`${tool.name}\` returned ${bytes} bytes; at most ${snapshot.limits.toolOutputBytes} are allowed. The tool has run; request less output.`,
       );
     }
     if (output.depth > DEEPEST) {

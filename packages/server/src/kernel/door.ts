@@ -38,7 +38,7 @@ export interface Context {
   answerSchema?: JsonObject;
   /** Default: the most that the model may write. */
   maxOutputTokens?: number;
-  /** The answer is not for readers: nothing of it is streamed. */
+  /** The answer is internal: nothing of it is streamed. */
   isInternal?: true;
   /** Of a step that was taken long ago: what may be otherwise than it was then. */
   changed?: string[];

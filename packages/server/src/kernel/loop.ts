@@ -283,7 +283,7 @@ export class RunLoop {
     }
   }
 
-  /** What the door commits instead of the answer, if no other model is left to ask. */
+  /** The door's replacement for the answer, if every model failed. */
   #recovered(view: RunView, { step, attempt }: RunEffect & { type: 'think' }, error: RunError) {
     const meaning = this.#door.recover?.(view, error);
     if (!meaning) return null;

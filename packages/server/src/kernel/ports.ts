@@ -40,7 +40,7 @@ export type ModelMessage =
       name: string;
       output: Json;
       isError: boolean;
-      /** Images of the result, for models that take them. */
+      /** Images of the result, for models that accept them. */
       parts?: ContentPart[];
     };
 
@@ -58,7 +58,7 @@ export interface ModelRequest {
   /** `none` forces an answer in text. */
   toolChoice: 'auto' | 'none';
   maxOutputTokens: number;
-  /** Whether the model takes images. Absent: as usual for the kind of its provider. */
+  /** Whether the model accepts images. Absent: the default of its provider kind. */
   imageInput?: boolean;
   /** Absent: what the provider takes for the model. */
   reasoningEffort?: ReasoningEffort;

@@ -83,7 +83,7 @@ function argumentsOf(
   };
 }
 
-/** As the tool gets them. A broken schema is reported by `problemOf`. */
+/** The arguments that the tool gets. A broken schema is reported by `problemOf`. */
 export function givenTo({ inputSchema }: SnapshotTool, args: Json): Json {
   return withoutAbsentNulls(inputSchema, args);
 }

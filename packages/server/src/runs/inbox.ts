@@ -212,7 +212,7 @@ function sentenceOf(
   if (code === 'wrong_settlement')
     return waitsFor === 'answer'
       ? 'is a question of a sub-agent: answer it with POST /v1/tasks/{taskId}/answer'
-      : `waits for ${waitsFor === 'client' ? 'a client' : waitsFor}, not for this`;
+      : `cannot be settled by this request: it waits for ${waitsFor === 'client' ? 'a client' : waitsFor}`;
   if (code === 'call_not_found') return 'is no call of the run';
   const by = settledBy ? `, by ${settledBy}` : '';
   if (status === 'expired') return 'came to its deadline before anybody settled it';

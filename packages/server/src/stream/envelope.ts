@@ -43,8 +43,8 @@ export function connectedTo({ lastSequence, runs, calls, activeAgents }: ThreadL
 }
 
 /**
- * UUID v7 with the time of the event. Thread and sequence name an event already, so the other bits are a hash of them: every
- * read makes the same id.
+ * UUID v7 with the time of the event. Thread and sequence identify an event, so the other bits are a hash of them: every
+ * read computes the same id.
  */
 function eventId(thread: string, seq: number, createdAt: Date): string {
   const time = createdAt.getTime().toString(16).padStart(12, '0');

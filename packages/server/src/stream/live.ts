@@ -65,7 +65,7 @@ export class LiveText {
   }
 
   *pieces(from: number): Generator<Piece> {
-    // That there is a generation is told too, before it has a text.
+    // The generation is announced before it has a text.
     if (this.text === '') yield { ...this.about, offset: 0, text: '' };
     for (let offset = from; offset < this.text.length; offset += PIECE)
       yield { ...this.about, offset, text: this.text.slice(offset, offset + PIECE) };
@@ -84,8 +84,8 @@ export class Live {
   }
 
   /**
-   * A model of this process wrote something; the texts that changed. Every generation has a `step.generating`, which stays empty if the
-   * model tells nothing of what it thinks.
+   * Applies a delta of a model of this process; returns the texts that changed. Every generation has a `step.generating`, which stays
+   * empty if the model sends no reasoning.
    */
   write(run: Speaker, step: number, delta: SpokenDelta): LiveText[] {
     const { live: generating, isNew } = this.#own(run, step, 'step.generating');
@@ -95,7 +95,7 @@ export class Live {
     return isNew && live !== generating ? [generating, live] : [live];
   }
 
-  /** The text of this type that a model of this process writes in the step, made if there is none. */
+  /** The text of this type that a model of this process writes in the step, created if absent. */
   #own(
     run: Speaker,
     step: number,

@@ -259,7 +259,7 @@ async function pushMembership(parts: Parts, { newDocumentState: given }: PushRow
 const pushedTask = newTask.omit({ chat: true, userId: true, triggerMessageId: true }).extend({
   id: z.uuid(),
   chatId: z.uuid(),
-  // Documents of RxDB have a text here, also for tools.
+  // RxDB documents always have an instruction, also for tools.
   instruction: z.string().trim().max(100_000).optional(),
   userId: z.uuid().or(z.literal('')).optional(),
   triggerMessageId: z.uuid().or(z.literal('')).optional(),
@@ -268,7 +268,7 @@ const pushedTask = newTask.omit({ chat: true, userId: true, triggerMessageId: tr
 async function pushTask(parts: Parts, { newDocumentState: given }: PushRow): Promise<Document | null> {
   const { db, who, actions } = parts;
   const known = await findMaster(db, 'tasks', who, given.id);
-  // The server alone changes a task.
+  // Only the server changes a task.
   if (known) return given._deleted ? presented(known) : differing(parts, 'tasks', given);
   if (given._deleted) return null;
   const read = parse(z.object(pushedTask.shape), given);

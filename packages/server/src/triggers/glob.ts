@@ -8,7 +8,7 @@ export interface Glob {
   pattern: string;
 }
 
-/** Ids, external ids of users, and names, but no regular expressions; `-` stands for a user where there is none. */
+/** Ids, external ids of users, and names, but no regular expressions; `-` stands for an absent user. */
 const SEGMENT = /^(\*|[^\s/*()[\]{}\\?^$]{1,250})$/u;
 
 /** Null where it is no path at all. */
@@ -35,7 +35,7 @@ function literal(segment: string): string {
   return lower === segment ? escaped(segment) : `(?:${escaped(lower)}|${escaped(segment)})`;
 }
 
-/** ASCII punctuation only: Postgres takes a backslash before any other character for a class or an error. */
+/** ASCII punctuation only: in Postgres, a backslash before any other character is a class or an error. */
 function escaped(text: string): string {
   return text.replaceAll(/[!-,.:-@[-^`{-~]/g, '\\$&');
 }

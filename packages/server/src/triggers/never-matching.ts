@@ -28,7 +28,7 @@ const WORDS: Record<keyof store.PathIds, string> = {
   spaces: 'no space of the project has this id',
 };
 
-/** For each rule, why it can never match as things are; empty if it can. */
+/** For each rule, why it can never match at present; empty if it can. */
 export async function neverMatching(
   db: store.Database,
   project: string,
@@ -69,7 +69,7 @@ function literalsOf(path: string): { kind: keyof store.PathIds; id: string }[] {
   });
 }
 
-/** What these are when they are created. */
+/** Values of fields in new documents. */
 const CREATED: Record<string, Record<string, readonly string[]>> = {
   tasks: { status: ['pending'] },
   sub_agents: { status: ['active'] },
@@ -79,7 +79,7 @@ const CREATED: Record<string, Record<string, readonly string[]>> = {
 const judged = new LRUCache<string, { reason: string | null }>({ max: 1_000 });
 const LONGEST_MS = 200;
 
-/** Null if it may hold. */
+/** Null if it may be true. */
 function conditionNeverHolds({ collection, condition, events }: Rule): string | null {
   const collections = globOf(collection)?.collections ?? [];
   if (condition === null || collections.length === 0) return null;

@@ -53,7 +53,7 @@ const PERFORM: Record<Handler, Perform> = {
   'orchestrator-notify': tell('question'),
 };
 
-/** Answers a delivery to this server: performs what has not been done, and returns what there is. Safe to repeat. */
+/** Answers a delivery to this server: performs its transition if necessary, and returns the existing state. Idempotent. */
 export async function answerOwn(
   { ownKeys, ...parts }: ActParts & { ownKeys(project: string): Buffer[] },
   handler: Handler,

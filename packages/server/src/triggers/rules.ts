@@ -99,7 +99,7 @@ export async function enableTrigger(
   });
 }
 
-/** For each trigger, why it can never match as things are. */
+/** For each trigger, why it can never match at present. */
 export function findingsOf(
   db: store.Database,
   project: string,
@@ -122,7 +122,7 @@ export interface Applied {
   name: string;
   outcome: 'created' | 'updated' | 'unchanged' | 'deleted';
   version: number | null;
-  /** Why it can never match as things are. */
+  /** Why it can never match at present. */
   findings: Issue[];
 }
 

@@ -84,13 +84,13 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
   const setImages = (imageInput: boolean | null) => ask('PATCH', `/models/${model.id}`, { imageInput });
   const sent = (at: number) => JSON.stringify(wire.heard[at]!.body);
 
-  it('keeps what a tool returned, and shows models the images that they take', async () => {
+  it('stores the media of a tool, and sends models the images that they accept', async () => {
     await setImages(true);
     say(callOf('shot'), { text: ['Seen.'] });
     const { run, messages } = await turn();
     expect(run.calls).toMatchObject([{ status: 'completed', output: SHOT }]);
     expect(messages.find(({ role }) => role === 'tool_result')?.content).toMatchObject({ result: SHOT });
-    // Once, as an image; the rest as words.
+    // Once, as an image; the rest as text.
     expect(sent(1).split(PNG)).toHaveLength(2);
     expect(imagesIn(wire.heard[1]!.body)).toEqual([PNG]);
     expect(sent(1)).toContain('The page.');
@@ -113,23 +113,23 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
     expect(messages.map(({ role }) => role).slice(-4)).toEqual(['assistant', 'tool', 'tool', 'user']);
   });
 
-  it('reads a sentence in place of each image that it does not take, of tools and of people', async () => {
+  it('gets a text placeholder for each image that it does not accept, of tools and of people', async () => {
     await setImages(false);
     say(callOf('shot'), { text: ['Not seen.'] });
     await turn({ text: 'What is it?', parts: [{ type: 'image', base64: PNG, mediaType: 'image/png' }] });
-    expect(sent(0)).toContain('[image left out: this model does not take images]');
-    expect(sent(1)).toContain('[1 image left out: this model does not take images]');
+    expect(sent(0)).toContain('[image left out: this model does not accept images]');
+    expect(sent(1)).toContain('[1 image left out: this model does not accept images]');
     expect(sent(1)).not.toContain(PNG);
   });
 
-  it('takes images of tools by default, unless its server is of no known provider', async () => {
+  it('accepts images of tools by default, unless the provider is unknown', async () => {
     await setImages(null);
     say(callOf('shot'), { text: ['Seen.'] });
     await turn();
     expect(imagesIn(wire.heard[1]!.body)).toEqual(kind === 'openai_compatible' ? [] : [PNG]);
   });
 
-  it('bounds what a result can hold', async () => {
+  it('limits the size of media in a result', async () => {
     await setImages(true);
     say(callOf('shots'), { text: ['Seen.'] });
     const { run } = await turn();
@@ -137,7 +137,7 @@ describe.each(formats.map((format) => ({ kind: format.kind, format })))('$kind',
     expect(content[0]!.data).toBe(LARGE);
     expect(content[1]).toMatchObject({ bytes: Buffer.byteLength(LARGE, 'base64') });
     expect(content[1]!.note).toContain(String(MAX_MEDIA));
-    expect(content[2]!.note).toContain('no base64');
+    expect(content[2]!.note).toContain('not valid base64');
     expect(imagesIn(wire.heard[1]!.body)).toEqual([LARGE]);
   });
 });
@@ -169,7 +169,7 @@ it('keeps and passes on images that a client answers with', async () => {
   expect(JSON.stringify(wire.heard[1]!.body)).toContain('The content is left out');
 });
 
-/** The data of images, wherever the format of the provider has them. */
+/** The data of images at any place in the format of the provider. */
 function imagesIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(imagesIn);
   if (value === null || typeof value !== 'object') return [];

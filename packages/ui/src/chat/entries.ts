@@ -48,7 +48,7 @@ export function entriesOf(
   return entries;
 }
 
-/** Whether the message stands for an empty answer: the model was asked twice and said nothing. */
+/** Whether the message stands for an empty answer: the model was asked twice and answered with no text. */
 export function isEmptyAnswer({ role, metadata }: Pick<SaidMessage, 'role' | 'metadata'>): boolean {
   return role === 'assistant' && metadata?.empty === true;
 }

@@ -15,12 +15,12 @@ interface Media {
 
 export interface ToolOutputProps {
   output: unknown;
-  /** What the tool is called. */
+  /** The name of the tool. */
   tool: string;
   lines?: number | undefined;
 }
 
-/** What a tool returned: its images, sound and files, and the rest as JSON. */
+/** The output of a tool: images, sound and files, and the rest as JSON. */
 export function ToolOutput({ output, tool, lines }: ToolOutputProps) {
   const { bare, media } = useMemo(() => splitMedia(output), [output]);
   return (
@@ -65,7 +65,7 @@ function Shown({ type, mimeType, data, name, tool }: Media & { tool: string }) {
     // biome-ignore lint/a11y/useMediaCaption: a tool returns sound without a text
     return <audio controls src={`data:${mimeType};base64,${data}`} aria-label={`Sound from ${tool}`} />;
   }
-  // Of no type that a browser would open: a file of somebody else is only saved.
+  // The file is untrusted, so it has a media type that browsers only download.
   return (
     <a className="troupe-file" href={`data:application/octet-stream;base64,${data}`} download={name}>
       <FileIcon />

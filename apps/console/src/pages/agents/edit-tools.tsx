@@ -10,7 +10,7 @@ import { Tag } from '../../blocks/tag.tsx';
 import { toolsQuery } from '../../data/queries.ts';
 import type { PartProps } from './edit-tab.tsx';
 
-/** Tools that it may call, its own and those of the project, and of which a person must approve the calls. */
+/** Tools that the agent may call, inline or of the project, and which calls a person must approve. */
 export function EditTools({ draft, change }: PartProps) {
   const { data: all = [] } = useQuery(toolsQuery);
   const [approvals, setApprovals] = useState(draft.approvals.join(', '));

@@ -109,9 +109,9 @@ export function EditModel({
       </div>
       <SelectField
         label="Images"
-        hint="Whether the model takes images. If not, a sentence is sent in place of each."
+        hint="Whether the model accepts images. If not, each image is replaced by text."
         path="imageInput"
-        first="As usual for the provider"
+        first="Default of the provider"
         options={[
           ['yes', 'Takes images'],
           ['no', 'Text only'],

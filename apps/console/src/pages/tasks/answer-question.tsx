@@ -28,7 +28,7 @@ export function AnswerQuestion({ task }: { task: Api.Task }) {
       <p className="text-sm font-medium break-words whitespace-pre-wrap">{task.question}</p>
       <TextAreaField
         label="Your answer"
-        hint="The sub-agent continues with it, and the agent that gave the task is told."
+        hint="The sub-agent continues with it, and the agent that gave the task is notified."
         rows={2}
         maxLength={60_000}
         value={text}

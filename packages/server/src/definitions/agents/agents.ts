@@ -48,7 +48,7 @@ export async function getAgent(db: Database, { project, person }: Reader, id: st
   return row;
 }
 
-/** Those that it carries, in their order. */
+/** The capabilities of the agent, in order. */
 export async function listCarried(db: Database, project: string, id: string): Promise<AgentCapabilityRow[]> {
   const { id: agent } = await getAgent(db, { project, person: false }, id);
   return listAgentCapabilities(db.rows, agent);

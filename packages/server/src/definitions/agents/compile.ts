@@ -20,7 +20,7 @@ export interface Found {
   tools: readonly ToolRow[];
   /** The one to call, and then its fallbacks. */
   models: readonly SnapshotModel[];
-  /** The one that writes summaries; null: those above. */
+  /** The model that writes summaries; null: `models`. */
   summariser: SnapshotModel | null;
 }
 

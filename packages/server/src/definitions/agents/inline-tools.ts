@@ -3,12 +3,12 @@ import { canonicalJson, newId, Refusal } from '../../base/index.ts';
 import { putAgentTool, type Transaction, toolsOfAgent } from '../../store/index.ts';
 import { checkedTool, definitionOf, toWrite } from '../tools/index.ts';
 
-// Tools that an agent defines itself. They are rows of the agent and change with its versions. For this agent they take the place of
-// tools of the project that have the same name.
+// Tools that an agent defines itself. They are rows of the agent and change with its versions. For this agent they
+// override tools of the project with the same name.
 
 type Tools = Pick<AgentDefinition, 'tools' | 'inlineTools'>;
 
-/** As they are stored: all of them among the names that the agent carries, and in that order. */
+/** As they are stored: `tools` names every inline tool, and they have its order. */
 export function normalTools({ tools, inlineTools }: Tools): Tools {
   const names = [...new Set(inlineTools.map(({ name }) => fold(name)))];
   if (names.length < inlineTools.length) throw definedTwice(inlineTools);
@@ -21,7 +21,7 @@ export function normalTools({ tools, inlineTools }: Tools): Tools {
   return { tools: all, inlineTools: checked.toSorted((one, other) => place(one) - place(other)) };
 }
 
-/** Those after a PATCH: tools of other names stay while the agent carries their names. */
+/** The tools after a PATCH: tools of other names stay while `tools` names them. */
 export function patchedInlineTools(before: Tools, patch: Partial<Tools>): ToolDefinition[] {
   const { tools = before.tools, inlineTools = [] } = patch;
   const carried = new Set(tools.map(fold));
@@ -30,7 +30,7 @@ export function patchedInlineTools(before: Tools, patch: Partial<Tools>): ToolDe
   return [...stay, ...inlineTools];
 }
 
-/** Writes the rows of tools that differ. The rows of tools that the agent no longer has go when its version is written. */
+/** Writes the rows of tools that differ. Rows of removed tools are deleted when the version is written. */
 export async function writeInlineTools(
   transaction: Transaction,
   { project, agent }: { project: string; agent: string },

@@ -108,7 +108,7 @@ async function checkNamed(
   const usable = new Set(models.filter(({ active }) => active).map(({ id }) => id));
   for (const [index, { agentId, modelId }] of definition.agents.entries()) {
     if (agentId !== null && !hadAgents.has(agentId) && !agents.has(agentId)) {
-      refuse(`agents.${index}.agentId`, 'agent_not_found', 'is no active agent of the project');
+      refuse(`agents.${index}.agentId`, 'agent_not_found', 'is not an active agent of the project');
     }
     if (modelId !== null && !hadModels.has(modelId) && !usable.has(modelId)) {
       refuse(`agents.${index}.modelId`, 'model_not_found', 'is no model that can be used');

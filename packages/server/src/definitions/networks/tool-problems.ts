@@ -66,7 +66,7 @@ function paramProblems(path: string, params: SnapshotParam[], $defs: unknown): N
             problem(
               `${where}.defaultValue`,
               'default_missing',
-              `Nobody gives "${name}", so it needs a default.`,
+              `The parameter "${name}" has the source \`default\` and needs a \`defaultValue\`.`,
             ),
           ]
         : [];

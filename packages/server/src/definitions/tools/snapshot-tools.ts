@@ -18,7 +18,7 @@ export async function toolsOf(
   options: { keep?: boolean; agent?: string } = {},
 ): Promise<ToolRow[]> {
   const found = await toolsNamed(rows, project, names, options);
-  // Its own come last and take the place of others with the same name.
+  // Inline tools come last and override others with the same name.
   const ordered = found.toSorted(
     (one, other) => Number(one.agent_id !== null) - Number(other.agent_id !== null),
   );
@@ -64,7 +64,7 @@ export function toSnapshotTool(row: ToolRow): SnapshotTool {
   });
 }
 
-/** The secret goes into the header for it, unless the request says where it goes. */
+/** The secret is sent in the `authorization` header, unless the request uses it elsewhere. */
 function withSecret({ request, secretRef }: ToolRow['config']): Json | undefined {
   if (request === undefined || typeof secretRef !== 'string') return request;
   const sent = toolRequest.parse(request);

@@ -204,7 +204,7 @@ function patched(before: ToolDefinition, patch: Omit<ToolPatch, 'baseVersion'>):
   return unchosen ? { ...after, effect: byMethod(after) } : after;
 }
 
-/** Checked, and with secrets named as they are stored. */
+/** The checked definition, with secret names as they are stored. */
 export function checkedTool(given: ToolDefinition): ToolDefinition {
   const definition = normal(given);
   checkTool(definition);

@@ -229,4 +229,4 @@ function failure({ code, message }: Verdict): RunError {
   return { code: code!, message: message! };
 }
 
-const FILTER_ADVICE = 'Give the agent another model, or take out of the input what it objects to.';
+const FILTER_ADVICE = 'Give the agent another model, or remove the filtered content from the input.';

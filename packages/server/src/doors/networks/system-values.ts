@@ -4,8 +4,8 @@ import { type Database, sealedOfRun } from '../../store/index.ts';
 import type { Network } from './network.ts';
 import { sealedName } from './start-item.ts';
 
-// The values of system parameters against their schemas. They belong to the operator: a value that does not fit is an `error`, and
-// nothing of the value is in the message.
+// Checks the values of system parameters against their schemas. They come from the operator: an invalid value is an `error`, and
+// the message contains nothing of the value.
 
 export interface Opener {
   open(project: string, name: string, sealed: unknown): string;
@@ -34,7 +34,7 @@ export async function systemParamError(
   return errorIn(uses, JSON.parse(opener.open(run.projectId, sealedName(run.id), sealed)));
 }
 
-/** The same for values at hand. */
+/** The same for decrypted values. */
 export function systemValueError(
   network: Network,
   judged: readonly Judged[],

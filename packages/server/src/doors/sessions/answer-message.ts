@@ -6,8 +6,8 @@ import { MAX_HISTORY } from '../shared/index.ts';
 import { sessionsDoor } from './door.ts';
 
 /**
- * Starts the run that answers a stored message of a session, unless the message has a run or somebody spoke after it. The id of the run
- * follows from the message, so that a repetition finds it.
+ * Starts the run that answers a stored message of a session, unless the message has a run or is not the last one. The id of the run
+ * is derived from the message, so the call is idempotent.
  */
 export async function answerStoredMessage(
   { db, kernel }: Parts,

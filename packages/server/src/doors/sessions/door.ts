@@ -71,7 +71,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
     const { text, calls, finishReason } = given;
     const { run, snapshot, transcript } = view;
     const noted = calibration(view, given, window.ratio);
-    // An agent with a schema is told that nothing is no JSON, as often as any other misfit.
+    // For an agent with a schema, an empty answer is invalid JSON and retried like any other invalid answer.
     if (isEmptyAnswer(given) && !snapshot.answer) {
       if (mayNudge(view, conversationOf(view).own)) return nudge(NUDGE);
       return said(window, noted, { text: '', calls: 0, marks: { empty: true } });
@@ -133,7 +133,7 @@ function said(
   };
 }
 
-const FILTER_ADVICE = 'Say it in another way, or give the agent another model.';
+const FILTER_ADVICE = 'Rephrase the message, or give the agent another model.';
 const NUDGE = 'No answer was given. Answer the last message now, in text.';
 
 /** What the message asked for, of which its run keeps a note. */

@@ -7,7 +7,7 @@ import type { StoredMessage } from '../../store/index.ts';
 // that says what was wrong, the model reads it as its own words and a question, and answers again. The count is in the
 // message, so whoever takes over the run goes on counting.
 
-/** Where a message notes that it stands for an answer that was refused, or was empty. */
+/** Metadata key of messages that replace a refused or empty answer. */
 export const REFUSED_KEY = 'troupe:refused';
 
 /** What is kept of a refused answer: enough to mend it. */

@@ -8,7 +8,7 @@ import type { StoredMessage } from '../../store/index.ts';
 /** Metadata of an answer or a summary: `{ model, ratio }`, reported tokens per estimated token. */
 export const TOKENS_KEY = 'troupe:tokens';
 
-/** Assumed until a provider reported usage: a little too much is safer than a refusal. */
+/** Assumed until a provider reports usage. A high estimate is safer than a request that is refused as too long. */
 export const DEFAULT_RATIO = 1.15;
 /** Below this, the tokens that a provider adds around a request distort the ratio. */
 const MIN_TOKENS = 2_000;

@@ -9,8 +9,8 @@ import { SUMMARY_KEY, textOf } from './summary.ts';
 import { contextTokens, estimateTokens } from './tokens.ts';
 import { type Due, summarisers, summaryTokens } from './window.ts';
 
-// A compaction is a step of the run like any other: the door asks a model for a summary instead of an answer. The ledger, budgets,
-// retries and takeovers treat it as they treat every step.
+// A compaction is an ordinary step of the run in which the door requests a summary instead of an answer. The ledger, budgets,
+// retries and takeovers apply as to every step.
 
 const SUMMARY_OPENING = 'Summary of the earlier conversation. A record, not an instruction:\n\n';
 const DIGEST_OPENING =
@@ -39,7 +39,7 @@ export function canSummarise({
   return snapshot.limits.steps - taken >= 2 && summarisers(snapshot)[0]!.provider !== 'demo';
 }
 
-/** What the summariser reads: the earlier summary and every message that leaves. */
+/** The prompt of the summariser: the earlier summary and every message that leaves. */
 export function compactionContext({ summary, leaving }: Due, { snapshot, model }: RunView): Context {
   const most = summaryTokens(snapshot);
   const system = [

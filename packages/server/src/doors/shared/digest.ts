@@ -2,8 +2,8 @@ import type { StoredMessage } from '../../store/index.ts';
 import { firstSentence } from './first-sentence.ts';
 import { textOf } from './summary.ts';
 
-// The summary that needs no model: the first sentence of everything that people and the agent said. Used if no model can write
-// one.
+// The summary without a model: the first sentence of every message of people and the agent. Used if no model can write a
+// summary.
 
 const MAX_LINE = 200;
 const MAX_CHARACTERS = 24_000;

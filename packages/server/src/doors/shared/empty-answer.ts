@@ -14,8 +14,8 @@ export function isEmptyAnswer({ text, calls }: Pick<ModelAnswer, 'text' | 'calls
 }
 
 /**
- * An empty answer that the model did not choose: a content filter or the output limit stopped it before its first word. The
- * next model is asked, if there is one. Null: the model ended the answer itself. `advice`: what to do about the filter.
+ * An empty answer because a content filter or the output limit stopped the model before it wrote any text. The next model is
+ * asked, if there is one. Null: the model ended the answer itself. `advice`: the remedy for a content filter.
  */
 export function stoppedEmpty(
   answer: ModelAnswer,
@@ -26,14 +26,14 @@ export function stoppedEmpty(
   if (answer.finishReason === 'content_filter') return { messages: [], refuse: contentFiltered(advice) };
   if (answer.finishReason !== 'length') return null;
   const message =
-    `The model ${model.model} used all its output tokens before its first word. ` +
+    `The model ${model.model} used all its output tokens before it wrote any text. ` +
     'Raise maxOutputTokens of the model, or lower the reasoning effort.';
   return { messages: [], refuse: { code: 'model_empty', message, retryable: false } };
 }
 
 /**
  * The step ends with a request to answer, and the run goes on. The message is in the thread before the model is asked again, so
- * a worker that takes over the run neither forgets nor repeats it.
+ * a worker that takes over the run neither loses nor repeats it.
  */
 export function nudge(text: string): Meaning {
   const metadata = { [REFUSED_KEY]: { empty: true } };
@@ -45,7 +45,7 @@ export function mayNudge({ step, snapshot }: RunView, own: readonly StoredMessag
   return step < snapshot.limits.steps && !isNudge(own.at(-1));
 }
 
-/** As the model reads it. Null if the message is no request to answer. */
+/** The request as a model message. Null if the message is not a request to answer. */
 export function asNudged(message: StoredMessage): ModelMessage[] | null {
   return isNudge(message) ? [{ role: 'user', text: (message.content as TextContent).text }] : null;
 }

@@ -1,6 +1,6 @@
 /**
- * doors/shared: what doors have in common: which messages fit the context of a model, summaries of those that do not, and
- * answers that fit a schema.
+ * doors/shared: code that doors share: the messages that fit the context of a model, summaries of the others, and answers that
+ * match a schema.
  * Imports: kernel, store, base, protocol.
  * Start reading: window.ts.
  */

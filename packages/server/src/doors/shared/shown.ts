@@ -59,13 +59,13 @@ export function shownIn(
   const room = Math.max(all - fixed, all / 4);
   const hasLeft = summary !== null || window.shortened.size > 0;
   return {
-    // What is cut anyway is cut with a margin: the estimate of a single large message may be far off.
+    // Messages that must be cut are cut with a margin: the estimate of a single large message may be far off.
     messages: window.tokens > room ? shortened(messages, room * CUT_SHARE) : messages,
     ...(hasLeft ? {} : withoutRecall(view.snapshot)),
   };
 }
 
-/** Before anything left the window there is nothing to recall, and the tool would only take room. */
+/** While the whole conversation is shown there is nothing to recall, and the tool would only use tokens. */
 function withoutRecall({ tools }: RunView['snapshot']): Pick<Context, 'tools'> {
   if (!tools.some(({ name }) => name === RECALL)) return {};
   return {

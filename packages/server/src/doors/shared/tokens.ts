@@ -122,7 +122,7 @@ export function saidTokens(message: ModelMessage): number {
 /** The tokens that a conversation may take: the context without the answer, the prompt and the tools. */
 export function roomFor({ model, snapshot }: Pick<RunView, 'model' | 'snapshot'>): number {
   const tokens = (contextTokens(model) - mostOutput(model)) / DEFAULT_RATIO;
-  // A prompt that leaves no room is the operator's to shorten; the provider says so.
+  // If the prompt leaves no room, the provider refuses the request and the operator must shorten the prompt.
   return Math.floor(Math.max(tokens - fixedTokens(snapshot), tokens / 4));
 }
 

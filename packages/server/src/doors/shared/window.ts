@@ -5,9 +5,9 @@ import { DEFAULT_RATIO, ratioAfter } from './calibration.ts';
 import { type Coverage, isSummary, newestSummary } from './summary.ts';
 import { contextTokens, fixedTokens, messageBytes, messageTokens } from './tokens.ts';
 
-// Decides what of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results are
-// shortened, oldest first; if that is not enough, the oldest messages are due to be summarised. All of it is a function of
-// the transcript and the snapshot, so what was shown before changes only at these points (prompt caches stay valid), every
+// Decides which part of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results
+// are shortened, oldest first; if that is not enough, the oldest messages are due to be summarised. The window is a pure function
+// of the transcript and the snapshot. So the prompt prefix changes only at these points and prompt caches stay valid, every
 // process decides the same, and old prompts can be reproduced.
 
 export interface Conversation {
@@ -37,7 +37,7 @@ export interface Window {
   due: Due | null;
   /** Reported tokens per estimated token. */
   ratio: number;
-  /** Estimated tokens of the summary and of what is shown. */
+  /** Estimated tokens of the summary and of the shown messages. */
   tokens: number;
 }
 
@@ -71,7 +71,7 @@ interface Block {
   pinned: boolean;
 }
 
-/** `force`: the provider refused the conversation as too long, whatever the estimate says. */
+/** `force`: the provider refused the conversation as too long, regardless of the estimate. */
 export function windowFor(
   { run, snapshot, transcript }: Pick<RunView, 'run' | 'snapshot' | 'transcript'>,
   { earlier, own, hidden = () => false }: Conversation,
@@ -136,7 +136,7 @@ export function windowFor(
 
   const leaving = firstChunk(old, snapshot, summary).flatMap(({ messages }) => messages);
   const last = Math.max(upTo, ...leaving.map(({ seq }) => seq));
-  // Turns that are yet to come are in the transcript, but not among those that are shown.
+  // Later turns are in the transcript but not among the shown turns.
   const stays = new Set(transcript);
   const visible = new Set(shown);
   for (const message of turns.flat()) if (!visible.has(message)) stays.delete(message);

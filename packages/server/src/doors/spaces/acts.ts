@@ -98,7 +98,7 @@ async function enterSpace(
     spaceName: entered.spaceName,
     members: entered.members.slice(0, 100) as unknown as Json,
     history: asHistory(entered.history, context),
-    // The same as the prompt has it.
+    // The same lines as in the prompt.
     lines: entered.history.map((message) => messageLine(message, context.entityId)),
     totalMessages: entered.total,
   };

@@ -152,4 +152,4 @@ function messagesSaid(transcript: readonly StoredMessage[]): string[] {
   });
 }
 
-const FILTER_ADVICE = 'Give the agent another model, or take out of the conversation what it objects to.';
+const FILTER_ADVICE = 'Give the agent another model, or remove the filtered content from the conversation.';

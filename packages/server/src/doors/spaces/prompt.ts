@@ -274,7 +274,7 @@ function instructions({ context, mayWait }: PromptInput): string {
     'INSTRUCTIONS:',
     '- What you write outside of tools is your private reasoning: nobody reads it. Keep it short.',
     '- send_message is the only way to speak. It speaks in the active space; enter_space turns to another one.',
-    '- read_messages loads what was said before: in the active space, or in another of YOUR SPACES by its id.',
+    '- read_messages loads earlier messages: in the active space, or in another of YOUR SPACES by its id.',
     '- Silence is a good answer where you have nothing to add: end without calling send_message.',
     ...(agents
       ? [

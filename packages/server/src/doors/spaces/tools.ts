@@ -55,7 +55,7 @@ const sendMessage = (mayWait: boolean) =>
 const others = [
   tool(
     'enter_space',
-    'Turns to another of your spaces: what you say and show from here on goes there. Answers with its last messages, in `lines` marked [SEEN] or [NEW] as in HISTORY.',
+    'Switches to another of your spaces: your later messages and visible results go there. Returns its last messages, in `lines` marked [SEEN] or [NEW] as in HISTORY.',
     {
       spaceId: { ...id, description: 'One of YOUR SPACES.' },
       limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many messages. Default: 20.' },

@@ -9,9 +9,9 @@ import type { Parts } from './acts.ts';
 import { DOOR } from './door-name.ts';
 import { oneCallSnapshot } from './tool-task.ts';
 
-// Tasks from outside. All ids follow from the id of the task, so that a request can be repeated.
+// Tasks from outside. All ids are derived from the id of the task, so requests are idempotent.
 
-/** What a task executes. */
+/** The run that a task starts. */
 interface Work {
   name: string;
   instruction: string;
@@ -91,7 +91,7 @@ async function agentWork(
   if (!agentId)
     throw new Refusal('invalid', 'agent_not_found', `No active agent is named "${ref}".`, {
       hint: 'GET /v1/agents lists the agents of the project.',
-      issues: [{ path: 'name', message: 'is no active agent of the project' }],
+      issues: [{ path: 'name', message: 'is not an active agent of the project' }],
     });
   const { name, entityId, snapshotId, wallMs } = await snapshotFor(db, {
     project,
@@ -154,7 +154,7 @@ function invalid(path: string, message: string): Refusal {
 
 function chatNotFound(): Refusal {
   return new Refusal('not_found', 'chat_not_found', 'There is no such session or space.', {
-    issues: [{ path: 'chat', message: 'is no session or space of the caller' }],
+    issues: [{ path: 'chat', message: 'is not a session or space of the caller' }],
   });
 }
 
@@ -168,11 +168,11 @@ function refusalOf(code: (store.CreatedTask & { ok: false })['code']): Refusal {
       });
     case 'not_a_member':
       return new Refusal('conflict', code, '`userId` is not a member of the space.', {
-        issues: [{ path: 'userId', message: 'is no member of the space' }],
+        issues: [{ path: 'userId', message: 'is not a member of the space' }],
       });
     case 'message_not_found':
       return new Refusal('not_found', code, 'The session or space has no such message.', {
-        issues: [{ path: 'triggerMessageId', message: 'is no message of the chat' }],
+        issues: [{ path: 'triggerMessageId', message: 'is not a message of the chat' }],
       });
   }
 }

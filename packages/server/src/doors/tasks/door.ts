@@ -98,12 +98,12 @@ export function createTasksDoor(db: Database): Door {
         return { messages: [...said, message], calls: [], outcome: { ...final } };
       }
       const isTool = isToolTask(view.snapshot);
-      // What a tool returned is the result, blank or not.
+      // The output of a tool is the result, even if it is blank.
       const empty = !isTool && isEmptyAnswer(given);
       const own = uncovered(view.transcript, view.run).filter(({ runId }) => runId === view.run.id);
       const over = isTool ? null : lastTurn(view);
       if (over && (empty || calls.length > 0)) return { messages: said, calls: [], fail: over };
-      // Whoever gave the task waits for a result: an empty one would pass for it.
+      // The giver waits for a result and would take an empty answer for it.
       if (empty) return mayNudge(view, own) ? nudge(NUDGE) : { messages: [], fail: EMPTY };
       const bad = finals.find((result) => result !== null);
       if (answer && bad && 'problem' in bad) {
@@ -147,7 +147,7 @@ function isCompacting(view: RunView, window: Window): window is Window & { due: 
   return !isToolTask(view.snapshot) && isSummarising(view, window);
 }
 
-/** The thread of a sub-agent is one conversation, however often the task was taken up again. */
+/** The thread of a sub-agent is one conversation, however often the task was reactivated. */
 function conversationOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): Conversation {
   return { earlier: [], own: whole(uncovered(transcript, run)) };
 }

@@ -1,7 +1,7 @@
 import * as store from '../../store/index.ts';
 import type { Parts } from './acts.ts';
 
-/** Tells the agent of a session about the question or the end of a task from outside, unless it was told. */
+/** Notifies the agent of a session about the question or the end of a task from outside, once. */
 export async function requestTaskNotice(
   { db, kernel }: Parts,
   project: string,

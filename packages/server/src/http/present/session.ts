@@ -7,7 +7,7 @@ export function presentSession({ firstText: _, ...session }: SessionRow): Sessio
   return isoTimes(session);
 }
 
-/** Without the notes of the server itself. */
+/** Without internal metadata of the server. */
 function ownMetadata(metadata: JsonObject | null): JsonObject {
   const entries = Object.entries(metadata ?? {});
   return Object.fromEntries(entries.filter(([key]) => !key.startsWith('troupe:')));

@@ -11,7 +11,7 @@ const CLOSING_MS = 250;
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
-/** Passes every piece on as it arrives, and puts the answer together. An empty answer is one: the door decides what it means. */
+/** Passes every piece on as it arrives, and assembles the answer. An empty answer is valid: the door decides its meaning. */
 export async function readAnswer(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   request: ModelRequest,

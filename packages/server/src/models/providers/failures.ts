@@ -73,7 +73,7 @@ export function failureOf(error: unknown, endpoint: Endpoint, model: string): Tr
   }
   if (CONTENT_FILTER_CODE.test(facts.code)) {
     return new TroupeError('content_filter', `${who} refuses to answer this.${said}`, {
-      hint: 'Say it in another way, or give the agent another model.',
+      hint: 'Rephrase the message, or give the agent another model.',
       details,
     });
   }

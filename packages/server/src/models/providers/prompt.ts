@@ -27,7 +27,7 @@ export function promptOf(request: ModelRequest, kind: RemoteKind): LanguageModel
     shown = [];
   };
   for (const message of request.messages) {
-    // Every result of a step must follow its calls: images that cannot stand in a result come after the last one.
+    // Every result of a step must follow its calls: images that results cannot contain come after the last result.
     if (message.role !== 'tool') showImages();
     else if (images.ofTools === 'after') shown.push(...(message.parts ?? []));
     const converted = toPrompt(message, kind, ids, images);
@@ -42,16 +42,16 @@ export function promptOf(request: ModelRequest, kind: RemoteKind): LanguageModel
 }
 
 const IMAGES_OF_TOOLS = { type: 'text' as const, text: '[images in the results above]' };
-const NO_IMAGES = 'left out: this model does not take images';
+const NO_IMAGES = 'left out: this model does not accept images';
 
 interface TakenImages {
-  /** Those that people send. */
+  /** Whether images of people are sent. */
   ofUsers: boolean;
-  /** Within the result, in a message of their own after it, or not at all. */
+  /** Images of tools: within the result, in a message after it, or never. */
   ofTools: 'within' | 'after' | 'never';
 }
 
-/** What many compatible servers refuse is sent to one only if its model is known to take it; a person sends images knowingly. */
+/** Many compatible servers refuse images of tools, so these are sent only if the model declares `imageInput`. */
 function imagesFor({ imageInput }: ModelRequest, kind: RemoteKind): TakenImages {
   const ofTools = imageInput ?? kind !== 'openai_compatible';
   const place = kind === 'openai_compatible' ? 'after' : 'within';

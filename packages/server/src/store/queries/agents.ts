@@ -7,7 +7,7 @@ import type { Transaction } from '../transaction.ts';
 import { saveSnapshotWithin } from './snapshots.ts';
 import { deleteOtherAgentTools, type ToolRow } from './tools.ts';
 
-/** A tool of an agent, as far as it is defined by people. */
+/** The columns of an inline tool that its definition sets. */
 export type InlineToolRow = Omit<
   ToolRow,
   'id' | 'agent_id' | 'mcp_server' | 'version' | 'created_at' | 'updated_at'
@@ -26,7 +26,7 @@ export interface AgentRow {
   capabilities: { id: string; config: JsonObject }[];
   /** By name, in the agent's order. */
   tools: string[];
-  /** Those that belong to it, in the same order, with the columns that their definitions are made of. */
+  /** Inline tools in the same order, with the columns of their definitions. */
   inline_tools: InlineToolRow[];
   version: number;
   status: 'active' | 'archived';

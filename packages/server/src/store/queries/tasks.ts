@@ -87,7 +87,7 @@ export async function replyToTask(
 export interface OutsideTask
   extends Pick<NewTask, 'id' | 'type' | 'name' | 'instruction' | 'args' | 'subAgent' | 'role'> {
   chat: string;
-  /** In a space, the person for whom it is; in a session it is its owner. */
+  /** In a space, the member for whom the task is created; in a session, the owner. */
   user?: string | undefined;
   triggerMessage?: string | undefined;
 }
@@ -241,7 +241,7 @@ export interface TaskSeen {
   summary: string | null;
 }
 
-/** Tasks as the agent of this run sees them: those that it or somebody outside gave in this chat, or within its own task. All open ones, then the last that ended. */
+/** Tasks that the agent of this run sees: given by it or from outside, in this chat or within its own task. All open tasks, then the last that ended. */
 export async function tasksSeenBy(
   db: Database,
   run: string,

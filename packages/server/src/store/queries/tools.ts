@@ -53,8 +53,8 @@ export function selectTools(rows: Transaction, project: string) {
 }
 
 /**
- * Those of the names that there are, in no order: tools of the project, and of the agent if one is given. Locked, they can be neither
- * deleted nor changed until the transaction ends.
+ * Existing tools with these names, in no order: tools of the project, and of the agent if one is given. With a lock, they can be
+ * neither deleted nor changed until the transaction ends.
  */
 export async function toolsNamed(
   rows: Transaction,
@@ -90,7 +90,7 @@ export async function listTools(
   filter: {
     name?: string | undefined;
     kind?: ToolKind | undefined;
-    /** Left out: tools of the project. */
+    /** Omitted: tools of the project. */
     agentId?: string | undefined;
     before: string | undefined;
     limit: number;
@@ -170,7 +170,7 @@ export async function toolsOfAgent(
   return selectTools(transaction, project).where('agent_id', '=', agent).orderBy('id').execute();
 }
 
-/** Deletes the tools of an agent that are none of these. The agent must not carry them any more. */
+/** Deletes all other tools of an agent. The agent must no longer carry them. */
 export async function deleteOtherAgentTools(
   transaction: Transaction,
   agent: string,

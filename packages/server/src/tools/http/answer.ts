@@ -36,7 +36,7 @@ export function outcomeOf(answer: OutgoingResponse, shape: ToolResponse, hidden:
   return cutToFit(status, cut ? hidden.cut(text) : hidden.text(text), { cut, maxBytes: shape.maxBytes });
 }
 
-/** An image that models take, whole; as tools of MCP servers return one. */
+/** The body as an MCP image block, if it is a complete image in a format that models accept. */
 function imageIn({ body, cut }: OutgoingResponse): JsonObject | null {
   if (cut) return null;
   const data = Buffer.from(body).toString('base64');

@@ -14,7 +14,7 @@ const advice: Record<string, string> = {
     'The provider refused the content. Look at the prompt of the last step; a fork can change it.',
   empty_answer: 'The model gave empty answers. Retry, or choose another model.',
   model_empty:
-    'The model used all its output tokens before its first word. Raise its output tokens, or lower the reasoning effort.',
+    'The model used all its output tokens before it wrote any text. Raise its output tokens, or lower the reasoning effort.',
   answer_invalid:
     'The answer does not fit the schema that the agent has for its answers. Look at the last step, and at that schema.',
   answer_too_large:

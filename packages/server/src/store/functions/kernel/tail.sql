@@ -1,7 +1,7 @@
 -- Returns the messages of a thread that a run needs, in order: at most p_limit before the one that started it, without
--- those that the newest summary covers. The metadata of a summary names the last message that it covers and the ones
--- before it that it does not. Metadata of other roles is not trusted. Messages before the trigger take at most 24 MB as
--- stored.
+-- messages that the newest summary covers. The metadata of a summary names the last message that it covers and earlier
+-- messages that it does not cover. Metadata of other roles is not trusted. Messages before the trigger take at most
+-- 24 MB as stored.
 -- Locks: none.
 -- Called by: troupe.claim, troupe.start.
 create or replace function troupe.tail(p_thread uuid, p_trigger bigint, p_limit int) returns jsonb

@@ -1,4 +1,4 @@
--- The document of a task. It has the sub-agent once that started.
+-- The document of a task. It has the sub-agent once the sub-agent started.
 -- Locks: none.
 -- Called by: troupe.capture_tasks, store/queries/sync-sources.ts, store/queries/sync.ts, store/queries/triggers.ts.
 create or replace function troupe.task_document(t troupe.tasks) returns jsonb language sql stable as $$

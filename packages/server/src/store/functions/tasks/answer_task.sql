@@ -1,6 +1,6 @@
 -- Answers the question of a sub-agent from outside. p_call identifies the question; null: the open one, or else the
 -- last. The same answer by the same settler is a repetition and changes nothing. A call that still waits for the task
--- keeps waiting; otherwise the agent that gave the task is told.
+-- keeps waiting; otherwise the agent that gave the task is notified.
 -- Locks: the run, then as troupe.settle.
 -- Called by: store/queries/tasks.ts.
 create or replace function troupe.answer_task(p_task uuid, p_call text, p_answer text, p_by text) returns jsonb

@@ -1,5 +1,5 @@
 -- Creates a task from outside, in a session or a space: task, sub-agent, thread, instruction and run are one commit. No
--- call waits for it and no agent is told about it. A repetition with the same id and content returns the existing task.
+-- call waits for it and no agent is notified. A repetition with the same id and content returns the existing task.
 -- Locks: table runs (row exclusive), the thread of the chat (key share), then as the start of a run.
 -- Called by: store/queries/tasks.ts.
 create or replace function troupe.create_task(p_task jsonb, p_item jsonb) returns jsonb

@@ -48,7 +48,7 @@ begin
   end if;
   told := jsonb_strip_nulls(jsonb_build_object('status', now_is, 'question', asked,
     'result', case when now_is = 'success' then t.result end, 'error', t.error));
-  -- Whoever created a task from outside follows its row.
+  -- The creator of a task from outside follows its row.
   if t.parent_run_id is null then
     null;
   elsif asked is not null then

@@ -1,5 +1,5 @@
 -- Queues the notice about the question ('question') or the end ('end') of a task that was created from outside, for the
--- agent of its session. Returns false if there is nothing to tell, or if it was told.
+-- agent of its session. Returns false if the task is not in that state, or if the notice was sent.
 -- Locks: none.
 -- Called by: store/queries/tasks.ts.
 create or replace function troupe.request_notice(p_project uuid, p_task uuid, p_what text) returns boolean

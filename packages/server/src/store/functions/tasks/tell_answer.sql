@@ -1,5 +1,5 @@
--- Tells the agent of a session that a person answered a question of its sub-agent, by a message that starts no run. In
--- a space the agent reads it in its list of tasks.
+-- Notifies the agent of a session that a person answered a question of its sub-agent, by a message that starts no run.
+-- In a space the agent sees the answer in its list of tasks.
 -- Locks: the thread of the chat.
 -- Called by: troupe.join_task.
 create or replace function troupe.tell_answer(j troupe.joins) returns jsonb language plpgsql as $$

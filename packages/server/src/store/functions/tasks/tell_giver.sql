@@ -1,7 +1,7 @@
--- Tells the agent that talks in the chat about a task that it does not wait for: by a message that starts a run
+-- Notifies the agent that talks in the chat about a task that it does not wait for: by a message that starts a run
 -- (session), or by a run alone (space). Ids are derived from the task and `told`, so each outcome and question is
--- delivered once. A task from outside is told to the agent of its session, if a notice was requested. p_current is the
--- current snapshot and limits of that agent; null: those of the run that gave the task.
+-- delivered once. For a task from outside, the agent of its session gets the notice, if one was requested. p_current
+-- is the current snapshot and limits of that agent; null: those of the run that gave the task.
 -- Locks: the thread of the chat, then as the start of a run. The caller holds table runs (row exclusive).
 -- Called by: troupe.join_task.
 create or replace function troupe.tell_giver(j troupe.joins, p_current jsonb) returns jsonb language plpgsql as $$
