@@ -36,8 +36,6 @@ export interface Context {
   reasoningEffort?: ReasoningEffort;
   /** What a final answer must look like, for models that can be told. */
   answerSchema?: JsonObject;
-  /** Default: the most that the model may write. */
-  maxOutputTokens?: number;
   /** The answer is internal: nothing of it is streamed. */
   isInternal?: true;
   /** Of a step that was taken long ago: what may be otherwise than it was then. */

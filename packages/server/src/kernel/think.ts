@@ -159,10 +159,7 @@ export function requestOf(context: Context, view: RunView): ModelRequest {
       context.tools ??
       snapshot.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
     toolChoice: context.toolChoice ?? 'auto',
-    maxOutputTokens: Math.min(
-      outputLimit(snapshot, model, view),
-      context.maxOutputTokens ?? Number.POSITIVE_INFINITY,
-    ),
+    maxOutputTokens: outputLimit(snapshot, model, view),
     ...(model.imageInput === undefined ? {} : { imageInput: model.imageInput }),
     ...(context.reasoningEffort ? { reasoningEffort: context.reasoningEffort } : {}),
     ...(context.answerSchema ? { answerSchema: context.answerSchema } : {}),

@@ -37,6 +37,7 @@ export interface SessionFixtureOptions {
   contextTokens?: number;
   /** Name of the model that writes summaries; default: the agent's. */
   summariser?: string;
+  summariserContext?: number;
   probe?: Probe;
   /** HTTP and work in one process (`dev`), or as two. */
   apart?: boolean;
@@ -235,7 +236,9 @@ async function direct(db: Database, ids: AgentIds, options: SessionFixtureOption
     outputPrice: 0,
     ...(options.contextTokens ? { contextTokens: options.contextTokens } : {}),
   }));
-  const summarisers = options.summariser ? [{ ...models[0], model: options.summariser }] : null;
+  const summarisers = options.summariser
+    ? [{ ...models[0], model: options.summariser, contextTokens: options.summariserContext ?? 16_000 }]
+    : null;
   const patch = JSON.stringify({
     tools,
     models,

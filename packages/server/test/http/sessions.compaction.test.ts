@@ -231,13 +231,72 @@ it('goes on with a digest if every summariser fails, and says so', async () => {
   expect(rows[0].data).toMatchObject({ by: null, code: 'model_error', message: 'Out of order.' });
 });
 
-it('goes on with a digest if the provider refuses the conversation as too long', async () => {
+it('goes on with a summary if the provider refuses a conversation that should have fit', async () => {
   const session = await open({
+    // Its context is smaller than anybody told Troupe.
     script: (request) =>
-      request.messages.length > 20
+      textOf(request).length > 6_000
         ? { error: { code: 'context_too_long', message: 'Too long.', retryable: false } }
         : honest(request),
   });
-  for (let n = 1; n <= 30; n++) expect(await turn(session, `Remember fact-${n}-plum.`)).toBe('Noted.');
+  for (let n = 1; n <= 30; n++) {
+    expect(await turn(session, `Remember fact-${n}-plum. ${'Some more words. '.repeat(20)}`)).toBe('Noted.');
+  }
+  expect(fixture.scripted.requests.some(isSummariser)).toBe(true);
   expect(await turn(session, 'What about 1?')).toBe('fact-1-plum');
+});
+
+it('gives a summariser with a small context every message, in as many steps as it needs', async () => {
+  const session = await open({ contextTokens: 40_000, summariser: 'small', summariserContext: 5_000 });
+  for (let n = 1; n <= 40; n++) {
+    await turn(session, `Remember fact-${n}-plum. ${'Some more words of the conversation. '.repeat(130)}`);
+  }
+  const asked = fixture.scripted.requests.filter(isSummariser);
+  expect(asked.length).toBeGreaterThan(1);
+  expect(asked.filter((request) => textOf(request).includes('[Shortened'))).toEqual([]);
+  expect(await turn(session, 'What about 1?')).toBe('fact-1-plum');
+});
+
+it('summarises on after a result that is larger than the context', async () => {
+  const session = await open({
+    contextTokens: 8_000,
+    tools: { read: () => 'A line of a very large file. '.repeat(4_000) },
+    toolList: [{ name: 'read', effect: 'pure' }],
+    script: (request) =>
+      !isSummariser(request) && lastOf(request) === 'Read it.'
+        ? { calls: [{ name: 'read' }] }
+        : honest(request),
+  });
+  await turn(session, 'Read it.');
+  for (let n = 1; n <= 60; n++)
+    await turn(session, `Remember fact-${n}-plum. ${'Some more words. '.repeat(20)}`);
+  expect(fixture.scripted.requests.some(isSummariser)).toBe(true);
+  expect(await turn(session, 'What about 1?')).toBe('fact-1-plum');
+  expect(await turn(session, 'What about 60?')).toBe('fact-60-plum');
+});
+
+it('refuses a summary that was cut off, and goes on with a digest within its bounds', async () => {
+  const session = await open({
+    contextTokens: 3_000,
+    script: (request) =>
+      isSummariser(request) ? { text: 'The first half of', finishReason: 'length' } : honest(request),
+  });
+  for (let n = 1; n <= 150; n++) await turn(session, `Remember fact-${n}-plum. ${'More. '.repeat(20)}`);
+  const summaries = (await fixture.messages(session)).filter(({ role }) => role === 'system');
+  const lengths = summaries.map(({ content }) => (content as { text: string }).text.length);
+  expect(summaries.some(({ content }) => JSON.stringify(content).includes('The first half'))).toBe(false);
+  expect(Math.max(...lengths)).toBeLessThan(3_000);
+  expect(await turn(session, 'What about 150?')).toBe('fact-150-plum');
+});
+
+it('forgets a summary of messages that a fork changed', async () => {
+  const session = await open({ contextTokens: 3_000 });
+  for (let n = 1; n <= 40; n++)
+    await turn(session, `Remember fact-${n}-plum. ${'Some more words. '.repeat(8)}`);
+  const { run } = await fixture.say(session, 'What about 1?');
+  await fixture.kernel.ended(run!.id);
+  const edits = [{ sequence: 1, content: { text: 'Remember fact-1-pear.' } }];
+  const fork = await fixture.done<{ id: string }>('POST', `/v1/runs/${run!.id}/fork`, { step: 0, edits });
+  const { outcome } = await fixture.kernel.ended(fork.id);
+  expect((outcome as { text: string }).text).toBe('fact-1-pear');
 });

@@ -82,6 +82,6 @@ it('tells half an answer from a whole one, and a filter from silence', async () 
   const { rows } = await fixture.db.pool.query('select error from troupe.runs where id = $1', [run!.id]);
   expect(rows[0].error).toMatchObject({
     code: 'content_filter',
-    message: expect.stringContaining('another way'),
+    message: expect.stringContaining('Rephrase'),
   });
 });

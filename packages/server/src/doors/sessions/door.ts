@@ -11,11 +11,13 @@ import {
   compactionContext,
   compactionMeaning,
   digestMeaning,
-  digestMessage,
+  digestWithAnswer,
   formatPart,
   isEmptyAnswer,
+  isLimitNotice,
   isRefused,
   isSummarising,
+  lengthRefused,
   mayNudge,
   modelsFor,
   nudge,
@@ -74,7 +76,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
     // For an agent with a schema, an empty answer is invalid JSON and retried like any other invalid answer.
     if (isEmptyAnswer(given) && !snapshot.answer) {
       if (mayNudge(view, conversationOf(view).own)) return nudge(NUDGE);
-      return said(window, noted, { text: '', calls: 0, marks: { empty: true } });
+      return said(view, window, noted, { text: '', calls: 0, marks: { empty: true } });
     }
     const { answer } = snapshot;
     if (answer && calls.length === 0) {
@@ -82,18 +84,16 @@ export const createSessionsDoor = (db?: Database): Door => ({
       if ('problem' in read) {
         return refusal(answer, turnsFor(run, transcript).own.messages, { text, problem: read.problem });
       }
-      return said(window, noted, { ...read, calls: 0 });
+      return said(view, window, noted, { ...read, calls: 0 });
     }
     // Whoever reads half an answer must be able to tell.
     const cut = finishReason === 'length' || finishReason === 'content_filter' ? { finishReason } : null;
-    return said(window, noted, { text, calls: calls.length, ...(cut ? { marks: cut } : {}) });
+    return said(view, window, noted, { text, calls: calls.length, ...(cut ? { marks: cut } : {}) });
   },
   recover: (view, error) => {
     const window = windowOf(view);
-    if (isSummarising(view, window)) return digestMeaning(window.due, error);
-    const due =
-      error.code === 'context_too_long' ? windowFor(view, conversationOf(view), { force: true }).due : null;
-    return due && digestMeaning(due, error);
+    if (isSummarising(view, window)) return digestMeaning(window.due, view, error);
+    return error.code === 'context_too_long' ? lengthRefused(view, window) : null;
   },
 });
 
@@ -106,7 +106,7 @@ function conversationOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>
   return {
     earlier: earlier.map(({ messages }) => messages),
     own: own.messages,
-    hidden: (message, isOwn) => !isOwn && isRefused(message),
+    hidden: (message, isOwn) => isLimitNotice(message) || (!isOwn && isRefused(message)),
   };
 }
 
@@ -114,6 +114,7 @@ const windowOf = rememberWindow((view) => windowFor(view, conversationOf(view)))
 
 /** What becomes of an answer that is one. */
 function said(
+  view: RunView,
   { due }: Window,
   noted: JsonObject | null,
   { text, calls, marks, output }: { text: string; calls: number; marks?: JsonObject; output?: Json },
@@ -125,9 +126,11 @@ function said(
   const messages: Meaning['messages'] = isSaid
     ? [{ role: 'assistant', content: { text }, ...(hasMetadata ? { metadata } : {}) }]
     : [];
-  if (calls === 0 && due) messages.push(digestMessage(due));
+  const digest = calls === 0 && due ? digestWithAnswer(due, view) : null;
+  if (digest) messages.push(...digest.messages);
   return {
     messages,
+    ...(digest ? { events: digest.events } : {}),
     outcome: { text, ...(output === undefined ? {} : { output }), ...marks },
     endEvents: [{ type: 'session.completed' }],
   };

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@troupe/protocol';
-import type { ModelAnswer, RunView } from '../../kernel/index.ts';
+import type { Meaning, ModelAnswer, RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 
 // Corrects token estimates by the usage that a provider reports. The ratio is stored with the answer that revealed it, so
@@ -34,6 +34,62 @@ export function calibrationIn({
 export function ratioAfter(message: StoredMessage, model: string, ratio: number): number {
   const noted = calibrationIn(message);
   return noted?.model === model ? noted.ratio : ratio;
+}
+
+/** Metadata of a notice or a summary: `{ model, tokens }`, a conversation of so many estimated tokens is too long for it. */
+export const LIMIT_KEY = 'troupe:limit';
+
+/** Share of a refused conversation that is tried next. */
+const LIMIT_SHARE = 0.7;
+const MIN_LIMIT = 400;
+const MAX_REFUSALS = 4;
+
+/** The smallest limit that the provider of this model is known to have. */
+export function limitIn(transcript: readonly StoredMessage[], model: string): number {
+  const known = transcript.findLast((message) => limitOf(message)?.model === model);
+  return known ? limitOf(known)!.tokens : Number.POSITIVE_INFINITY;
+}
+
+function limitOf({ role, metadata }: StoredMessage): { model: string; tokens: number } | null {
+  const noted = role === 'system' ? (metadata?.[LIMIT_KEY] as { model?: unknown; tokens?: unknown }) : null;
+  return typeof noted?.model === 'string' && typeof noted.tokens === 'number'
+    ? { model: noted.model, tokens: noted.tokens }
+    : null;
+}
+
+/** A message that records that the provider refused the conversation. Models do not see it. */
+export function isLimitNotice(message: StoredMessage): boolean {
+  return message.metadata?.[NOTICE_KEY] === true && limitOf(message) !== null;
+}
+
+const NOTICE_KEY = 'troupe:notice';
+
+/**
+ * What to commit if the provider refused the conversation as too long: the limit is known from then on, so the next step
+ * summarises or shows less. Null if that was tried often enough.
+ */
+export function lengthRefused(
+  { run, snapshot, transcript }: Pick<RunView, 'run' | 'snapshot' | 'transcript'>,
+  { tokens, limit }: { tokens: number; limit: number },
+): Meaning | null {
+  const refusals = transcript.filter((one) => one.runId === run.id && isLimitNotice(one)).length;
+  const next = Math.floor(Math.min(tokens, limit) * LIMIT_SHARE);
+  if (refusals >= MAX_REFUSALS || next < MIN_LIMIT) return null;
+  const model = snapshot.models[0]!.model;
+  return {
+    messages: [
+      {
+        role: 'system',
+        content: {
+          text: `The provider of ${model} refused the conversation as too long. Less of it is shown.`,
+        },
+        metadata: { [NOTICE_KEY]: true, [LIMIT_KEY]: { model, tokens: next } },
+      },
+    ],
+    calls: [],
+    end: false,
+    step: { decision: { type: 'TOO_LONG', limit: next }, handsOver: true },
+  };
 }
 
 const sent = new WeakMap<RunView, number>();

@@ -1,5 +1,5 @@
 import type { Json } from '@troupe/protocol';
-import { TroupeError } from '../../base/index.ts';
+import { splitMedia, TroupeError } from '../../base/index.ts';
 import type { ToolContext, ToolExecute } from '../../kernel/index.ts';
 import { type Database, readResult, searchMessages } from '../../store/index.ts';
 import { RECALL } from './recall-tool.ts';
@@ -43,10 +43,12 @@ async function readWhole(
   callId: string,
   offset: number,
 ): Promise<Json> {
-  const text = await readResult(db, threadId, callId);
-  if (text === null) {
+  const result = await readResult(db, threadId, callId);
+  if (result === undefined) {
     throw new TroupeError('result_not_found', `No call "${callId}" of this conversation has a result.`);
   }
+  const { output } = splitMedia(result);
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
   const end = offset + MAX_CHARACTERS;
   return {
     callId,

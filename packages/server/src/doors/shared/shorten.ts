@@ -14,11 +14,11 @@ export function shortened(messages: ModelMessage[], most: number): ModelMessage[
   const total = sum(messages);
   if (total <= most) return messages;
   const results = messages.filter(isResult);
-  const cap = fairShare(results, most - (total - sum(results)));
+  const cap = fairShare(results.map(saidTokens), most - (total - sum(results)));
   if (cap >= MIN_RESULT_TOKENS) {
     return messages.map((message) => (isResult(message) ? cut(message, cap) : message));
   }
-  const share = Math.max(fairShare(messages, most), MIN_TOKENS);
+  const share = Math.max(fairShare(messages.map(saidTokens), most), MIN_TOKENS);
   return messages.map((message) => cut(message, share));
 }
 
@@ -31,10 +31,9 @@ function sum(messages: readonly ModelMessage[]): number {
 }
 
 /** The size to cut at so that all of them fit: what is shorter stays as it is and leaves its rest to the others. */
-function fairShare(messages: readonly ModelMessage[], most: number): number {
-  const sizes = messages.map(saidTokens).toSorted((a, b) => a - b);
+export function fairShare(sizes: readonly number[], most: number): number {
   let left = most;
-  for (const [index, size] of sizes.entries()) {
+  for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
     const share = left / (sizes.length - index);
     if (size > share) return Math.max(0, Math.floor(share));
     left -= size;

@@ -54,13 +54,15 @@ export function shownIn(
   const inPart = shown.map((message) => (window.shortened.has(message) ? cutResult(message) : message));
   const messages = toModelMessages(summary ? [asSaid(summary), ...inPart] : inPart, view, instead);
   const fixed = more.reduce((tokens, part) => tokens + estimateTokens(part), fixedTokens(view.snapshot));
-  noteSent(view, fixed + window.tokens);
   const all = (contextTokens(view.model) - mostOutput(view.model)) / ratio;
-  const room = Math.max(all - fixed, all / 4);
+  const room = Math.min(Math.max(all - fixed, all / 4), window.limit);
+  const isTooLong = window.tokens > room;
+  // The estimate of a request that is cut says nothing about the ratio.
+  if (!isTooLong) noteSent(view, fixed + window.tokens);
   const hasLeft = summary !== null || window.shortened.size > 0;
   return {
     // Messages that must be cut are cut with a margin: the estimate of a single large message may be far off.
-    messages: window.tokens > room ? shortened(messages, room * CUT_SHARE) : messages,
+    messages: isTooLong ? shortened(messages, room * CUT_SHARE) : messages,
     ...(hasLeft ? {} : withoutRecall(view.snapshot)),
   };
 }

@@ -18,6 +18,11 @@ export function isSummary({ role, metadata }: Pick<StoredMessage, 'role' | 'meta
   return role === 'system' && metadata?.[SUMMARY_KEY] !== undefined;
 }
 
+/** A summary of messages that a fork changed. */
+function isVoid({ role, metadata }: StoredMessage): boolean {
+  return role === 'system' && metadata?.['troupe:void'] === true;
+}
+
 /** The newest summary and the messages that it covers. */
 export function newestSummary(transcript: readonly StoredMessage[]): {
   summary: StoredMessage | null;
@@ -37,7 +42,9 @@ export function uncovered(
   { triggerSeq }: { triggerSeq: number | null },
 ): StoredMessage[] {
   const { covers } = newestSummary(transcript);
-  return transcript.filter((one) => !isSummary(one) && (one.seq === triggerSeq || !covers(one)));
+  return transcript.filter(
+    (one) => !isSummary(one) && !isVoid(one) && (one.seq === triggerSeq || !covers(one)),
+  );
 }
 
 /** Summaries are shown with the role `user`: they repeat what users said and must not outrank it. */

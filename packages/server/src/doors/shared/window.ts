@@ -1,9 +1,9 @@
 import type { AgentSnapshot, SnapshotModel } from '@troupe/protocol';
 import { mostOutput, type RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
-import { DEFAULT_RATIO, ratioAfter } from './calibration.ts';
+import { DEFAULT_RATIO, limitIn, ratioAfter } from './calibration.ts';
 import { type Coverage, isSummary, newestSummary } from './summary.ts';
-import { contextTokens, fixedTokens, messageBytes, messageTokens } from './tokens.ts';
+import { contextTokens, estimateTokens, fixedTokens, messageBytes, messageTokens } from './tokens.ts';
 
 // Decides which part of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results
 // are shortened, oldest first; if that is not enough, the oldest messages are due to be summarised. The window is a pure function
@@ -24,7 +24,12 @@ export interface Due {
   summary: StoredMessage | null;
   /** The messages that leave, in the order in which they were shown. */
   leaving: StoredMessage[];
+  /** A single step is more than a summariser can read: it is shown to it in part. */
+  isOversized: boolean;
   coverage: Coverage;
+  /** What is known of the size of the conversation, to be kept with the summary. */
+  ratio: number;
+  limit: number;
 }
 
 export interface Window {
@@ -39,6 +44,8 @@ export interface Window {
   ratio: number;
   /** Estimated tokens of the summary and of the shown messages. */
   tokens: number;
+  /** Estimated tokens above which the provider is known to refuse; infinite: not known. */
+  limit: number;
 }
 
 const DEFAULT_THRESHOLD = 0.8;
@@ -56,11 +63,13 @@ export const RESULT_TOKENS = 400;
 /** Shares of the room: the most that one message takes (see shorten.ts), and the least that is worth a summary. */
 const MESSAGE_SHARE = 0.4;
 const MIN_LEAVING_SHARE = 0.05;
-/** Share of the room that a summary may take. */
-const SUMMARY_SHARE = 0.15;
+/** Share of the threshold that a summary may take. */
+const SUMMARY_SHARE = 0.2;
 const MIN_SUMMARY_TOKENS = 200;
-/** The instructions of the summariser. */
+/** The built-in instructions of the summariser. */
 const INSTRUCTION_TOKENS = 600;
+const LINE_TOKENS = 8;
+const LINE_RATIO = 1.1;
 
 interface Block {
   messages: StoredMessage[];
@@ -71,14 +80,13 @@ interface Block {
   pinned: boolean;
 }
 
-/** `force`: the provider refused the conversation as too long, regardless of the estimate. */
 export function windowFor(
   { run, snapshot, transcript }: Pick<RunView, 'run' | 'snapshot' | 'transcript'>,
   { earlier, own, hidden = () => false }: Conversation,
-  { force = false }: { force?: boolean } = {},
 ): Window {
   const model = snapshot.models[0]!;
   const { threshold = DEFAULT_THRESHOLD, keepLast = DEFAULT_KEEP_LAST } = snapshot.compaction ?? {};
+  const limit = limitIn(transcript, model.model);
   const { summary, covers, upTo } = newestSummary(transcript);
   const maxMessages = snapshot.limits.historyMessages ?? MAX_MESSAGES;
   const turns = [...earlier, own];
@@ -97,11 +105,12 @@ export function windowFor(
 
   const shortened = new Set<StoredMessage>();
   let ratio = summary ? ratioAfter(summary, model.model, DEFAULT_RATIO) : DEFAULT_RATIO;
-  let room = roomAt(snapshot, ratio);
+  let room = Math.min(roomAt(snapshot, ratio), limit);
   let tokens = summary ? messageTokens(summary) : 0;
   let used = tokens;
   let count = 0;
   let next = 0;
+  const counted: number[] = [];
   const firstKept = (last: number) => {
     const messages = Math.min(keepLast, maxMessages / 2);
     const keep = { messages, tokens: KEEP_SHARE * threshold * room, bytes: MAX_BYTES / 2 };
@@ -109,32 +118,34 @@ export function windowFor(
   };
   for (const [index, block] of blocks.entries()) {
     tokens += block.tokens;
-    used += Math.min(block.tokens, room * MESSAGE_SHARE);
+    counted[index] = Math.min(block.tokens, room * MESSAGE_SHARE);
+    used += counted[index]!;
     count += block.messages.length;
     for (const message of block.messages) ratio = ratioAfter(message, model.model, ratio);
-    room = roomAt(snapshot, ratio);
+    room = Math.min(roomAt(snapshot, ratio), limit);
     if (used <= threshold * room) continue;
     const kept = firstKept(index);
     for (; next < kept && used > SHORTENED_SHARE * threshold * room; next++) {
-      for (const message of blocks[next]!.messages) {
-        const saved = messageTokens(message) - RESULT_TOKENS;
-        if (message.role !== 'tool_result' || saved < RESULT_TOKENS / 2) continue;
-        shortened.add(message);
-        tokens -= saved;
-        used -= saved;
-      }
+      const large = blocks[next]!.messages.filter(isLargeResult);
+      const saved = sum(large.map((message) => messageTokens(message) - RESULT_TOKENS));
+      for (const message of large) shortened.add(message);
+      tokens -= saved;
+      const rest = Math.min(blocks[next]!.tokens - saved, counted[next]!);
+      used -= counted[next]! - rest;
+      counted[next] = rest;
     }
   }
 
   const shown = blocks.flatMap(({ messages }) => messages);
-  const window = { summary, shown, shortened, ratio, tokens };
-  const isTooMuch = force || count > maxMessages || sum(blocks.map(({ bytes }) => bytes)) > MAX_BYTES;
+  const window = { summary, shown, shortened, ratio, tokens, limit };
+  const isTooMuch = count > maxMessages || sum(blocks.map(({ bytes }) => bytes)) > MAX_BYTES;
   if (used <= threshold * room && !isTooMuch) return { ...window, due: null };
   const old = blocks.slice(0, firstKept(blocks.length - 1)).filter(({ pinned }) => !pinned);
   const isWorth = isTooMuch || sum(old.map(({ tokens }) => tokens)) > MIN_LEAVING_SHARE * room;
   if (old.length === 0 || !isWorth) return { ...window, due: null };
 
-  const leaving = firstChunk(old, snapshot, summary).flatMap(({ messages }) => messages);
+  const { chunk, isOversized } = firstChunk(old, summariserRoom(snapshot, summary));
+  const leaving = chunk.flatMap(({ messages }) => messages);
   const last = Math.max(upTo, ...leaving.map(({ seq }) => seq));
   // Later turns are in the transcript but not among the shown turns.
   const stays = new Set(transcript);
@@ -144,12 +155,25 @@ export function windowFor(
   const kept = [...stays]
     .filter((one) => one.seq <= last && !covers(one) && !isSummary(one))
     .map(({ seq }) => seq);
-  return { ...window, due: { summary, leaving, coverage: { upTo: last, kept } } };
+  return { ...window, due: { summary, leaving, isOversized, coverage: { upTo: last, kept }, ratio, limit } };
 }
 
 /** The tokens that a summary of this agent's conversations may have. */
 export function summaryTokens(snapshot: AgentSnapshot): number {
-  return Math.max(MIN_SUMMARY_TOKENS, Math.floor(roomAt(snapshot, DEFAULT_RATIO) * SUMMARY_SHARE));
+  const { threshold = DEFAULT_THRESHOLD } = snapshot.compaction ?? {};
+  const ofAgent = roomAt(snapshot, DEFAULT_RATIO) * threshold * SUMMARY_SHARE;
+  const ofSummarisers = summarisers(snapshot).map((model) => contextTokens(model) / 8);
+  return Math.max(MIN_SUMMARY_TOKENS, Math.floor(Math.min(ofAgent, ...ofSummarisers)));
+}
+
+/** Estimated tokens of messages that every summariser can read at once, beside its instructions and the earlier summary. */
+export function summariserRoom(snapshot: AgentSnapshot, summary: StoredMessage | null): number {
+  const readable = Math.min(
+    ...summarisers(snapshot).map((model) => (contextTokens(model) - mostOutput(model)) / DEFAULT_RATIO),
+  );
+  const instructions = estimateTokens(snapshot.compaction?.prompt ?? '') + INSTRUCTION_TOKENS;
+  const left = readable - instructions - (summary ? messageTokens(summary) : 0);
+  return Math.max(left, readable / 4);
 }
 
 /** The models that write summaries. */
@@ -198,18 +222,20 @@ function verbatimFrom(
   return first;
 }
 
-/** As many blocks as every summariser can read at once; the rest is due with the next step. */
-function firstChunk(blocks: Block[], snapshot: AgentSnapshot, summary: StoredMessage | null): Block[] {
-  const readable = summarisers(snapshot).map(
-    (model) => contextTokens(model) - Math.min(mostOutput(model), summaryTokens(snapshot)),
-  );
-  let left = Math.min(...readable) / (DEFAULT_RATIO * DEFAULT_RATIO) - INSTRUCTION_TOKENS;
-  if (summary) left -= messageTokens(summary);
+/** As many blocks as fit; the rest is due with the next step. */
+function firstChunk(blocks: Block[], room: number): { chunk: Block[]; isOversized: boolean } {
+  let left = room;
   const end = blocks.findIndex(({ tokens, messages }) => {
-    left -= tokens + messages.length * 4;
+    // Each message becomes a line with its number and role, and its text is quoted.
+    left -= tokens * LINE_RATIO + messages.length * LINE_TOKENS;
     return left < 0;
   });
-  return end < 0 ? blocks : blocks.slice(0, Math.max(1, end));
+  if (end < 0) return { chunk: blocks, isOversized: false };
+  return { chunk: blocks.slice(0, Math.max(1, end)), isOversized: end === 0 };
+}
+
+function isLargeResult(message: StoredMessage): boolean {
+  return message.role === 'tool_result' && messageTokens(message) > RESULT_TOKENS * 1.5;
 }
 
 function sum(numbers: readonly number[]): number {

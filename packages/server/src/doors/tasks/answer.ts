@@ -35,7 +35,9 @@ function refusalOf({ status, call, settledBy }: Extract<store.AnsweredTask, { co
         ? 'The question expired before it was answered.'
         : call === 'canceled'
           ? 'The task was canceled.'
-          : `The task has no open question: it is ${status}.`;
+          : status === 'waiting'
+            ? 'The open question of the task has another `questionId`.'
+            : `The task has no open question: it is ${status}.`;
   const hint = 'GET /v1/tasks/{taskId} shows its state. The answer was not used.';
   return new Refusal('conflict', 'not_asked', sentence, { hint });
 }

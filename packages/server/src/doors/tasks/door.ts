@@ -22,7 +22,10 @@ import {
   EMPTY_ANSWER,
   formatPart,
   isEmptyAnswer,
+  isLimitNotice,
   isSummarising,
+  isSummary,
+  lengthRefused,
   mayNudge,
   modelsFor,
   nudge,
@@ -131,10 +134,9 @@ export function createTasksDoor(db: Database): Door {
     },
     recover: (view, error) => {
       const window = windowOf(view);
-      if (isCompacting(view, window)) return digestMeaning(window.due, error);
+      if (isCompacting(view, window)) return digestMeaning(window.due, view, error);
       if (error.code !== 'context_too_long' || isToolTask(view.snapshot)) return null;
-      const { due } = windowFor(view, conversationOf(view), { force: true });
-      return due && digestMeaning(due, error);
+      return lengthRefused(view, window);
     },
   };
 }
@@ -149,7 +151,10 @@ function isCompacting(view: RunView, window: Window): window is Window & { due: 
 
 /** The thread of a sub-agent is one conversation, however often the task was reactivated. */
 function conversationOf({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): Conversation {
-  return { earlier: [], own: whole(uncovered(transcript, run)) };
+  const open = uncovered(transcript, run);
+  // Before the first summary, a limit on rows may have cut the first turn.
+  const mayBeCut = !transcript.some(isSummary);
+  return { earlier: [], own: mayBeCut ? whole(open) : open, hidden: isLimitNotice };
 }
 
 const windowOf = rememberWindow((view) => windowFor(view, conversationOf(view)));

@@ -1,4 +1,4 @@
-import type { MessageRole } from '@troupe/protocol';
+import type { Json, MessageRole } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import type { MessageRange } from './messages.ts';
 
@@ -38,7 +38,8 @@ export async function searchMessages(
           from troupe.messages m cross join asked a
             cross join lateral (select case
               when m.role = 'tool_call' then concat(m.content->>'name', ' ', m.content->'arguments')
-              when m.role = 'tool_result' then coalesce(m.content->>'result', m.content->>'error')
+              when m.role = 'tool_result' then regexp_replace(coalesce(m.content->>'result', m.content->>'error'),
+                '[A-Za-z0-9+/]{200,}', '', 'g')
               else m.content->>'text' end as text) t
           where m.thread_id = $1 and m.seq > $6 and ($7::bigint is null or m.seq < $7) and not (m.role = 'system' and coalesce(m.metadata ? 'troupe:summary', false))
             and (to_tsvector('simple', left(t.text, ${MAX_INDEXED})) @@ a.query or position($3 in lower(t.text)) > 0)
@@ -59,16 +60,17 @@ export async function searchMessages(
   );
 }
 
-/** The newest result of a call in a thread, as text. */
-export async function readResult(db: Database, thread: string, callId: string): Promise<string | null> {
-  const rows = await db.run<{ text: string }>(
+/** The newest result of a call in a thread. Undefined if there is none. */
+export async function readResult(db: Database, thread: string, callId: string): Promise<Json | undefined> {
+  const rows = await db.run<{ result: Json }>(
     {
       name: 'read_result',
-      text: `select coalesce(m.content->>'result', m.content->>'error') as text from troupe.messages m
+      text: `select case when m.content->'error' = 'null' then m.content->'result' else m.content->'error' end as result
+        from troupe.messages m
         where m.thread_id = $1 and m.role = 'tool_result' and m.tool_call_id = $2 order by m.seq desc limit 1`,
       values: [thread, callId],
     },
     db.pool,
   );
-  return rows[0]?.text ?? null;
+  return rows[0]?.result;
 }

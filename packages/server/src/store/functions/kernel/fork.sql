@@ -45,7 +45,11 @@ begin
   select p_thread, m.seq, troupe.new_id(), m.role, coalesce(e.v->'content', m.content), m.tool_call_id, m.sender_id,
     case when m.run_id = p_source then p_run else m.run_id end, m.step,
     -- Reasoning from an edited message on is dropped: it refers to the original text.
-    case when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
+    -- So does a summary of an edited message.
+    case when m.role = 'system' and jsonb_typeof(m.metadata->'troupe:summary'->'upTo') = 'number'
+        and (m.metadata->'troupe:summary'->>'upTo')::bigint >= edited
+      then m.metadata - 'troupe:summary' || '{"troupe:void": true}'
+      when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;
   perform troupe.copy_files(r.thread_id, p_thread);

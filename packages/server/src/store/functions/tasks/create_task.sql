@@ -27,7 +27,8 @@ begin
   if found then
     return case when t.project_id = v_project and t.chat_id = v_chat and t.parent_run_id is null
         and t.type = p_task->>'type' and t.name = p_task->>'name' and t.instruction = p_task->>'instruction'
-        and (p_task->>'user' is null or t.user_id is not distinct from (p_task->>'user')::uuid)
+        -- In a session the task belongs to the owner of the session, regardless of p_task.
+        and (p_task->>'user' is null or v_thread <> v_chat or t.user_id is not distinct from (p_task->>'user')::uuid)
       then jsonb_build_object('ok', true, 'duplicate', true, 'thread', p_item->'thread', 'chatThread', v_thread)
       else jsonb_build_object('ok', false, 'code', 'task_id_taken') end;
   elsif v_thread = v_chat and v_user is not null and not exists (select from troupe.memberships m
