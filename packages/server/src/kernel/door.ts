@@ -97,6 +97,8 @@ export interface Door {
   tools?(snapshot: AgentSnapshot): SnapshotTool[];
   /** Where not all steps of a run are taken by the same models: those that take the next one. Default: the snapshot's. */
   models?(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): readonly SnapshotModel[];
+  /** Steps of the run that do not count towards its limit. Default: none. */
+  extraSteps?(view: Pick<RunView, 'run' | 'transcript'>): number;
   /**
    * What of an answer others see elsewhere while it is written. Asked once for each time a model is asked; called with every
    * piece, in which calls have the ids that they will have.

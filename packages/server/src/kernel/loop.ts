@@ -121,7 +121,7 @@ export class RunLoop {
     }
     this.#state = initialState(
       {
-        limits: snapshot.limits,
+        limits: this.#limits(),
         models: this.#models().length,
         inDoubt: snapshot.inDoubt,
         ...(door.failEvents ? { failEvents: door.failEvents } : {}),
@@ -129,6 +129,12 @@ export class RunLoop {
       },
       { ...run, toolCalls: run.calls.length, tokens: run.inputTokens + run.outputTokens },
     );
+  }
+
+  #limits(): AgentSnapshot['limits'] {
+    const { limits } = this.#snapshot;
+    const extra = this.#door.extraSteps?.({ run: this.run, transcript: this.#held.transcript }) ?? 0;
+    return extra === 0 ? limits : { ...limits, steps: limits.steps + extra };
   }
 
   start(): void {
@@ -420,6 +426,9 @@ export class RunLoop {
       return;
     }
     this.#remember(item, verdict);
+    if (this.#door.extraSteps) {
+      this.#state = { ...this.#state, facts: { ...this.#state.facts, limits: this.#limits() } };
+    }
     this.#dependencies.onCommitted?.(this.run, this.threads);
     this.dispatch({
       type: 'committed',

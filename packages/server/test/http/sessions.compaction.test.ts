@@ -300,3 +300,11 @@ it('forgets a summary of messages that a fork changed', async () => {
   const { outcome } = await fixture.kernel.ended(fork.id);
   expect((outcome as { text: string }).text).toBe('fact-1-pear');
 });
+
+it('does not count summaries towards the limit of steps', async () => {
+  const session = await open({ contextTokens: 3_000, limits: { steps: 1 } });
+  for (let n = 1; n <= 60; n++)
+    await turn(session, `Remember fact-${n}-plum. ${'Some more words. '.repeat(8)}`);
+  expect(fixture.scripted.requests.filter(isSummariser).length).toBeGreaterThan(1);
+  expect(await turn(session, 'What about 1?')).toBe('fact-1-plum');
+});

@@ -12,6 +12,7 @@ import {
   compactionMeaning,
   digestMeaning,
   digestWithAnswer,
+  extraSteps,
   formatPart,
   isEmptyAnswer,
   isLimitNotice,
@@ -48,6 +49,7 @@ export const createSessionsDoor = (db?: Database): Door => ({
   failEvents: ['session.failed'],
   cancelEvents: ['session.canceled'],
   tools: recallTools,
+  extraSteps,
   models: (view) => modelsFor(view, windowOf(view)),
   context: async (view) => {
     const { run, snapshot } = view;

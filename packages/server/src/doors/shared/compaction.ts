@@ -5,7 +5,7 @@ import type { StoredMessage } from '../../store/index.ts';
 import { DEFAULT_RATIO, LIMIT_KEY, TOKENS_KEY } from './calibration.ts';
 import { digest } from './digest.ts';
 import { cutText, fairShare } from './shorten.ts';
-import { SUMMARY_KEY, textOf } from './summary.ts';
+import { newestSummary, SUMMARY_KEY, textOf } from './summary.ts';
 import { estimateTokens } from './tokens.ts';
 import { type Due, summariserRoom, summarisers, summaryTokens } from './window.ts';
 
@@ -28,15 +28,22 @@ Include everything that is needed to go on without the messages:
 
 Keep everything in the earlier summary that still holds. Leave out greetings and repetition. Write in the language of the conversation.`;
 
-/** Whether a model can write a summary now: a step must remain for the answer, and the demo model cannot write one. */
-export function canSummarise({
-  run,
-  snapshot,
-  transcript,
-}: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): boolean {
-  const steps = transcript.flatMap(({ runId, step }) => (runId === run.id && step !== null ? [step] : []));
-  const taken = steps.reduce((most, step) => Math.max(most, step), 0);
-  return snapshot.limits.steps - taken >= 2 && summarisers(snapshot)[0]!.provider !== 'demo';
+type Compacting = Pick<RunView, 'run' | 'snapshot' | 'transcript'>;
+
+/** More compactions of one run than this count as its steps. */
+const MAX_EXTRA_STEPS = 100;
+
+/** The steps of a run that wrote summaries. They do not count towards its limit. */
+export function extraSteps({ run, transcript }: Pick<RunView, 'run' | 'transcript'>): number {
+  const { summary } = newestSummary(transcript);
+  if (summary?.runId !== run.id) return 0;
+  const { steps } = summary.metadata![SUMMARY_KEY] as { steps?: unknown };
+  return typeof steps === 'number' ? Math.min(steps, MAX_EXTRA_STEPS) : 0;
+}
+
+/** Whether a model can write a summary now. The demo model cannot. */
+export function canSummarise(view: Pick<RunView, 'run' | 'snapshot' | 'transcript'>): boolean {
+  return extraSteps(view) < MAX_EXTRA_STEPS && summarisers(view.snapshot)[0]!.provider !== 'demo';
 }
 
 /** The request to the summariser: the earlier summary and every message that leaves. */
@@ -73,26 +80,19 @@ export function compactionMeaning(due: Due, view: RunView, answer: ModelAnswer):
   }
   const longest = summaryTokens(view.snapshot) * 2;
   const data = { by: view.model.model };
-  return compacted(due, view.snapshot, `${SUMMARY_OPENING}${cutText(text, longest)}`, data);
+  return compacted(due, view, `${SUMMARY_OPENING}${cutText(text, longest)}`, data);
 }
 
 /** The summary without a model, and why. */
-export function digestMeaning(due: Due, { snapshot }: Pick<RunView, 'snapshot'>, error: RunError): Meaning {
+export function digestMeaning(due: Due, view: Compacting, error: RunError): Meaning {
   const { code, message } = error;
-  return compacted(due, snapshot, digestText(due, snapshot), { by: null, code, message });
+  return compacted(due, view, digestText(due, view.snapshot), { by: null, code, message });
 }
 
-/** A digest that is written with an answer, if no step remains for a model to write a summary. */
-export function digestWithAnswer(
-  due: Due,
-  { snapshot }: Pick<RunView, 'snapshot'>,
-): Required<Pick<Meaning, 'messages' | 'events'>> {
-  const by = {
-    by: null,
-    code: 'no_step_left',
-    message: 'No step of the run remains for a summary by a model.',
-  };
-  const { messages, events } = compacted(due, snapshot, digestText(due, snapshot), by);
+/** A digest that is written with an answer, if no model can write a summary. */
+export function digestWithAnswer(due: Due, view: Compacting): Required<Pick<Meaning, 'messages' | 'events'>> {
+  const by = { by: null, code: 'no_summariser', message: 'No model of the agent can write a summary.' };
+  const { messages, events } = compacted(due, view, digestText(due, view.snapshot), by);
   return { messages, events: events! };
 }
 
@@ -101,10 +101,11 @@ function digestText({ summary, leaving }: Due, snapshot: RunView['snapshot']): s
   return `${DIGEST_OPENING}${text}`;
 }
 
-function compacted(due: Due, { models }: RunView['snapshot'], text: string, by: JsonObject): Meaning {
+function compacted(due: Due, view: Compacting, text: string, by: JsonObject): Meaning {
+  const { model } = view.snapshot.models[0]!;
   const data = { messages: due.leaving.length, upTo: due.coverage.upTo, ...by };
   return {
-    messages: [summaryMessage(due, models[0]!.model, text)],
+    messages: [summaryMessage(due, { model, steps: extraSteps(view) + 1 }, text)],
     calls: [],
     end: false,
     events: [{ type: 'context.compacted', data }],
@@ -114,14 +115,14 @@ function compacted(due: Due, { models }: RunView['snapshot'], text: string, by: 
 
 function summaryMessage(
   { coverage, ratio, limit }: Due,
-  model: string,
+  { model, steps }: { model: string; steps: number },
   text: string,
 ): Meaning['messages'][number] {
   return {
     role: 'system',
     content: { text },
     metadata: {
-      [SUMMARY_KEY]: { ...coverage },
+      [SUMMARY_KEY]: { ...coverage, steps },
       ...(ratio === DEFAULT_RATIO ? {} : { [TOKENS_KEY]: { model, ratio } }),
       ...(Number.isFinite(limit) ? { [LIMIT_KEY]: { model, tokens: limit } } : {}),
     },

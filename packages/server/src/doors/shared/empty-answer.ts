@@ -2,6 +2,7 @@ import type { TextContent } from '@troupe/protocol';
 import type { Meaning, ModelAnswer, ModelMessage, RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 import { REFUSED_KEY } from './answer.ts';
+import { extraSteps } from './compaction.ts';
 import { contentFiltered } from './content-filter.ts';
 
 // An empty answer has neither text nor calls. It is valid; each door decides what it means.
@@ -41,8 +42,8 @@ export function nudge(text: string): Meaning {
 }
 
 /** Whether an empty answer is the first in a row and the run may take another step. `own`: messages of the run. */
-export function mayNudge({ step, snapshot }: RunView, own: readonly StoredMessage[]): boolean {
-  return step < snapshot.limits.steps && !isNudge(own.at(-1));
+export function mayNudge(view: RunView, own: readonly StoredMessage[]): boolean {
+  return view.step < view.snapshot.limits.steps + extraSteps(view) && !isNudge(own.at(-1));
 }
 
 /** The request as a model message. Null if the message is not a request to answer. */

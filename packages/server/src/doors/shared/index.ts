@@ -8,7 +8,13 @@ export { asAsked, formatPart, isRefused, outputOf, refusal } from './answer.ts';
 export { calibration, isLimitNotice, lengthRefused } from './calibration.ts';
 export { changedSince } from './changed-since.ts';
 export { apart, beginChild, childIdOf, inputOf } from './child.ts';
-export { compactionContext, compactionMeaning, digestMeaning, digestWithAnswer } from './compaction.ts';
+export {
+  compactionContext,
+  compactionMeaning,
+  digestMeaning,
+  digestWithAnswer,
+  extraSteps,
+} from './compaction.ts';
 export { DEPTH_KEY, noteDepth } from './depth.ts';
 export { asNudged, EMPTY_ANSWER, isEmptyAnswer, mayNudge, nudge, stoppedEmpty } from './empty-answer.ts';
 export { firstSentence } from './first-sentence.ts';

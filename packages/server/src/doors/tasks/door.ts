@@ -20,6 +20,7 @@ import {
   type Due,
   digestMeaning,
   EMPTY_ANSWER,
+  extraSteps,
   formatPart,
   isEmptyAnswer,
   isLimitNotice,
@@ -52,6 +53,7 @@ export function createTasksDoor(db: Database): Door {
   return {
     name: DOOR,
     tools: (snapshot) => [...ownTools(snapshot), ...(isToolTask(snapshot) ? [] : recallTools())],
+    extraSteps,
     models: (view) => (isToolTask(view.snapshot) ? view.snapshot.models : modelsFor(view, windowOf(view))),
     context: async (view) => {
       const { run, snapshot, transcript } = view;

@@ -1,6 +1,7 @@
 import type { JsonObject, RunError } from '@troupe/protocol';
 import type { RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
+import { extraSteps } from '../shared/index.ts';
 import { ASK_USER } from './own-tools.ts';
 import { termsOf } from './terms.ts';
 
@@ -9,7 +10,7 @@ import { termsOf } from './terms.ts';
 /** What the run fails with where the turn without tools brings no answer; null: it may go on. */
 export function lastTurn(view: RunView): RunError | null {
   const { run, snapshot, transcript, step } = view;
-  if (step >= snapshot.limits.steps) {
+  if (step >= snapshot.limits.steps + extraSteps(view)) {
     return {
       code: 'iteration_limit',
       message: `The sub-agent took ${step} steps, the most it may, and did not answer when it was told to.`,
