@@ -53,7 +53,7 @@ describe('a call', () => {
     ['of a tool whose schema is broken', call('broken', {}), 'broken_schema'],
     ['of a tool whose schema is somewhere else', call('remote', {}), 'broken_schema'],
     ['of a tool whose pattern nobody can run safely', call('lookahead', { s: 'b' }), 'broken_schema'],
-    ['against a pattern made to hang', call('evil', { s: `${'a'.repeat(50_000)}!` }), 'invalid_arguments'],
+    ['against a pattern made to hang', call('evil', { s: `${'a'.repeat(5_000)}!` }), 'invalid_arguments'],
     ['against a pattern that takes long for so much', call('costly', { s: mixed(900_000) }), 'broken_schema'],
     ['against the second of two patterns', call('two', { s: 'ab', t: 'ab' }), 'invalid_arguments'],
     ['that fits two patterns', call('two', { s: 'ab', t: '12' }), null],
