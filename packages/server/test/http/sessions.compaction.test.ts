@@ -101,7 +101,7 @@ it('takes a summary as a step of the run that can be inspected and reproduced', 
   expect(summaries).toHaveLength(compactions);
 });
 
-it('streams nothing of a summary to readers', async () => {
+it('keeps summaries out of the answers of a session', async () => {
   const session = await open({ contextTokens: 3_000 });
   for (let n = 1; n <= 40; n++)
     await turn(session, `Remember fact-${n}-plum. ${'Some more words. '.repeat(8)}`);

@@ -44,7 +44,7 @@ const LIMIT_SHARE = 0.7;
 const MIN_LIMIT = 400;
 const MAX_REFUSALS = 4;
 
-/** The smallest limit that the provider of this model is known to have. */
+/** The newest limit that is known of the provider of this model; infinite: none. */
 export function limitIn(transcript: readonly StoredMessage[], model: string): number {
   const known = transcript.findLast((message) => limitOf(message)?.model === model);
   return known ? limitOf(known)!.tokens : Number.POSITIVE_INFINITY;
