@@ -1,4 +1,5 @@
 import {
+  addJob,
   eraseLateDeliveries,
   purgeBudgetLeases,
   purgeDeliveries,
@@ -13,6 +14,7 @@ import {
   restCaptures,
   wakeForDeletedBudgets,
 } from '../store/index.ts';
+import { type Purge, runPurges } from './purge.ts';
 import type { CronEntry, Task, TaskContext } from './task.ts';
 
 /** How long a process that lost its connection has to come back before its jobs go to others. */
@@ -24,21 +26,35 @@ const LATE_SECONDS = 60;
 export interface HouseRules {
   /** For how many days it is known what was deleted, for clients that keep copies. */
   tombstoneDays: number;
+  /** How long one purge job may take before the next one continues. */
+  purgeMs?: number;
 }
 
-/** Removes what nobody needs any more. */
-async function purge({ tombstoneDays }: HouseRules, { db, logger }: TaskContext): Promise<void> {
-  const workers = await purgeWorkers(db);
-  const leases = await purgeBudgetLeases(db);
-  const answers = await purgeIdempotencyKeys(db);
-  const ends = await purgeEndedRuns(db);
-  const deliveries = await purgeDeliveries(db);
-  const tombstones = await purgeTombstones(db, tombstoneDays);
-  const prompts = await purgePrompts(db);
-  await eraseLateDeliveries(db);
-  await restCaptures(db);
-  if (workers + leases + answers + ends + deliveries + tombstones + prompts > 0)
-    logger.info({ workers, leases, answers, ends, deliveries, tombstones, prompts }, 'purged');
+/** The task, and its queue: at most one purge job runs at a time, and at most one waits. */
+const PURGE = 'purge';
+
+/** All kinds of rows that expire. */
+function purges({ tombstoneDays }: HouseRules): Purge[] {
+  return [
+    { name: 'workers', batch: purgeWorkers },
+    { name: 'leases', batch: (db) => purgeBudgetLeases(db) },
+    { name: 'answers', batch: purgeIdempotencyKeys },
+    { name: 'ends', batch: purgeEndedRuns },
+    { name: 'erasures', batch: eraseLateDeliveries },
+    { name: 'deliveries', batch: purgeDeliveries },
+    // Their index is a BRIN index: a batch reads again what earlier batches deleted, so few large batches are cheaper.
+    { name: 'tombstones', batch: (db, limit) => purgeTombstones(db, tombstoneDays, limit), limit: 10_000 },
+    { name: 'prompts', batch: (db, limit) => purgePrompts(db, limit), limit: 5_000 },
+  ];
+}
+
+/** Deletes expired rows. While some are left, the next job follows at once: a backlog does not wait for the cron entry. */
+async function purge(rules: HouseRules, context: TaskContext): Promise<void> {
+  const { db, logger } = context;
+  const { counts, unfinished } = await runPurges(purges(rules), context, rules.purgeMs);
+  if (Object.keys(counts).length > 0) logger.info(counts, 'purged');
+  if (unfinished) await addJob(db, PURGE, {}, { key: PURGE, queue: PURGE });
+  else await restCaptures(db);
 }
 
 /** Frees the jobs of processes that died. */
@@ -67,7 +83,7 @@ const wakeUnbudgeted: Task = async (_payload, { db, logger }) => {
 
 export function houseTasks(rules: HouseRules = { tombstoneDays: 30 }): Record<string, Task> {
   return {
-    purge: (_payload, context) => purge(rules, context),
+    [PURGE]: (_payload, context) => purge(rules, context),
     release_jobs: releaseJobs,
     rearm_plans: rearm,
     rearm_batches: rearmLostBatches,
@@ -76,7 +92,7 @@ export function houseTasks(rules: HouseRules = { tombstoneDays: 30 }): Record<st
 }
 
 export const housekeeping: CronEntry[] = [
-  { task: 'purge', pattern: '17 * * * *' },
+  { task: PURGE, pattern: '17 * * * *', queue: PURGE },
   { task: 'release_jobs', pattern: '* * * * *' },
   { task: 'rearm_plans', pattern: '* * * * *' },
   { task: 'rearm_batches', pattern: '* * * * *' },

@@ -98,7 +98,12 @@ function optionsOf(setup: RunnerSetup, pgPool: RunnerOptions['pgPool'], events: 
       Object.entries(setup.tasks).map(([name, task]) => [name, adapt(name, task, setup)]),
     ),
     parsedCronItems: graphile().parseCronItems(
-      setup.crontab.map(({ task, pattern }) => ({ task, match: pattern, identifier: task })),
+      setup.crontab.map(({ task, pattern, queue }) => ({
+        task,
+        match: pattern,
+        identifier: task,
+        ...(queue ? { options: { queueName: queue, jobKey: queue } } : {}),
+      })),
     ),
   };
 }

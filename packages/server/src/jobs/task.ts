@@ -23,4 +23,6 @@ export type Task = (payload: Json, context: TaskContext) => Promise<void>;
 export interface CronEntry {
   task: string;
   pattern: string;
+  /** Jobs of one queue run one after another, and at most one added by cron waits. */
+  queue?: string;
 }

@@ -212,7 +212,7 @@ export {
   type WaitingFilter,
   type WaitingRow,
 } from './queries/inbox.ts';
-export { holdJobLocks, releaseJobsOf, releaseJobsOfTheGone } from './queries/jobs.ts';
+export { addJob, holdJobLocks, releaseJobsOf, releaseJobsOfTheGone } from './queries/jobs.ts';
 export {
   addKey,
   anyKey,

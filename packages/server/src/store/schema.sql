@@ -900,7 +900,7 @@ CREATE INDEX trigger_deliveries_dead ON troupe.trigger_deliveries USING btree (t
 CREATE INDEX trigger_deliveries_document ON troupe.trigger_deliveries USING btree (project_id, document_id, id DESC);
 CREATE INDEX trigger_deliveries_due ON troupe.trigger_deliveries USING btree (next_attempt_at) WHERE (status =
   'pending'::text);
-CREATE INDEX trigger_deliveries_ended ON troupe.trigger_deliveries USING btree (ended_at) WHERE (status = ANY
+CREATE INDEX trigger_deliveries_ended ON troupe.trigger_deliveries USING btree (status, ended_at) WHERE (status = ANY
   (ARRAY['delivered'::text, 'dead'::text]));
 CREATE INDEX trigger_deliveries_leased ON troupe.trigger_deliveries USING btree (lease_until) WHERE (status =
   'sending'::text);

@@ -310,39 +310,43 @@ export async function redeliver(
   return rows.map(({ id }) => id);
 }
 
-/** Images of what was deleted while its change was judged, so that neither saw the other. */
-export async function eraseLateDeliveries(db: Database): Promise<number> {
+/** Erases the documents of deleted chats in deliveries that were created while the chat was deleted. */
+export async function eraseLateDeliveries(db: Database, limit = 1_000): Promise<number> {
   const rows = await db.run<{ id: string }>(
     {
       name: 'erase_late_deliveries',
-      text: `with erased as (
+      text: `with late as materialized (select d.id from troupe.tombstones x join troupe.trigger_deliveries d on d.chat_id = x.id::uuid
+            where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and not d.erased limit $1 for update of d skip locked),
+        erased as (
           update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
-          from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and d.chat_id = x.id::uuid and not d.erased
-          returning d.id),
+          from late where d.id = late.id returning d.id),
         silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body')
         select id from erased`,
-      values: [],
+      values: [limit],
     },
     db.pool,
   );
   return rows.length;
 }
 
-/** What nobody looks at any more. */
-export async function purgeDeliveries(db: Database): Promise<number> {
-  const rows = await db.run<{ id: string }>(
+/** Delivered ones after 7 days, dead letters after 30; and those of a trigger that was disabled and stayed so, after 30. */
+export async function purgeDeliveries(db: Database, limit = 1_000): Promise<number> {
+  const oldest = (status: string, time: string, days: number) =>
+    `(select x.id from troupe.trigger_deliveries x where x.status = '${status}' and x.${time} < now() - interval '${days} days'
+      order by x.${time} limit $1 for update skip locked)`;
+  const rows = await db.run<{ n: number }>(
     {
       name: 'purge_deliveries',
-      text: `delete from troupe.trigger_deliveries d where d.id in (select x.id from troupe.trigger_deliveries x
-          where x.status = 'delivered' and x.ended_at < now() - interval '7 days' or x.status = 'dead' and x.ended_at < now() - interval '30 days'
-            -- Of a rule that was turned off and stayed so.
-            or x.status = 'pending' and x.next_attempt_at < now() - interval '30 days'
-          limit 20000) returning d.id`,
-      values: [],
+      text: `with delivered as ${oldest('delivered', 'ended_at', 7)}, dead as ${oldest('dead', 'ended_at', 30)},
+          disabled as ${oldest('pending', 'next_attempt_at', 30)},
+          expired as (select id from delivered union all select id from dead union all select id from disabled limit $1),
+          purged as (delete from troupe.trigger_deliveries d where d.id in (select id from expired) returning 1)
+        select count(*)::int as n from purged`,
+      values: [limit],
     },
     db.pool,
   );
-  return rows.length;
+  return rows[0]!.n;
 }
 
 // ---- what the kernel has done already

@@ -139,12 +139,13 @@ export async function holdIdempotencyKey(
   return rows[0]?.since ?? null;
 }
 
-export async function purgeIdempotencyKeys(db: Database): Promise<number> {
+export async function purgeIdempotencyKeys(db: Database, limit = 1_000): Promise<number> {
   const rows = await db.run(
     {
       name: 'purge_idempotency_keys',
-      text: `delete from troupe.idempotency_keys where created_at < now() - ${KEPT} returning 1`,
-      values: [],
+      text: `delete from troupe.idempotency_keys x where (x.project_id, x.key) in (select o.project_id, o.key from troupe.idempotency_keys o
+          where o.created_at < now() - ${KEPT} order by o.created_at limit $1 for update skip locked) returning 1`,
+      values: [limit],
     },
     db.pool,
   );

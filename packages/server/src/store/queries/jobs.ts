@@ -14,6 +14,8 @@ export interface JobOptions {
   key?: string;
   /** How often it may fail; default 25, which is about three days. */
   maxAttempts?: number;
+  /** Jobs of one queue run one after another, in all processes. */
+  queue?: string;
 }
 
 /**
@@ -27,9 +29,9 @@ export async function addJob(
   options: JobOptions = {},
 ): Promise<void> {
   const text = `select from graphile_worker.add_job($1, payload => $2::json, run_at => $3::timestamptz,
-    job_key => $4, max_attempts => $5::int)`;
-  const { runAt, key, maxAttempts } = options;
-  const values = [task, toJsonText(payload), runAt ?? null, key ?? null, maxAttempts ?? null];
+    job_key => $4, max_attempts => $5::int, queue_name => $6)`;
+  const { runAt, key, maxAttempts, queue } = options;
+  const values = [task, toJsonText(payload), runAt ?? null, key ?? null, maxAttempts ?? null, queue ?? null];
   if (on instanceof Database) await on.pool.query(text, values);
   else if ('executeQuery' in on) await on.executeQuery(kysely().CompiledQuery.raw(text, values));
   else await on.query(text, values);

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 
-// What nobody needs any more. Each of these finds nothing to do the second time.
+// Expired rows. Each statement deletes at most `limit` of them; `jobs/purge.ts` repeats it.
 
 const lockIsFree = (incarnation: string) => `not exists (select from pg_locks held
   where held.locktype = 'advisory' and held.granted and held.objsubid = 1
@@ -11,14 +11,15 @@ const lockIsFree = (incarnation: string) => `not exists (select from pg_locks he
  * Rows of workers that are long gone and hold nothing. Those that hold runs are left to the living: taking runs away
  * needs the heartbeat as a second witness.
  */
-export async function purgeWorkers(db: Database): Promise<number> {
+export async function purgeWorkers(db: Database, limit = 1_000): Promise<number> {
   const rows = await db.run<{ incarnation: string }>(
     {
       name: 'purge_workers',
-      text: `delete from troupe.workers w where w.started_at < now() - interval '1 day' and ${lockIsFree('w.incarnation')}
-        and not exists (select from troupe.runs r where r.worker_id = w.incarnation and r.status = 'running')
-        returning w.incarnation`,
-      values: [],
+      text: `delete from troupe.workers x where x.incarnation in (select w.incarnation from troupe.workers w
+          where w.started_at < now() - interval '1 day' and ${lockIsFree('w.incarnation')}
+            and not exists (select from troupe.runs r where r.worker_id = w.incarnation and r.status = 'running')
+          limit $1 for update skip locked) returning x.incarnation`,
+      values: [limit],
     },
     db.pool,
   );
@@ -48,18 +49,10 @@ export async function purgeBudgetLeases(db: Database, graceSeconds = 60): Promis
 }
 
 /**
- * What says that something is gone, after so many days; and in the same statement up to where, so that whoever has not heard of it by then
- * begins at the beginning instead of never hearing of it.
+ * Tombstones older than `days`. The same statement records up to which transaction they were deleted, so that a client
+ * with an older checkpoint starts again.
  */
-export async function purgeTombstones(db: Database, days: number): Promise<number> {
-  let purged = 0;
-  for (let some = MOST_TOMBSTONES; some === MOST_TOMBSTONES; purged += some) some = await purgeSome(db, days);
-  return purged;
-}
-
-const MOST_TOMBSTONES = 20_000;
-
-async function purgeSome(db: Database, days: number): Promise<number> {
+export async function purgeTombstones(db: Database, days: number, limit = 10_000): Promise<number> {
   const rows = await db.run<{ purged: number }>(
     {
       name: 'purge_tombstones',
@@ -68,21 +61,22 @@ async function purgeSome(db: Database, days: number): Promise<number> {
           noted as (insert into troupe.purged_tombstones as p (project_id, xid) select g.project_id, max(g.xid) from gone g group by g.project_id order by g.project_id
             on conflict (project_id) do update set xid = greatest(p.xid, excluded.xid))
         select count(*)::int as purged from gone`,
-      values: [days, MOST_TOMBSTONES],
+      values: [days, limit],
     },
     db.pool,
   );
   return rows[0]!.purged;
 }
 
-/** What runs in spaces were told, after so many days: they quote a good part of what was said there, each of them. */
-export async function purgePrompts(db: Database, days = 30): Promise<number> {
+/** Prompts of runs in spaces: each quotes a large part of its space. */
+export async function purgePrompts(db: Database, limit = 5_000, days = 30): Promise<number> {
   const rows = await db.run<{ n: number }>(
     {
       name: 'purge_prompts',
-      text: `with gone as (delete from troupe.run_prompts x where x.created_at < now() - make_interval(days => $1) returning 1)
+      text: `with gone as (delete from troupe.run_prompts x where (x.run_id, x.step) in (select o.run_id, o.step from troupe.run_prompts o
+            where o.created_at < now() - make_interval(days => $1) limit $2 for update skip locked) returning 1)
         select count(*)::int as n from gone`,
-      values: [days],
+      values: [days, limit],
     },
     db.pool,
   );

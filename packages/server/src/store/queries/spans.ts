@@ -89,10 +89,12 @@ export async function endedRuns(db: Database, ids: readonly string[]): Promise<E
   );
 }
 
-/** Those that nobody told of in time. */
-export async function purgeEndedRuns(db: Database): Promise<number> {
+/** Ended runs that no worker exported in time. */
+export async function purgeEndedRuns(db: Database, limit = 1_000): Promise<number> {
   const { rowCount } = await db.pool.query(
-    `delete from troupe.ended_runs where ended_at < now() - interval '10 minutes'`,
+    `delete from troupe.ended_runs x where (x.run_id, x.lives) in (select o.run_id, o.lives from troupe.ended_runs o
+        where o.ended_at < now() - interval '10 minutes' order by o.ended_at limit $1 for update skip locked)`,
+    [limit],
   );
   return rowCount ?? 0;
 }
