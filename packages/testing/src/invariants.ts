@@ -107,8 +107,10 @@ const CHECKS: Record<string, string> = {
     select n.id, n.status, t.status as within from troupe.tasks n join troupe.tasks t on t.id = n.parent_task_id
     where n.status in ('pending', 'running', 'waiting') and t.status in ('success', 'failed', 'canceled')
       and not exists (select from troupe.joins j where j.what = 'cancel' and j.task_id = n.id)`,
+  // A fork copies these messages into another thread.
   'what became of a task was told twice': `
-    select m.metadata->'task'->>'taskId', m.metadata->'task'->>'told', count(*) from troupe.messages m where m.metadata->'task' ? 'told' group by 1, 2 having count(*) > 1`,
+    select m.thread_id, m.metadata->'task'->>'taskId' as task, m.metadata->'task'->>'told' as told, count(*) from troupe.messages m
+    where m.metadata->'task' ? 'told' group by 1, 2, 3 having count(*) > 1`,
   'a chat was not told of all that became of a task': `
     select t.id, t.status, e.data->>'status' as told from troupe.tasks t join troupe.threads h on h.id = t.chat_thread_id left join lateral (
       select x.data from troupe.events x where x.thread_id = t.chat_thread_id and x.type in ('task.created', 'task.updated') and x.data->>'id' = t.id::text

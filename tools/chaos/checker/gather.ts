@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { violations } from '@troupe/testing';
+import pg from 'pg';
+import type { History } from '../clients/history.ts';
+import type { Receiver } from '../doubles/receiver.ts';
+import type { ToolDouble } from '../doubles/tools.ts';
+import type {
+  CallFact,
+  CopyFact,
+  DeliveryFact,
+  Evidence,
+  RestlessFact,
+  RunFact,
+  ThreadFact,
+} from './evidence.ts';
+import { readAnswers, readRows, threadsOf } from './labels.ts';
+
+/** Reads the database after everything came to rest, and puts it beside what clients and doubles saw. */
+export async function gather(
+  url: string,
+  seen: { history: History; tools: ToolDouble; receiver: Receiver },
+  known: { copies: CopyFact[]; restless: RestlessFact[]; usage: Evidence['usage']['reported'] },
+): Promise<Evidence> {
+  const pool = new pg.Pool({ connectionString: url, max: 2, application_name: 'chaos' });
+  const client = await pool.connect();
+  try {
+    const { history, tools, receiver } = seen;
+    const runs = await readRuns(client);
+    const all = [...runs.values()];
+    const sum = (pick: (run: RunFact) => number) => all.reduce((total, run) => total + pick(run), 0);
+    return {
+      requests: history.requests,
+      readers: history.readers,
+      threads: await readThreads(client, new Set(history.readers.map(({ thread }) => thread))),
+      runs,
+      calls: await readCalls(client),
+      effects: tools.effects,
+      rows: await readRows(client, history.requests),
+      answers: await readAnswers(client),
+      disturbed: history.disturbed,
+      titles: history.titles,
+      received: receiver.received,
+      forged: receiver.forged,
+      deliveries: await readDeliveries(client),
+      copies: known.copies,
+      restless: known.restless,
+      usage: {
+        reported: known.usage,
+        runs: { inputTokens: sum((run) => run.inputTokens), outputTokens: sum((run) => run.outputTokens) },
+      },
+      invariants: await violations(pool),
+    };
+  } finally {
+    client.release();
+    await pool.end();
+  }
+}
+
+async function readRuns(client: pg.ClientBase): Promise<Map<string, RunFact>> {
+  const { rows } = await client.query(
+    `select r.id, r.door, r.thread_id, r.status, r.error->>'code' as error, r.cancel_reason, r.takeovers_in_all, r.created_at, r.started_at,
+        coalesce(r.completed_at, r.canceled_at) as ended_at, r.input_tokens, r.output_tokens, r.cost,
+        coalesce(s.input, 0) as step_input, coalesce(s.output, 0) as step_output, coalesce(s.cost, 0) as step_cost, s.moments,
+        exists (select from troupe.events e where e.thread_id = r.thread_id and e.run_id = r.id and e.type = 'run.queued'
+          and e.data->>'retry' = 'true') as retried
+      from troupe.runs r left join (select run_id, sum(input_tokens) as input, sum(output_tokens) as output, sum(cost) as cost,
+        array_agg(finished_at order by step) as moments from troupe.run_steps group by run_id) s on s.run_id = r.id`,
+  );
+  const time = (value: Date | null) => value?.getTime() ?? null;
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        id: row.id,
+        door: row.door,
+        thread: row.thread_id,
+        status: row.status,
+        retried: row.retried,
+        takeovers: row.takeovers_in_all,
+        error: row.error,
+        cancelReason: row.cancel_reason,
+        createdAt: row.created_at.getTime(),
+        startedAt: time(row.started_at),
+        endedAt: time(row.ended_at),
+        inputTokens: Number(row.input_tokens),
+        outputTokens: Number(row.output_tokens),
+        cost: Number(row.cost),
+        stepInputTokens: Number(row.step_input),
+        stepOutputTokens: Number(row.step_output),
+        stepCost: Number(row.step_cost),
+        moments: [...(row.moments ?? []).map((moment: Date) => moment.getTime()), time(row.ended_at) ?? 0],
+      },
+    ]),
+  );
+}
+
+async function readCalls(client: pg.ClientBase): Promise<CallFact[]> {
+  const { rows } = await client.query(
+    'select run_id, call_id, tool, effect, status, attempt from troupe.tool_calls',
+  );
+  return rows.map(({ run_id: run, call_id: call, tool, effect, status, attempt }) => ({
+    run,
+    call,
+    tool,
+    effect,
+    status,
+    attempt,
+    key: `${run}-${createHash('sha256').update(call).digest('hex').slice(0, 32)}`,
+  }));
+}
+
+async function readThreads(client: pg.ClientBase, read: Set<string>): Promise<Map<string, ThreadFact>> {
+  const threads = await threadsOf(client);
+  const facts = new Map<string, ThreadFact>();
+  for (const id of read) {
+    const thread = threads.get(id) ?? id;
+    const { rows: counters } = await client.query('select last_event_seq from troupe.threads where id = $1', [
+      thread,
+    ]);
+    if (!counters[0]) continue;
+    const { rows } = await client.query('select type from troupe.events where thread_id = $1 order by seq', [
+      thread,
+    ]);
+    facts.set(id, { id, lastEvent: Number(counters[0].last_event_seq), types: rows.map(({ type }) => type) });
+  }
+  return facts;
+}
+
+async function readDeliveries(client: pg.ClientBase): Promise<DeliveryFact[]> {
+  const { rows } = await client.query(
+    `select d.id, t.name as trigger, d.document_id as document, d.change_id as change, d.event, d.status
+      from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id`,
+  );
+  return rows.map((row) => ({ ...row, change: Number(row.change) }));
+}
