@@ -22,14 +22,14 @@ export async function openDatabase(
 
   replicateRxCollection({
     collection: sessions,
-    ...troupeReplication('sessions', { client, onRefused }),
+    ...troupeReplication('sessions', { client, onRefused, collection: sessions }),
   });
   replicateRxCollection({
     collection: messages,
-    ...troupeReplication('messages', { client, onRefused }),
+    ...troupeReplication('messages', { client, onRefused, collection: messages }),
   });
-  replicateRxCollection({ collection: tasks, ...troupeReplication('tasks', { client }) });
-  const steps = troupeReplication('sub_agent_messages', { client });
+  replicateRxCollection({ collection: tasks, ...troupeReplication('tasks', { client, collection: tasks }) });
+  const steps = troupeReplication('sub_agent_messages', { client, collection: sub_agent_messages });
   replicateRxCollection({ collection: sub_agent_messages, ...steps });
   return database;
 }

@@ -1,6 +1,7 @@
 import { type Collection, type SyncDocument, syncEndpoints, type WithDeleted } from '@troupe/protocol';
 import { type FollowedItem, followingOf } from './following.ts';
 import { pusher, type Refused, type Row } from './pushing.ts';
+import { Restart } from './restart.ts';
 import type { Transport } from './transport.ts';
 
 // What RxDB asks of a server, without RxDB: its types are described here as far as they matter, so that only an app that has it needs it.
@@ -8,6 +9,13 @@ import type { Transport } from './transport.ts';
 /** RxDB keeps it as an object; what is in it means nothing to anybody but the server. */
 export interface ReplicationCheckpoint {
   checkpoint: string;
+  /** The pull began again and is not finished. */
+  restarting?: boolean;
+}
+
+/** An RxDB collection, as far as the helper reads it. */
+export interface LocalCollection {
+  find(): { exec(): Promise<readonly { primary: string }[]> };
 }
 
 export interface ReplicationOptions {
@@ -28,10 +36,12 @@ export interface ReplicationOptions {
   /** How long a message is kept and sent again whose session the server does not know, and nobody here is opening. Default: 120,000. */
   patienceMs?: number;
   /**
-   * The copy is too old, or of another database than the one that answers, and is pulled from the beginning: what is not there any more is
-   * still here.
+   * The copy is too old, or of another database than the one that answers, and is pulled from the beginning. Deletions that the server
+   * does not know of reach the copy only if `collection` is set.
    */
   onRestarted?: () => void;
+  /** The replicated collection. After a restart the helper removes documents from it that the server does not have. */
+  collection?: LocalCollection;
   /** The stream was cut, and is made again. */
   onDisconnect?: (error: unknown) => void;
 }
@@ -76,18 +86,22 @@ export function replicationOf<Of extends Collection>(
   const params = { collection };
   const whose = { ...(user === undefined ? {} : { user }), ...(chat === undefined ? {} : { chat }) };
   const following = followingOf(transport, whose);
+  const restart = new Restart(collection, options.collection);
   const pull: Replication<Of>['pull'] = {
     batchSize,
     async handler(after, limit) {
-      const query = { ...whose, limit, ...(after ? { checkpoint: after.checkpoint } : {}) };
+      const begins = restart.wasInterrupted(after);
+      const query = { ...whose, limit, ...(after && !begins ? { checkpoint: after.checkpoint } : {}) };
       const { documents, checkpoint, restarted } = await transport.call(syncEndpoints.pull, {
         params,
         query,
       });
       if (restarted) options.onRestarted?.();
+      if (restarted || begins) await restart.begin();
+      const removed = restart.seen(documents, documents.length < limit);
       return {
-        documents: documents as unknown as WithDeleted<SyncDocument<Of>>[],
-        checkpoint: { checkpoint },
+        documents: [...documents, ...removed] as unknown as WithDeleted<SyncDocument<Of>>[],
+        checkpoint: { checkpoint, restarting: restart.isUnderWay },
       };
     },
     stream$: {

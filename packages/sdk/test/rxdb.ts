@@ -91,6 +91,7 @@ export class Client {
           client: troupe,
           retryTime: 100,
           onRefused: (refused) => client.refused.push(refused),
+          collection: db[name] as Documents,
           ...options,
         }),
       } as Documents) as RxReplicationState<Documents, unknown>;

@@ -4,6 +4,7 @@ import { messageOf, StartupError } from '../base/index.ts';
 import { applyBaseFunctions, applySources } from './apply-sources.ts';
 import { isConnectionError } from './errors.ts';
 import { isLowerRelease } from './releases.ts';
+import { continueStamps } from './restored-stamps.ts';
 import { type Migration, readMigrations, readSourceObjects, type SourceObject } from './sources.ts';
 
 const OLDEST_POSTGRES = 150_000;
@@ -97,6 +98,7 @@ async function apply(client: pg.Client, { migrations, objects, release }: Schema
     // Triggers are created enabled. The capture triggers of collections without a rule must be disabled.
     if (changed.some((name) => name.endsWith('_capture')))
       await client.query('select troupe.arm_captures(1000)');
+    if (objects.some(({ name }) => name === 'stamp_offset')) await continueStamps(client);
     if (stored !== release) await client.query(`comment on schema troupe is 'release:${release}'`);
   }
   await client.query('commit');

@@ -82,8 +82,7 @@ create table troupe.budgets (
   id uuid not null, project_id uuid not null, scope text not null, scope_id uuid not null, unit text not null,
   amount bigint not null, spent bigint not null default 0, leased bigint not null default 0,
   on_exhausted text not null default 'stop'::text, created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  updated_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
   constraint budgets_pkey PRIMARY KEY (id),
   constraint budgets_scope_scope_id_unit_key UNIQUE (scope, scope_id, unit),
   constraint budgets_amount_check CHECK ((amount >= 0)),
@@ -261,9 +260,8 @@ create table troupe.memberships (
   ordering text not null default 'parallel'::text, joined_seq bigint not null,
   seen int8multirange not null default '{}'::int8multirange, last_processed_seq bigint not null,
   last_processed_message_id uuid, last_seen_seq bigint not null default 0, last_seen_message_id uuid,
-  joined_at timestamp with time zone not null default now(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
-  joined_xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  joined_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
+  joined_xid bigint not null default troupe.stamp(),
   constraint memberships_pkey PRIMARY KEY (space_id, entity_id),
   constraint memberships_ordering_check CHECK ((ordering = ANY (ARRAY['parallel'::text, 'serial'::text]))),
   constraint memberships_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
@@ -281,8 +279,7 @@ create table troupe.memories (
 create table troupe.messages (
   thread_id uuid not null, seq bigint not null, id uuid not null, role troupe.message_role not null,
   content jsonb not null, tool_call_id text, sender_id uuid, run_id uuid, step integer, metadata jsonb,
-  created_at timestamp with time zone not null default now(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  created_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
   constraint messages_pkey PRIMARY KEY (thread_id, seq)
 );
 
@@ -464,7 +461,7 @@ create table troupe.runs (
   updated_at timestamp with time zone not null default now(), takeovers_in_all integer not null default 0,
   owner_id uuid, space_id uuid, active_space_id uuid, origin_id uuid, network_id uuid, network_version integer,
   sealed jsonb, parent_call_id text, lives integer not null default 1, code_tools text[], task_id uuid,
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint, watchers uuid[],
+  xid bigint not null default troupe.stamp(), watchers uuid[],
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 
@@ -481,8 +478,7 @@ create table troupe.sessions (
   thread_id uuid not null, title text, tags text[] not null default '{}'::text[], model_id uuid,
   policy text not null default 'queue'::text, metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  updated_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_thread_id_key UNIQUE (thread_id),
   constraint sessions_policy_check CHECK ((policy = ANY (ARRAY['queue'::text, 'steer'::text, 'interrupt'::text,
@@ -494,8 +490,7 @@ create table troupe.spaces (
   id uuid not null, project_id uuid not null, name text, description text, policy text not null default 'all'::text,
   chain_depth integer not null default 8, agent_runs integer not null default 50,
   metadata jsonb not null default '{}'::jsonb, created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  updated_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
   constraint spaces_pkey PRIMARY KEY (id),
   constraint spaces_agent_runs_check CHECK (((agent_runs >= 0) AND (agent_runs <= 1000))),
   constraint spaces_chain_depth_check CHECK (((chain_depth >= 1) AND (chain_depth <= 100))),
@@ -550,8 +545,7 @@ create table troupe.todo_lists (
 create table troupe.tombstones (
   collection text not null, id text not null, project_id uuid not null, entity_id uuid, place_id uuid, chat_id uuid,
   was bigint not null, born_at timestamp with time zone,
-  gone_at timestamp with time zone not null default clock_timestamp(),
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  gone_at timestamp with time zone not null default clock_timestamp(), xid bigint not null default troupe.stamp(),
   constraint tombstones_pkey PRIMARY KEY (collection, id, xid)
 );
 
@@ -561,7 +555,7 @@ create table troupe.tool_calls (
   waits_for troupe.waits_for, output jsonb, error jsonb, attempt integer not null default 1, epoch integer not null,
   deadline timestamp with time zone, settled_by text, created_at timestamp with time zone not null default now(),
   settled_at timestamp with time zone, edited boolean not null default false, shown jsonb,
-  xid bigint not null default ((pg_current_xact_id())::text)::bigint,
+  xid bigint not null default troupe.stamp(),
   constraint tool_calls_pkey PRIMARY KEY (run_id, call_id)
 ) with (fillfactor=50);
 

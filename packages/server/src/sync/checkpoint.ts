@@ -10,6 +10,9 @@ const KEY = new RegExp(`^(${UUID}(:${UUID})?)?$`);
 /** Before everything. */
 export const START: Position = { xid: -1, id: '', scans: true };
 
+/** Before everything, for a reader who may have documents: deletions come first, so that a document that exists again stays. */
+export const RESTART: Position = { xid: -1, id: '', gone: true };
+
 /** What a position is in: this database, and this copy of it. One person's place says nothing about what another has. */
 export function orderOf(
   generation: string,
@@ -21,16 +24,23 @@ export function orderOf(
 }
 
 /** A position, and in what. What is in it is nobody's business but ours. */
-export function toCheckpoint(order: string, { xid, id, scans }: Position): string {
-  return Buffer.from(JSON.stringify([order, xid, id, ...(scans ? [1] : [])])).toString('base64url');
+export function toCheckpoint(order: string, { xid, id, scans, gone }: Position): string {
+  const kind = scans ? [1] : gone ? [2] : [];
+  return Buffer.from(JSON.stringify([order, xid, id, ...kind])).toString('base64url');
 }
 
 export function fromCheckpoint(checkpoint: string): Position & { order: string } {
   try {
-    const [order, xid, id, scans] = JSON.parse(Buffer.from(checkpoint, 'base64url').toString()) as unknown[];
+    const [order, xid, id, kind] = JSON.parse(Buffer.from(checkpoint, 'base64url').toString()) as unknown[];
     const isPosition = typeof order === 'string' && Number.isSafeInteger(xid) && (xid as number) >= 0;
     if (isPosition && typeof id === 'string' && KEY.test(id))
-      return { order, xid: xid as number, id, ...(scans === 1 ? { scans: true } : {}) };
+      return {
+        order,
+        xid: xid as number,
+        id,
+        ...(kind === 1 && { scans: true }),
+        ...(kind === 2 && { gone: true }),
+      };
   } catch {
     // told below
   }

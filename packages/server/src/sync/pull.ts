@@ -1,6 +1,6 @@
 import { type Collection, tombstoneOf } from '@troupe/protocol';
 import { type Changed, changesAfter, type Database, type Position, type SyncScope } from '../store/index.ts';
-import { fromCheckpoint, orderOf, START, toCheckpoint } from './checkpoint.ts';
+import { fromCheckpoint, orderOf, RESTART, START, toCheckpoint } from './checkpoint.ts';
 
 export interface Pulled {
   documents: ({ id: string; _deleted: boolean } & Record<string, unknown>)[];
@@ -27,10 +27,10 @@ export async function pullChanges(
     // Of another database or another copy, or from a time that this one has not come to: nothing that it says holds here.
     const isOfAnother = after === given && (given.order !== order || given.xid > below);
     // Or from so long ago that what was deleted since is not known any more; also where that was forgotten between two statements.
-    if (isOfAnother || (after !== START && after.xid <= purged)) {
+    if (isOfAnother || (after !== START && !after.gone && after.xid <= purged)) {
       restarted = true;
       documents.clear();
-      after = START;
+      after = RESTART;
       continue;
     }
     for (const row of rows) {
@@ -41,10 +41,13 @@ export async function pullChanges(
     const isLast = rows.length < room;
     // What is there was given: now what has changed since that was begun. The same request goes on with it, since an answer that is not full means the end.
     const floor = after.scans && after.xid < 0 ? below : after.xid;
-    const wasScan = after.scans === true;
-    if (wasScan) after = isLast ? { xid: floor, id: '' } : { xid: floor, id: rows.at(-1)!.id, scans: true };
+    const continues = after.scans === true || after.gone === true;
+    // The scan reads as of the horizon at which the deletions ended: later ones are among the changes after it.
+    if (after.gone) after = isLast ? { xid: below, id: '', scans: true } : { ...rows.at(-1)!, gone: true };
+    else if (after.scans)
+      after = isLast ? { xid: floor, id: '' } : { xid: floor, id: rows.at(-1)!.id, scans: true };
     else after = isLast ? { xid: below, id: '' } : rows.at(-1)!;
-    if ((isLast && !wasScan) || documents.size >= limit) {
+    if ((isLast && !continues) || documents.size >= limit) {
       return { documents: [...documents.values()], checkpoint: toCheckpoint(order, after), restarted };
     }
   }

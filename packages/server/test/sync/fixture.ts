@@ -131,6 +131,14 @@ export class SyncFixture {
     return fixture;
   }
 
+  /** The same project on another server, after a restore. */
+  on(server: TestServer): SyncFixture {
+    const { project, key, theirKey, publicKey } = this;
+    const restored = new SyncFixture(server, { project, key, theirKey, publicKey, secret: this.#secret });
+    restored.agent = this.agent;
+    return restored;
+  }
+
   async token(name: string, lifetime = '1 hour'): Promise<string> {
     const token = new SignJWT({ sub: name, aud: 'us' }).setProtectedHeader({ alg: 'HS256' });
     return token.setExpirationTime(lifetime).sign(Buffer.from(this.#secret));

@@ -209,10 +209,16 @@ test('what was deleted long ago is forgotten, and who has not heard of it by the
   await fixture.done(fay.headers, 'DELETE', `${fixture.sessions}/${late}`);
   expect(await purgeTombstones(db, 30)).toBeGreaterThan(0);
   expect(await purgeTombstones(db, 30)).toBe(0);
+  // Deletions that are still known come first, then the documents.
   for (const { checkpoint } of [before, half]) {
     const page = await fixture.pull(fay.headers, 'sessions', { checkpoint, limit: 1 });
-    expect([page.restarted, page.documents.map(({ id }) => id)]).toEqual([true, [kept]]);
-    const next = await fixture.pull(fay.headers, 'sessions', { checkpoint: page.checkpoint });
+    expect([page.restarted, page.documents.map(({ id, _deleted }) => [id, _deleted])]).toEqual([
+      true,
+      [[late, true]],
+    ]);
+    const rest = await fixture.pull(fay.headers, 'sessions', { checkpoint: page.checkpoint, limit: 1 });
+    expect([rest.restarted, rest.documents.map(({ id }) => id)]).toEqual([false, [kept]]);
+    const next = await fixture.pull(fay.headers, 'sessions', { checkpoint: rest.checkpoint });
     expect([next.restarted, next.documents]).toEqual([false, []]);
   }
   // Who had heard of it goes on, and hears of what was deleted since.

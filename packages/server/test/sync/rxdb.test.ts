@@ -2,6 +2,7 @@ import { newId } from '@troupe/server';
 import { until } from '@troupe/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Client } from '../../../sdk/test/rxdb.ts';
+import { ALL, agreeWith, masterOf } from './copies.ts';
 import { type Person, SyncFixture } from './fixture.ts';
 
 // A real RxDB over real HTTP: what it has in the end is what the server has.
@@ -29,63 +30,8 @@ async function open(
   return client;
 }
 
-/** All documents of a collection, as a pull from the beginning brings them. */
-async function master(person: Person, name: string): Promise<Record<string, unknown>[]> {
-  const all = new Map<string, Record<string, unknown>>();
-  for (let checkpoint: string | null = null; ; ) {
-    const from: string = checkpoint ? `&checkpoint=${checkpoint}` : '';
-    const page: { documents: { id: string; _deleted: boolean }[]; checkpoint: string } = await fixture.done(
-      person.headers,
-      'GET',
-      `/v1/sync/${name}/pull?limit=7${from}`,
-    );
-    for (const { _deleted, ...document } of page.documents) {
-      if (_deleted) all.delete(document.id);
-      else all.set(document.id, document);
-    }
-    if (page.documents.length < 7)
-      return [...all.values()].toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
-    checkpoint = page.checkpoint;
-  }
-}
-
-async function agree(
-  client: Client,
-  person: Person,
-  ...names: Parameters<typeof Client.open>[1]
-): Promise<void> {
-  for (const name of names) {
-    await until(`${name} is as the server has it`, async () => {
-      const [here, there] = [await client.all(name), await master(person, name)];
-      return JSON.stringify(sorted(here)) === JSON.stringify(sorted(there));
-    }).catch(async (error: unknown) => {
-      expect(await client.all(name)).toEqual(await master(person, name));
-      throw error;
-    });
-  }
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  );
-}
-
-const ALL: Parameters<typeof Client.open>[1] = [
-  'sessions',
-  'messages',
-  'runs',
-  'spaces',
-  'memberships',
-  'tasks',
-  'sub_agents',
-  'sub_agent_messages',
-  'sub_agent_tool_calls',
-];
+const agree = (client: Client, person: Person, ...names: Parameters<typeof Client.open>[1]) =>
+  agreeWith(fixture, client, person, ...names);
 
 test('all collections: pulled, followed live, and the same after both sides went on without each other', async () => {
   const session = await fixture.session(ada);
@@ -161,10 +107,10 @@ test('all collections: pulled, followed live, and the same after both sides went
   client.wire.goOnline();
   await agree(client, ada, ...ALL);
   expect(client.refused).toEqual([]);
-  const there = await master(ada, 'messages');
+  const there = await masterOf(fixture, ada, 'messages');
   for (const one of [first, second, third])
     expect(there.filter((message) => message.id === one)).toHaveLength(1);
-  expect(await master(ada, 'sessions')).toContainEqual(
+  expect(await masterOf(fixture, ada, 'sessions')).toContainEqual(
     expect.objectContaining({ id: mine, title: 'offline', tags: ['a'], userId: ada.id }),
   );
   expect((await client.all('sessions')).find((one) => one.id === session)).toMatchObject({ title: 'mine' });
@@ -248,7 +194,7 @@ test('where both sides changed the same, the server’s stays; what it does not 
   // Read markers: forward here, seen there; never back.
   await client.db.memberships.findOne(own).incrementalPatch({ lastSeenMessageId: first.id });
   const marker = async () =>
-    (await master(ada, 'memberships')).find(({ id }) => id === own)?.lastSeenMessageId;
+    (await masterOf(fixture, ada, 'memberships')).find(({ id }) => id === own)?.lastSeenMessageId;
   await until('it is marked', async () => (await marker()) === first.id);
   await client.db.memberships.findOne(own).incrementalPatch({ lastSeenMessageId: second.id });
   await until('it is marked', async () => (await marker()) === second.id);
@@ -314,7 +260,7 @@ test('what was said in a session begun offline waits for it, however late that c
   client.wire.stops = null;
   await agree(client, ada, 'sessions', 'messages');
   expect(await client.db.sessions.findOne(mine).exec()).toMatchObject({ title: 'changed', userId: ada.id });
-  const there = (await master(ada, 'messages')).map(({ id }) => id);
+  const there = (await masterOf(fixture, ada, 'messages')).map(({ id }) => id);
   // The two in a session that is at work and rejects wait there: nobody is left to say them again.
   expect(there).toEqual(expect.arrayContaining([said, first, second]));
   expect(there).not.toContain(vain);

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import { sql } from '../kysely.ts';
 import type { Transaction } from '../transaction.ts';
+import { BELOW, NEXT } from './stamps.ts';
 
 export interface Lease {
   granted: number;
@@ -175,7 +176,7 @@ export async function* budgetTargets(db: Database): AsyncGenerator<string[]> {
 
 /**
  * The ids of those for which some were set in this transaction or a later one (null: of none), and the transaction to ask from next:
- * all before it have ended. Rows of transactions that are yet to come are of the database that this one was restored from.
+ * all before it have ended.
  */
 export async function budgetTargetsSince(
   db: Database,
@@ -183,7 +184,7 @@ export async function budgetTargetsSince(
 ): Promise<{ below: number; targets: string[] }> {
   const { rows } = await db.pool.query<{ below: number; target: string | null }>(
     `with horizon as materialized (
-      select pg_snapshot_xmin(x)::text::bigint as below, pg_snapshot_xmax(x)::text::bigint as next from pg_current_snapshot() x)
+      select ${BELOW} as below, ${NEXT} as next)
     select h.below, b.target from horizon h left join lateral (select coalesce(s.thread_id, b.scope_id) as target from ${STANDING}
       where b.scope <> 'run_tree' and b.xid >= $1::bigint and b.xid < h.next) b on true`,
     [since],

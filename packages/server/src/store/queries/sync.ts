@@ -1,5 +1,6 @@
 import type { BusyPolicy, Collection } from '@troupe/protocol';
 import type { Database } from '../database.ts';
+import { BELOW, NEXT } from './stamps.ts';
 import { GONE, LIVE } from './sync-sources.ts';
 
 // Documents for synchronised clients, in the order of their transactions; see functions/sync/.
@@ -20,6 +21,8 @@ export interface Position {
    * statement), and then what has changed from that one on. Otherwise each page would sort all that is left.
    */
   scans?: boolean;
+  /** Only deleted documents, of all times that are known: for a reader whose checkpoint is invalid and who may still have them. */
+  gone?: boolean;
 }
 
 export interface Changed extends Position {
@@ -44,20 +47,26 @@ const MEMBER = `mine as materialized (select m.space_id, m.joined_xid from troup
       and not exists (select from troupe.memberships m where m.space_id = x.place_id and m.entity_id = $2)
     order by x.place_id, x.xid desc),`;
 
-const HORIZON = `horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation,
+const HORIZON = `horizon as materialized (select ${BELOW} as below, troupe.sync_generation() as generation,
     coalesce((select x.xid from troupe.purged_tombstones x where x.project_id = $1), -1) as purged)`;
 // What is the same in both: every parameter is of a known type, also where a source has no use for it.
 const TYPED = `($1::uuid, $2::uuid, $3::bigint, $6::uuid) is not null or true`;
 
-function pageOf(collection: Collection, whose: 'project' | 'person', scans: boolean): string {
+function pageOf(
+  collection: Collection,
+  whose: 'project' | 'person',
+  { scans, gone }: Pick<Position, 'scans' | 'gone'>,
+): string {
   const { candidates, scan } = LIVE[collection];
-  // Those that are gone are nothing to one who has nothing.
+  const sources = gone
+    ? GONE[collection][whose]
+    : `${candidates[whose]} union all ${GONE[collection][whose]}`;
   if (scans)
     return whose === 'project' && scan
       ? scan
       : `select c.* from (${candidates[whose]}) c where c.id collate "C" > $4 and c.xid < (select f.below from floor f) and (${TYPED})
           order by c.id collate "C" limit $5`;
-  return `select distinct on (c.xid, c.id collate "C") c.* from (${candidates[whose]} union all ${GONE[collection][whose]}) c
+  return `select distinct on (c.xid, c.id collate "C") c.* from (${sources}) c
     where (c.xid, c.id collate "C") > ($3, $4) and c.xid < (select h.below from horizon h) and (${TYPED})
     order by c.xid, c.id collate "C", c.gone limit $5`;
 }
@@ -70,7 +79,7 @@ export async function changesAfter(
   db: Database,
   collection: Collection,
   { project, entityId, chat }: SyncScope,
-  { xid, id, scans = false }: Position,
+  { xid, id, scans = false, gone = false }: Position,
   limit: number,
 ): Promise<Changes> {
   const whose = entityId === null ? 'project' : 'person';
@@ -87,9 +96,9 @@ export async function changesAfter(
     purged: number;
   }>(
     {
-      name: `${scans ? 'scan' : 'changes'}_${collection}_${whose}`,
+      name: `${scans ? 'scan' : gone ? 'gone' : 'changes'}_${collection}_${whose}`,
       text: `with ${whose === 'person' ? MEMBER : ''} ${HORIZON}, ${floor}
-        page as materialized (${pageOf(collection, whose, scans)})
+        page as materialized (${pageOf(collection, whose, { scans, gone })})
         select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation, h.purged
         from horizon h left join page p on true order by ${order}`,
       // How far back it goes decides whether the end of the table is read or what the person has: 5 ms against 150 with 200 sessions.
@@ -132,7 +141,7 @@ export async function lookForChanges(db: Database, since: number, projects: stri
       name: 'look_for_changes',
       // Nothing or next to it is new, which one plan for all values does not know.
       plannedAnew: true,
-      text: `with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next, troupe.sync_generation() as generation),
+      text: `with horizon as materialized (select ${BELOW} as below, ${NEXT} as next, troupe.sync_generation() as generation),
         said as materialized (select distinct m.thread_id from troupe.messages m where m.xid >= $1 and m.xid < (select below from horizon)),
         touched as (
           select 'sessions' as collection, s.project_id, s.entity_id from troupe.sessions s where s.xid >= $1 and s.xid < (select below from horizon) and s.project_id = any($2)
@@ -249,7 +258,7 @@ export async function syncHorizon(db: Database): Promise<{ below: number; genera
   const rows = await db.run<{ below: number; generation: string }>(
     {
       name: 'sync_horizon',
-      text: 'select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation',
+      text: `select ${BELOW} as below, troupe.sync_generation() as generation`,
       values: [],
     },
     db.pool,

@@ -1,6 +1,7 @@
 import type { ChangedCollection } from '@troupe/protocol';
 import { firstIdAt } from '../../base/index.ts';
 import type { Database } from '../database.ts';
+import { BELOW } from './stamps.ts';
 
 export interface Watched {
   /** Everything before this transaction was told. */
@@ -40,7 +41,7 @@ export async function lookForWatchers(db: Database, since: number, projects: str
     {
       name: 'look_for_watchers',
       plannedAnew: true,
-      text: `with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as below, troupe.sync_generation() as generation),
+      text: `with horizon as materialized (select ${BELOW} as below, troupe.sync_generation() as generation),
         run as materialized (select r.id, r.project_id, r.thread_id, r.door from troupe.runs r where ${SINCE('r')} and r.project_id = any($2)),
         changed as (
           select 'runs' as collection, r.project_id, r.id, false as gone from run r

@@ -78,7 +78,7 @@ begin
   if x_item is not null then
     update troupe.tool_calls c set status = x_status[k],
       output = case when x_status[k] = 'completed' then x_output->(k - 1) end,
-      error = nullif(x_error->(k - 1), 'null'), settled_at = now(), xid = pg_current_xact_id()::text::bigint
+      error = nullif(x_error->(k - 1), 'null'), settled_at = now(), xid = troupe.stamp()
     from unnest(p_count) k
     where k between 1 and cardinality(x_item) and c.run_id = p_run[x_item[k]] and c.call_id = x_id[k]
       and c.status = 'running'

@@ -40,7 +40,7 @@ begin
       cancel_reason = case when y.mode = 'ended' then (v->>'cancelReason')::troupe.cancel_reason end,
       completed_at = case when y.mode = 'ended' and v->>'target' <> 'canceled' then now() end,
       canceled_at = case when y.mode = 'ended' and v->>'target' = 'canceled' then now() end,
-      updated_at = now(), xid = pg_current_xact_id()::text::bigint
+      updated_at = now(), xid = troupe.stamp()
     from jsonb_array_elements(p_leave) v, lateral (select (v->>'item')::int as i) z,
       lateral (select p_modes[z.i] as mode, case when z.i = any(raised) then '0'
         else make_interval(secs => (v->>'delayMs')::float8 / 1000) end as delay) y, troupe.run_heads h

@@ -3,7 +3,7 @@
 -- Called by: trigger.
 create or replace function troupe.stamp_memberships() returns trigger language plpgsql as $$
 begin
-  update troupe.memberships m set xid = pg_current_xact_id()::text::bigint where m.entity_id = new.id;
+  update troupe.memberships m set xid = troupe.stamp() where m.entity_id = new.id;
   return null;
 end $$;
 

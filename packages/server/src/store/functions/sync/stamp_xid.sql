@@ -4,7 +4,7 @@
 -- Called by: trigger.
 create or replace function troupe.stamp_xid() returns trigger language plpgsql as $$
 begin
-  new.xid := pg_current_xact_id()::text::bigint;
+  new.xid := troupe.stamp();
   return new;
 end $$;
 

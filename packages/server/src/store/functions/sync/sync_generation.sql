@@ -1,5 +1,5 @@
--- Identifies the database. It changes after a restore, because transaction ids restart and checkpoints of clients
--- become invalid.
+-- Identifies the database and its order of transactions. It changes after a restore, which invalidates the checkpoints
+-- of clients.
 -- Locks: none.
 -- Called by: store/queries/sync.ts, store/queries/watch.ts.
 create or replace function troupe.sync_generation() returns text language plpgsql stable as $$
@@ -13,5 +13,5 @@ begin
     null;
   end;
   return left(md5(cluster || ':' || (select d.oid from pg_database d where d.datname = current_database()) || ':'
-    || 'troupe.tombstones'::regclass::oid), 12);
+    || 'troupe.tombstones'::regclass::oid || ':' || troupe.stamp_offset()), 12);
 end $$;
