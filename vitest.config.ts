@@ -33,7 +33,7 @@ function seedOfCommit(): string {
  * measure or change the process that they are in.
  */
 const together = [
-  'packages/server/test/{access,agents,config,crash,documents,doors,embedded,faults,jobs,outgoing,overview,races,store,tools}/*.test.ts',
+  'packages/server/test/{access,agents,config,crash,documents,doors,embedded,faults,jobs,lifecycle,outgoing,overview,races,store,tools}/*.test.ts',
   'packages/server/test/http/!(idempotency).test.ts',
   'packages/server/test/kernel/!(bad-input|memory).test.ts',
   'packages/server/test/models/!(conformance|hostile).test.ts',

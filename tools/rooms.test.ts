@@ -56,7 +56,7 @@ describe('imports', () => {
       }),
     ).toEqual([
       `${src}/base/clock.ts:2  imports ../store/index.ts: base may import only protocol`,
-      `${src}/http/routes/runs.ts:2  imports ../../models/index.ts: http may import only overview, sync, stream, triggers, ` +
+      `${src}/http/routes/runs.ts:2  imports ../../models/index.ts: http may import only lifecycle, overview, sync, stream, triggers, ` +
         'access, doors/sessions, doors/spaces, doors/networks, doors/tasks, runs, memories, plans, definitions/capabilities, definitions/models, definitions/tools, definitions/mcp-servers, definitions/agents, definitions/networks, kernel, config, store, base, protocol',
       `${src}/store/open.ts:1  imports ../kernel/index.ts: store may import only base, protocol`,
     ]);

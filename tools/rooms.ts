@@ -46,6 +46,7 @@ const definitions: Record<string, string[]> = {
 const defined = (names: string[]) => names.map((name) => `definitions/${name}`);
 const allDefinitions = defined(Object.keys(definitions));
 const behindHttp = [
+  'lifecycle',
   'overview',
   'sync',
   'stream',
@@ -109,6 +110,7 @@ export const rooms: Record<string, Room> = {
   telemetry: { paths: server('telemetry/'), may: ['kernel', ...foundation] },
   triggers: { paths: server('triggers/'), may: [...doors, 'outgoing', ...foundation] },
   stream: { paths: server('stream/'), may: foundation },
+  lifecycle: { paths: server('lifecycle/'), may: ['kernel', ...foundation] },
   overview: { paths: server('overview/'), may: ['kernel', ...foundation] },
   sync: { paths: server('sync/'), may: ['stream', ...foundation] },
   access: { paths: server('access/'), may: ['outgoing', ...foundation] },

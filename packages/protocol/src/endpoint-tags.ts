@@ -4,6 +4,7 @@ export const endpointTags = {
   keys: 'API keys of the project.',
   secrets: 'Encrypted values that providers, tools and token rules refer to by name.',
   audit: 'The log of administrative changes.',
+  retention: 'How long data is kept.',
   agents: 'Agent definitions and their versions.',
   capabilities: 'Named bundles of prompt and tools that an agent can carry.',
   tools: 'Tools of the project: HTTP, static, MCP, code, agents and networks.',

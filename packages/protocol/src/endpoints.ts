@@ -14,6 +14,7 @@ import { memoryEndpoints } from './memories.ts';
 import { modelEndpoints } from './models.ts';
 import { networkEndpoints } from './networks.ts';
 import { planEndpoints, serviceEndpoints } from './plans.ts';
+import { retentionEndpoints } from './retention.ts';
 import { runEndpoints } from './runs.ts';
 import { sessionEndpoints } from './sessions.ts';
 import { spaceEndpoints } from './spaces.ts';
@@ -42,6 +43,7 @@ export const endpoints = {
   models: modelEndpoints,
   networks: networkEndpoints,
   plans: planEndpoints,
+  retention: retentionEndpoints,
   runs: runEndpoints,
   services: serviceEndpoints,
   sessions: sessionEndpoints,

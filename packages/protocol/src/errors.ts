@@ -135,6 +135,7 @@ const specificProblems = {
   run_ended: 409,
   run_of_network: 409,
   run_of_space: 409,
+  run_purged: 409,
   run_without_agent: 409,
   secret_in_use: 409,
   secret_not_found: 422,

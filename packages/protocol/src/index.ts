@@ -27,6 +27,7 @@ export * from './models.ts';
 export * from './networks.ts';
 export * from './plans.ts';
 export * from './prompts.ts';
+export * from './retention.ts';
 export * from './runs.ts';
 export * from './session-status.ts';
 export * from './sessions.ts';

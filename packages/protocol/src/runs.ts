@@ -237,7 +237,7 @@ export const runEndpoints = {
     body: retry,
     status: 200,
     response: run,
-    problems: ['not_failed', 'model_not_found', 'task_went_on'],
+    problems: ['not_failed', 'model_not_found', 'run_purged', 'task_went_on'],
   }),
   fork: endpoint({
     method: 'POST',
@@ -268,6 +268,7 @@ export const runEndpoints = {
       'edit_does_not_fit',
       'run_of_space',
       'run_of_network',
+      'run_purged',
     ],
   }),
   continue: endpoint({

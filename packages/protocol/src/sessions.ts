@@ -34,6 +34,11 @@ export const session = z.object({
     .describe('Why it is `failed`, and the run that failed; null where it is not.'),
   createdAt: timestamp,
   updatedAt: timestamp.describe('When one of its own fields was changed last.'),
+  expiresAt: timestamp
+    .nullable()
+    .describe(
+      'When it is deleted with everything in it; after its runs have ended. Null: by the retention rules.',
+    ),
   lastActivityAt: timestamp.describe('When anything happened in it last: a message, or a change of a run.'),
   startedAt: timestamp.nullable().describe('When its first run began.'),
   finishedAt: timestamp.nullable().describe('Where it failed: when.'),
@@ -50,6 +55,10 @@ export const newSession = z.strictObject({
     )
     .default('queue'),
   metadata: metadata.default({}),
+  expiresAt: timestamp
+    .nullable()
+    .describe('When it is deleted with everything in it. Null: by the retention rules.')
+    .default(null),
   user: z
     .string()
     .min(1)
@@ -182,6 +191,7 @@ export const sessionEndpoints = {
       modelId: id.nullable().optional(),
       policy: busyPolicy.optional(),
       metadata: metadata.nullable().optional(),
+      expiresAt: timestamp.nullable().optional(),
     }),
     status: 200,
     response: session,

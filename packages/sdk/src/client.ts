@@ -59,6 +59,7 @@ export class Troupe {
   readonly models: Group<typeof endpoints.models>;
   readonly networks: Group<typeof endpoints.networks>;
   readonly plans: Group<typeof endpoints.plans>;
+  readonly retention: Group<typeof endpoints.retention>;
   readonly runs: Group<typeof endpoints.runs>;
   readonly services: Group<typeof endpoints.services>;
   readonly sessions: Group<typeof endpoints.sessions>;
@@ -91,6 +92,7 @@ export class Troupe {
     this.models = groupOf(transport, endpoints.models);
     this.networks = groupOf(transport, endpoints.networks);
     this.plans = groupOf(transport, endpoints.plans);
+    this.retention = groupOf(transport, endpoints.retention);
     this.runs = groupOf(transport, endpoints.runs);
     this.services = groupOf(transport, endpoints.services);
     this.sessions = groupOf(transport, endpoints.sessions);

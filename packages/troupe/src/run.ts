@@ -16,6 +16,7 @@ import { networks } from './commands/networks.ts';
 import { plans } from './commands/plans.ts';
 import { isProcess, startProcess } from './commands/processes.ts';
 import { providers } from './commands/providers.ts';
+import { retention } from './commands/retention.ts';
 import { runs } from './commands/runs.ts';
 import { secrets } from './commands/secrets.ts';
 import { sessions } from './commands/sessions.ts';
@@ -48,6 +49,7 @@ const NOUNS: Record<string, Record<string, Command>> = {
   keys,
   secrets,
   budgets,
+  retention,
   tools,
   mcp,
   triggers,

@@ -95,6 +95,9 @@ export const USAGE = `Usage: troupe <command>
           set project | agent | space | session [which] --tokens <number> | --cost <number>
                 [--on-exhausted stop | fallback | wait]   which: a name or an id; none of the project
           delete project | agent | space | session [which] --unit tokens | cost
+  retention get              how long data is kept        preview    what a purge would delete now
+            set <kind>=<days>… [--agent <agent>]   replaces the rules; "set none" removes them; kinds: sessions, runs,
+                results (steps of runs; answers stay), events, files, deliveries, audit
   tools  list               get <tool>                   create <file>
          apply <file or folder>            makes tools, or makes them what the files say; JSON or YAML
          register <module>                 the same for functions of yours; workers need --tools <module>
@@ -243,6 +246,9 @@ const SHAPES: Record<string, Shape> = {
     options: ['tokens', 'cost', 'on-exhausted', ...ASKING],
   },
   'budgets delete': { words: '<scope> [which]', options: ['unit', ...ASKING] },
+  'retention get': { words: '', options: ASKING },
+  'retention set': { words: '<rule> [more]', options: ['agent', ...ASKING] },
+  'retention preview': { words: '', options: ASKING },
   'networks list': { words: '', options: ['status', 'limit', ...ASKING] },
   'networks get': { words: '<network>', options: ASKING },
   'networks graph': { words: '<network>', options: ASKING },

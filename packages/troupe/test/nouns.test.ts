@@ -241,3 +241,19 @@ it('with --json every error is JSON, with a code', async () => {
   const { code, err } = await told(['agents', 'get', 'Nobody']);
   expect([code, err]).toEqual([1, expect.stringMatching(/^error: /)]);
 });
+
+it('retention: rules of the project and of an agent, and what they would delete', async () => {
+  await parsed(['agents', 'create', 'Forgetful']);
+  const rules = { sessions: { deleteAfterDays: 30 }, runs: { keepResultAfterDays: 7, deleteAfterDays: 90 } };
+  expect(await parsed(['retention', 'set', 'sessions=30', 'results=7', 'runs=90'])).toEqual(rules);
+  await parsed(['retention', 'set', 'files=1', '--agent', 'Forgetful']);
+  expect(await parsed(['retention', 'get'])).toMatchObject({
+    project: rules,
+    agents: [{ rules: { files: { deleteAfterDays: 1 } } }],
+  });
+  const preview = await parsed(['retention', 'preview']);
+  expect(preview).toContainEqual({ kind: 'sessions', count: 0, bytes: 0, oldest: null, truncated: false });
+  expect((await told(['retention', 'get'])).out).toContain('results   7');
+  expect(await refused('retention', 'set', 'sessions=soon')).toMatchObject({ code: 'usage' });
+  expect(await parsed(['retention', 'set', 'none'])).toEqual({});
+});

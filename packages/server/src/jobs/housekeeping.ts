@@ -15,6 +15,7 @@ import {
   wakeForDeletedBudgets,
 } from '../store/index.ts';
 import { type Purge, runPurges } from './purge.ts';
+import { retentionCron, retentionTasks } from './retention.ts';
 import type { CronEntry, Task, TaskContext } from './task.ts';
 
 /** How long a process that lost its connection has to come back before its jobs go to others. */
@@ -88,6 +89,7 @@ export function houseTasks(rules: HouseRules = { tombstoneDays: 30 }): Record<st
     rearm_plans: rearm,
     rearm_batches: rearmLostBatches,
     wake_unbudgeted: wakeUnbudgeted,
+    ...retentionTasks(rules.purgeMs),
   };
 }
 
@@ -97,4 +99,5 @@ export const housekeeping: CronEntry[] = [
   { task: 'rearm_plans', pattern: '* * * * *' },
   { task: 'rearm_batches', pattern: '* * * * *' },
   { task: 'wake_unbudgeted', pattern: '* * * * *' },
+  retentionCron,
 ];

@@ -19,9 +19,9 @@ export interface Purge {
   name: string;
   /**
    * Deletes up to `limit` expired rows in one transaction and returns the number of rows. It is called again until it
-   * returns less than `limit`. Processes may call it at the same time, so it selects `for update skip locked`.
+   * returns less than `limit`, or says that there is no more. Processes may call it at the same time, so it selects `for update skip locked`.
    */
-  batch(db: Database, limit: number): Promise<number>;
+  batch(db: Database, limit: number): Promise<number | { rows: number; more: boolean }>;
   /** Overrides the default of 1,000 rows per batch. */
   limit?: number;
 }
@@ -55,9 +55,10 @@ export async function runPurges(
       const limit = purge.limit ?? BATCH_ROWS;
       const began = performance.now();
       try {
-        const rows = await purge.batch(db, limit);
+        const done = await purge.batch(db, limit);
+        const { rows, more } = typeof done === 'number' ? { rows: done, more: done >= limit } : done;
         if (rows > 0) counts[purge.name] = (counts[purge.name] ?? 0) + rows;
-        if (rows < limit) continue;
+        if (!more) continue;
       } catch (error) {
         logger.warn({ purge: purge.name, error: messageOf(error) }, 'purge failed');
         failures.push(error);

@@ -2,6 +2,7 @@ import { contentOfRole, type EditedContent, type Json } from '@troupe/protocol';
 import { inWords, notFound, Refusal } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import type { Parts, Who } from './parts.ts';
+import { runPurged } from './run-purged.ts';
 import { getRun, getRunToCopy } from './runs.ts';
 
 /** A message that the fork has otherwise than the run it is made of. */
@@ -25,6 +26,7 @@ export async function forkRun(
   });
   if (forked.ok) return getRun(parts, who, forked.run);
   if (forked.code === 'run_not_found') throw notFound('run');
+  if (forked.code === 'run_purged') throw runPurged();
   if (forked.code === 'step_not_found') throw noSuchStep(step, forked.step ?? 0);
   throw new Refusal('conflict', forked.code, `Calls of the first ${step} steps are still open.`, {
     hint: 'Fork at an earlier step, or wait until they are settled.',

@@ -4,6 +4,7 @@ import * as store from '../store/index.ts';
 import { messagesOf } from './messages.ts';
 import type { Parts, Who } from './parts.ts';
 import { type Retry, takeUpAgain } from './retry.ts';
+import { runPurged } from './run-purged.ts';
 import { runSeenIn } from './run-seen.ts';
 
 // What can be done to a run by its id. A person reaches the runs of their own sessions, and sees and stops those that work in
@@ -110,6 +111,7 @@ export async function retryRun(
   if (!retried.ok) {
     if (retried.code === 'run_not_found') throw notFound('run');
     if (retried.code === 'task_went_on') throw wentOn();
+    if (retried.code === 'run_purged') throw runPurged();
     throw notFailed(retried.status!);
   }
   return getRun(parts, who, id);

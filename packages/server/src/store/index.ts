@@ -97,6 +97,7 @@ export {
   type StoredCall,
   type StoredMessage,
 } from './queries/commit.ts';
+export { emptyDeletedThreads } from './queries/delete-threads.ts';
 export {
   type AttemptOutcome,
   type Chat,
@@ -394,6 +395,47 @@ export {
 } from './queries/providers.ts';
 export { purgeBudgetLeases, purgePrompts, purgeTombstones, purgeWorkers } from './queries/purge.ts';
 export { type DeadJob, type Queue, readDeadJobs, readQueue } from './queries/queue.ts';
+export {
+  forgetProgress,
+  listRetention,
+  type RetentionScopes,
+  type RuleScope,
+  readProgress,
+  retentionScopes,
+  saveProgress,
+  saveRetention,
+} from './queries/retention.ts';
+export {
+  averageBytes,
+  countAudit,
+  countBatches,
+  countDeliveries,
+  countEvents,
+  countPlans,
+  deleteOldFiles,
+  type OldFile,
+  oldFiles,
+  purgeAudit,
+  purgeBatches,
+  purgeEvents,
+  purgePlans,
+  purgeProjectDeliveries,
+  spacesWithOldEvents,
+} from './queries/retention-rest.ts';
+export {
+  deleteRuns,
+  type ExpiredRun,
+  expiredRuns,
+  keepResults,
+  startAt,
+  type TimePosition,
+} from './queries/retention-runs.ts';
+export {
+  countExpiredSessions,
+  countSessions,
+  purgeExpiredSessions,
+  purgeSessions,
+} from './queries/retention-sessions.ts';
 export { type ListedRunRecord, listRuns, type RunFilter, searchRuns } from './queries/run-list.ts';
 export {
   choiceOf,

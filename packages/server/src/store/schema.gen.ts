@@ -143,6 +143,10 @@ export interface CompiledSnapshots {
   shared: Generated<boolean>;
 }
 
+export interface DeletedThreads {
+  thread_id: string;
+}
+
 export interface Doors {
   name: string;
   cancel_events: string[];
@@ -513,6 +517,19 @@ export interface ReplyWaits {
   started_at: Timestamp<undefined>;
 }
 
+export interface RetentionProgress {
+  project_id: string;
+  key: string;
+  upto: Timestamp;
+}
+
+export interface RetentionRules {
+  project_id: string;
+  agent_id: string | null;
+  rules: JsonColumn;
+  updated_at: Timestamp<undefined>;
+}
+
 export interface RunHeads {
   run_id: string;
   worker_id: string | null;
@@ -645,6 +662,7 @@ export interface Sessions {
   created_at: Timestamp<undefined>;
   updated_at: Timestamp<undefined>;
   xid: Generated<number>;
+  expires_at: Timestamp<null | undefined>;
 }
 
 export interface Spaces {
@@ -843,6 +861,21 @@ export interface Triggers {
   updated_at: Timestamp<undefined>;
 }
 
+export interface UsagePurged {
+  project_id: string;
+  at: Timestamp;
+  agent_id: string | null;
+  network_id: string | null;
+  model: string | null;
+  started: number;
+  completed: number;
+  failed: number;
+  canceled: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost: number;
+}
+
 export interface UsageSums {
   project_id: string;
   every: 'hour' | 'day';
@@ -877,6 +910,7 @@ export interface DB {
   clients: Clients;
   code_tools: CodeTools;
   compiled_snapshots: CompiledSnapshots;
+  deleted_threads: DeletedThreads;
   doors: Doors;
   ended_runs: EndedRuns;
   entities: Entities;
@@ -910,6 +944,8 @@ export interface DB {
   projects: Projects;
   purged_tombstones: PurgedTombstones;
   reply_waits: ReplyWaits;
+  retention_progress: RetentionProgress;
+  retention_rules: RetentionRules;
   run_heads: RunHeads;
   run_prompts: RunPrompts;
   run_shown: RunShown;
@@ -929,6 +965,7 @@ export interface DB {
   trigger_deliveries: TriggerDeliveries;
   trigger_versions: TriggerVersions;
   triggers: Triggers;
+  usage_purged: UsagePurged;
   usage_sums: UsageSums;
   workers: Workers;
 }

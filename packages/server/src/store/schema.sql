@@ -132,6 +132,11 @@ create table troupe.compiled_snapshots (
   constraint compiled_snapshots_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text))
 );
 
+create table troupe.deleted_threads (
+  thread_id uuid not null,
+  constraint deleted_threads_pkey PRIMARY KEY (thread_id)
+);
+
 create table troupe.doors (
   name text not null, cancel_events text[] not null,
   constraint doors_pkey PRIMARY KEY (name)
@@ -414,6 +419,17 @@ create table troupe.reply_waits (
   constraint reply_waits_pkey PRIMARY KEY (run_id, call_id)
 );
 
+create table troupe.retention_progress (
+  project_id uuid not null, key text not null, upto timestamp with time zone not null,
+  constraint retention_progress_pkey PRIMARY KEY (project_id, key)
+);
+
+create table troupe.retention_rules (
+  project_id uuid not null, agent_id uuid, rules jsonb not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint retention_rules_project_id_agent_id_key UNIQUE NULLS NOT DISTINCT (project_id, agent_id)
+);
+
 create table troupe.run_heads (
   run_id uuid not null, worker_id uuid, epoch integer not null, version integer not null, step integer not null,
   input_tokens bigint not null, output_tokens bigint not null, cost bigint not null,
@@ -479,6 +495,7 @@ create table troupe.sessions (
   policy text not null default 'queue'::text, metadata jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(), xid bigint not null default troupe.stamp(),
+  expires_at timestamp with time zone,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_thread_id_key UNIQUE (thread_id),
   constraint sessions_policy_check CHECK ((policy = ANY (ARRAY['queue'::text, 'steer'::text, 'interrupt'::text,
@@ -616,6 +633,14 @@ create table troupe.triggers (
   constraint triggers_name_check CHECK ((name ~ '^[A-Za-z0-9_-]{1,64}$'::text))
 );
 
+create table troupe.usage_purged (
+  project_id uuid not null, at timestamp with time zone not null, agent_id uuid, network_id uuid, model text,
+  started bigint not null, completed bigint not null, failed bigint not null, canceled bigint not null,
+  input_tokens bigint not null, output_tokens bigint not null, cost bigint not null,
+  constraint usage_purged_project_id_at_agent_id_network_id_model_key UNIQUE NULLS NOT DISTINCT (project_id, at,
+    agent_id, network_id, model)
+);
+
 create table troupe.usage_sums (
   project_id uuid not null, every text not null, at timestamp with time zone not null, sums jsonb not null,
   constraint usage_sums_pkey PRIMARY KEY (project_id, every, at),
@@ -729,6 +754,12 @@ alter table troupe.projects add constraint projects_default_model_id_fkey FOREIG
   troupe.llm_models(id);
 alter table troupe.reply_waits add constraint reply_waits_space_id_fkey FOREIGN KEY (space_id) REFERENCES
   troupe.spaces(id) ON DELETE CASCADE;
+alter table troupe.retention_progress add constraint retention_progress_project_id_fkey FOREIGN KEY (project_id)
+  REFERENCES troupe.projects(id) ON DELETE CASCADE;
+alter table troupe.retention_rules add constraint retention_rules_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES
+  troupe.agents(id) ON DELETE CASCADE;
+alter table troupe.retention_rules add constraint retention_rules_project_id_fkey FOREIGN KEY (project_id) REFERENCES
+  troupe.projects(id) ON DELETE CASCADE;
 alter table troupe.secrets add constraint secrets_project_id_fkey FOREIGN KEY (project_id) REFERENCES
   troupe.projects(id);
 alter table troupe.sessions add constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
@@ -753,6 +784,8 @@ alter table troupe.trigger_versions add constraint trigger_versions_trigger_id_f
   troupe.triggers(id) ON DELETE CASCADE;
 alter table troupe.triggers add constraint triggers_project_id_fkey FOREIGN KEY (project_id) REFERENCES
   troupe.projects(id);
+alter table troupe.usage_purged add constraint usage_purged_project_id_fkey FOREIGN KEY (project_id) REFERENCES
+  troupe.projects(id) ON DELETE CASCADE;
 
 create view troupe.events as
  SELECT b.thread_id,
@@ -782,6 +815,7 @@ CREATE UNIQUE INDEX compiled_snapshots_content ON troupe.compiled_snapshots USIN
 CREATE INDEX ended_runs_oldest ON troupe.ended_runs USING btree (ended_at);
 CREATE UNIQUE INDEX entities_external ON troupe.entities USING btree (project_id, external_id) WHERE (external_id IS
   NOT NULL);
+CREATE INDEX files_age ON troupe.files USING btree (updated_at);
 CREATE INDEX folded_messages_run ON troupe.folded_messages USING btree (run_id);
 CREATE INDEX folded_messages_space ON troupe.folded_messages USING btree (space_id);
 CREATE INDEX goals_owner ON troupe.goals USING btree (entity_id, owner_id, priority, id);
@@ -857,8 +891,10 @@ CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY
   (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
 CREATE INDEX runs_xid ON troupe.runs USING btree (xid);
+CREATE INDEX sessions_age ON troupe.sessions USING btree (agent_id, created_at);
 CREATE INDEX sessions_agent ON troupe.sessions USING btree (agent_id, id DESC);
 CREATE INDEX sessions_entity ON troupe.sessions USING btree (entity_id, id DESC);
+CREATE INDEX sessions_expiry ON troupe.sessions USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 CREATE INDEX sessions_project ON troupe.sessions USING btree (project_id, created_at DESC);
 CREATE INDEX sessions_xid ON troupe.sessions USING btree (xid);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);

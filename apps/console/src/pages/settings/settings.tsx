@@ -11,6 +11,7 @@ import { storedKey, storeKey, troupe } from '../../data/client.ts';
 import { projectQuery } from '../../data/project.ts';
 import { changeSettings, useSettings } from '../../data/settings.ts';
 import { systemQuery } from '../../shell/system.ts';
+import { RetentionCard } from './retention.tsx';
 
 export function SettingsPage() {
   const system = useQuery(systemQuery);
@@ -22,6 +23,7 @@ export function SettingsPage() {
         <Card title="Project">
           <Loaded query={project}>{(found) => <Project key={found.updatedAt} project={found} />}</Loaded>
         </Card>
+        <RetentionCard />
         <Card title="Server">
           <Loaded query={system}>{(found) => <Server system={found} />}</Loaded>
         </Card>

@@ -34,6 +34,7 @@ export interface Opening {
   modelId: string | null;
   policy: BusyPolicy;
   metadata: JsonObject;
+  expiresAt?: string | null;
   user?: string | undefined;
   /** Chosen by the caller, so that opening it again opens it once. */
   id?: string | undefined;

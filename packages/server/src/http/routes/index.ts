@@ -20,6 +20,7 @@ import { networkRoutes } from './networks.ts';
 import { planRoutes } from './plans.ts';
 import { projectRoutes } from './project.ts';
 import { providerRoutes } from './providers.ts';
+import { retentionRoutes } from './retention.ts';
 import { runRoutes } from './runs.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -55,6 +56,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   planRoutes,
   projectRoutes,
   providerRoutes,
+  retentionRoutes,
   runRoutes,
   secretRoutes,
   sessionRoutes,

@@ -116,7 +116,7 @@ export type Retried =
   | { ok: true; run: string; thread: string; ready: boolean }
   | {
       ok: false;
-      code: 'run_not_found' | 'run_not_retryable' | 'task_went_on';
+      code: 'run_not_found' | 'run_not_retryable' | 'run_purged' | 'task_went_on';
       status?: string;
       reason?: string | null;
     };
@@ -140,7 +140,7 @@ export type Forked =
   | { ok: true; run: string; thread: string; messages?: number; duplicate?: boolean }
   | {
       ok: false;
-      code: 'run_not_found' | 'snapshot_not_found' | 'step_not_found' | 'step_not_settled';
+      code: 'run_not_found' | 'run_purged' | 'snapshot_not_found' | 'step_not_found' | 'step_not_settled';
       step?: number;
     };
 

@@ -11,7 +11,7 @@ export const STATUS = `(select ${DOING} from troupe.threads t left join troupe.r
 // Every part is one look into an index, however long the session is.
 /** A session as it is shown; `s` is its row, `x.status` what it is doing. */
 export const SESSION = `select s.id, s.agent_id as "agentId", s.entity_id as "entityId", s.thread_id as "threadId", s.title, s.tags, s.model_id as "modelId",
-    s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", f.started_at as "startedAt", x.status,
+    s.policy, s.metadata, s.created_at as "createdAt", s.updated_at as "updatedAt", s.expires_at as "expiresAt", f.started_at as "startedAt", x.status,
     e.completed_at as "finishedAt",
     case when e.id is not null then jsonb_build_object('code', coalesce(e.error->>'code', 'failed'), 'message', coalesce(e.error->>'message', ''), 'runId', e.id) end as error,
     greatest(s.created_at, (select v.created_at from troupe.event_batches v where v.thread_id = s.thread_id and v.last_seq = t.last_event_seq)) as "lastActivityAt",

@@ -2,6 +2,7 @@ import type { BusyPolicy, JsonObject, SessionStatus } from '@troupe/protocol';
 import type { Database, Statement } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { Author } from './author.ts';
+import { deleteThreads } from './delete-threads.ts';
 import { MESSAGE, type MessageRow, SENDER } from './messages.ts';
 import { type Standing, standing } from './models.ts';
 import { SESSION } from './session-columns.ts';
@@ -19,6 +20,7 @@ export interface SessionRow {
   metadata: JsonObject;
   createdAt: Date;
   updatedAt: Date;
+  expiresAt: Date | null;
   /** Of the last event, else of the session. */
   lastActivityAt: Date;
   /** Of the run that left it failed. */
@@ -131,6 +133,7 @@ export interface NewSession {
   modelId: string | null;
   policy: BusyPolicy;
   metadata: JsonObject;
+  expiresAt?: string | null;
 }
 
 /** False where the project has no such agent, active, or no such person. */
@@ -141,8 +144,8 @@ export async function createSession(db: Database, project: string, session: NewS
       text: `with thread as (insert into troupe.threads (id, project_id, kind)
           select $4, $1, 'session' where exists (select from troupe.agents a where a.id = $3 and a.project_id = $1 and a.status = 'active')
             and exists (select from troupe.entities e where e.id = $5 and e.project_id = $1) returning id)
-        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata)
-          select $2, $1, $3, thread.id, $5, $6, $7, $8, $9, $10::jsonb from thread returning id`,
+        insert into troupe.sessions (id, project_id, agent_id, thread_id, entity_id, title, tags, model_id, policy, metadata, expires_at)
+          select $2, $1, $3, thread.id, $5, $6, $7, $8, $9, $10::jsonb, $11::timestamptz from thread returning id`,
       values: [
         project,
         session.id,
@@ -154,6 +157,7 @@ export async function createSession(db: Database, project: string, session: NewS
         session.modelId,
         session.policy,
         toJsonText(session.metadata),
+        session.expiresAt ?? null,
       ],
     },
     db.pool,
@@ -161,7 +165,7 @@ export async function createSession(db: Database, project: string, session: NewS
   return rows.length === 1;
 }
 
-type Changeable = Pick<NewSession, 'title' | 'tags' | 'modelId' | 'policy' | 'metadata'>;
+type Changeable = Pick<NewSession, 'title' | 'tags' | 'modelId' | 'policy' | 'metadata' | 'expiresAt'>;
 export type SessionChanges = { [Field in keyof Changeable]?: Changeable[Field] | null | undefined } & {
   policy?: BusyPolicy | undefined;
 };
@@ -181,6 +185,7 @@ export async function updateSession(
       ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
       ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
       ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata ?? {}) } : {}),
+      ...(changes.expiresAt !== undefined ? { expires_at: changes.expiresAt } : {}),
       updated_at: new Date(),
     })
     .where('id', '=', id)
@@ -326,68 +331,9 @@ export async function unansweredMessage(
   return rows[0] ?? null;
 }
 
-// Runs, heads, calls, then the thread: the order in which everyone locks them. A run that is started meanwhile waits for
-// the thread and then finds none.
-const LOCKS: string[] = [
-  `select 1 from troupe.runs r where r.thread_id = any($1) order by r.id for update`,
-  `select 1 from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = any($1)) order by h.run_id for update`,
-  `select 1 from troupe.threads t where t.id = any($1) order by t.id for update`,
-];
-// What calls of its runs began, and calls of those: each has a thread of its own.
-const THREADS = `select $1::uuid as id union select c.thread_id from troupe.runs r
-  join troupe.runs c on c.root_run_id = r.id and c.parent_call_id is not null where r.thread_id = $1
-  union select c.thread_id from troupe.sessions s join troupe.tasks t on t.chat_id = s.id join troupe.runs c on c.task_id = t.id where s.thread_id = $1`;
-const MORE_THREADS = `select from (${THREADS}) x where x.id <> all($2::uuid[])`;
-// The session and the note of who deleted it. Of several at once one finds it there, and one note is written.
-const DELETE = `with gone as (delete from troupe.sessions s where s.thread_id = $1 returning s.*)
-  insert into troupe.audit_log (project_id, actor_kind, actor_id, action, target, data)
-    select gone.project_id, $2, $3, 'session.deleted', gone.id::text, jsonb_build_object('agentId', gone.agent_id, 'entityId', gone.entity_id) from gone`;
-const DELETE_REST: string[] = [
-  `delete from troupe.run_heads h where h.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
-  `delete from troupe.run_steps p where p.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
-  `delete from troupe.tool_calls c where c.run_id in (select r.id from troupe.runs r where r.thread_id = any($1))`,
-  `delete from troupe.tasks t where t.id in (select r.task_id from troupe.runs r where r.thread_id = any($1) and r.task_id is not null)`,
-  `delete from troupe.runs r where r.thread_id = any($1)`,
-  `delete from troupe.messages m where m.thread_id = any($1)`,
-  `delete from troupe.event_batches e where e.thread_id = any($1)`,
-  `delete from troupe.files f where f.thread_id = any($1)`,
-  `delete from troupe.file_totals f where f.thread_id = any($1)`,
-  `delete from troupe.todo_lists l where l.thread_id = any($1)`,
-  `delete from troupe.findings f where f.thread_id = any($1)`,
-  `delete from troupe.threads t where t.id = any($1)`,
-];
-
-/** The session with everything that hangs on it, as one. A worker that still has one of its runs is refused its next commit. */
+/** Deletes the session with everything that hangs on it. */
 export async function deleteSession(db: Database, author: Author, thread: string): Promise<void> {
-  const client = await db.pool.connect();
-  let broken = true;
-  try {
-    let threads: string[] = [];
-    for (let hasAll = false; !hasAll; ) {
-      await client.query('begin');
-      const { rows } = await client.query<{ id: string }>(THREADS, [thread]);
-      threads = rows.map(({ id }) => id);
-      for (const text of LOCKS) await client.query(text, [threads]);
-      // One that was started before we had the thread. From here on none of them begins another.
-      await client.query(LOCKS[0]!, [threads]);
-      // Before that, while we waited, it may have: from the beginning, so that locks are taken in their order.
-      const { rowCount } = await client.query(MORE_THREADS, [thread, threads]);
-      hasAll = rowCount === 0;
-      if (!hasAll) await client.query('rollback');
-    }
-    await client.query(DELETE, [thread, author.kind, author.id]);
-    for (const text of DELETE_REST) await client.query(text, [threads]);
-    await client.query('commit');
-    broken = false;
-  } catch (error) {
-    await client.query('rollback').then(
-      () => (broken = false),
-      () => {},
-    );
-    throw error;
-  } finally {
-    client.release(broken);
-  }
+  await deleteThreads(db, { threads: [thread], author });
 }
 
 /** Null where the project has no such agent. */

@@ -1,6 +1,7 @@
 import type { Json, UsageBy, UsageInterval } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
+import { OPEN } from './open-runs.ts';
 
 /** So many runs that were made in one interval and ended in another, in the same way. */
 export interface UsageOfRuns {
@@ -52,7 +53,13 @@ export async function usageOfRuns(
           group by 1, 2, 3, 4, 5
         union all
         select o.agent_id, o.network_id, ${bin('o.created_at')}, null, null, count(*)::int, 0, 0, 0 from (${OPEN.map(open).join(' union all ')}) o
-          group by 1, 2, 3`,
+          group by 1, 2, 3
+        union all
+        select u.agent_id, u.network_id, ${bin('u.at')}, null, null, u.started::int, 0, 0, 0 from troupe.usage_purged u where ${PURGED} and u.model is null and u.started > 0
+        union all
+        select u.agent_id, u.network_id, null, ${bin('u.at')}, x.status, x.runs::int, x.input, x.output, x.cost from troupe.usage_purged u cross join lateral (values
+            ('completed'::troupe.run_status, u.completed, u.input_tokens, u.output_tokens, u.cost), ('failed', u.failed, 0, 0, 0), ('canceled', u.canceled, 0, 0, 0)) x (status, runs, input, output, cost)
+          where ${PURGED} and u.model is null and (x.runs > 0 or x.input + x.output + x.cost > 0)`,
       values: [project, from, STRIDE[interval], to],
       plannedAnew: true,
     },
@@ -60,15 +67,8 @@ export async function usageOfRuns(
   );
 }
 
-// Runs that have not ended, each kind by a partial index of its own.
-const OPEN = [
-  `r.status = 'running'`,
-  `r.status in ('waiting_tool', 'waiting_reply')`,
-  `r.status = 'queued' and r.ready and r.lane is null and r.code_tools is null`,
-  `r.status = 'queued' and r.ready and r.lane is null and r.code_tools is not null`,
-  `r.status in ('queued', 'running') and r.lane is not null and r.status = 'queued' and r.ready`,
-  `r.status = 'queued' and not r.ready`,
-];
+// The hours of runs that were deleted.
+const PURGED = 'u.project_id = $1 and u.at >= $2 and u.at < $4';
 
 /** What the steps of a model took in an interval. */
 export interface UsageOfSteps {
@@ -95,7 +95,10 @@ export async function usageOfSteps(
           union all ${OPEN.map(open).join(' union all ')})
         select s.provider || '/' || s.model as model, ${bin('s.finished_at')} as at,
           sum(s.input_tokens)::bigint as "inputTokens", sum(s.output_tokens)::bigint as "outputTokens", sum(s.cost)::bigint as cost
-        from run cross join lateral (select x.* from troupe.run_steps x where x.run_id = run.id and x.finished_at >= $2 and x.finished_at < $4 offset 0) s group by s.provider, s.model, 2`,
+        from run cross join lateral (select x.* from troupe.run_steps x where x.run_id = run.id and x.finished_at >= $2 and x.finished_at < $4 offset 0) s group by s.provider, s.model, 2
+        union all
+        select u.model, ${bin('u.at')}, sum(u.input_tokens)::bigint, sum(u.output_tokens)::bigint, sum(u.cost)::bigint from troupe.usage_purged u
+          where ${PURGED} and u.model is not null group by 1, 2`,
       values: [project, from, STRIDE[interval], to],
       plannedAnew: true,
     },
@@ -109,6 +112,7 @@ export async function usageBegins(db: Database, project: string): Promise<{ firs
     {
       name: 'usage_begins',
       text: `select least((select r.created_at from troupe.runs r where r.project_id = $1 order by r.id limit 1),
+          (select min(u.at) from troupe.usage_purged u where u.project_id = $1),
           (select min(u.at) from troupe.usage_sums u where u.project_id = $1 and u.every = 'hour'),
           (select min(u.at) from troupe.usage_sums u where u.project_id = $1 and u.every = 'day')) as first, now() as now`,
       values: [project],

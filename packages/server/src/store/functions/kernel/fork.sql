@@ -20,6 +20,9 @@ begin
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if not found then
     return jsonb_build_object('ok', false, 'code', 'run_not_found');
+  elsif r.step > 0 and not exists (select from troupe.run_steps s where s.run_id = p_source)
+    and exists (select from troupe.threads t where t.id = r.thread_id and t.kind = 'run') then
+    return jsonb_build_object('ok', false, 'code', 'run_purged');
   end if;
   if exists (select from troupe.runs x where x.id = p_run) then
     return jsonb_build_object('ok', true, 'run', p_run, 'thread', p_thread, 'duplicate', true);

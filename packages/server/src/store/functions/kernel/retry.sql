@@ -12,6 +12,9 @@ begin
   elsif r.status not in ('failed', 'canceled') or r.cancel_reason = 'absorbed' then
     perform troupe.pass(r);
     return jsonb_build_object('ok', false, 'code', 'run_not_retryable', 'status', r.status, 'reason', r.cancel_reason);
+  elsif r.step > 0 and not exists (select from troupe.run_steps s where s.run_id = p_run)
+    and exists (select from troupe.threads t where t.id = r.thread_id and t.kind = 'run') then
+    return jsonb_build_object('ok', false, 'code', 'run_purged', 'status', r.status);
   end if;
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;

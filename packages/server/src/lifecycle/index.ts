@@ -1,0 +1,7 @@
+/**
+ * lifecycle: how long data lives: retention rules and what they would delete, deletion of people, export and import.
+ * Purges themselves are jobs; see jobs/retention.ts.
+ * Imports: kernel, store, base, protocol.
+ * Start reading: retention.ts.
+ */
+export { getRetention, previewRetention, setAgentRetention, setRetention } from './retention.ts';
