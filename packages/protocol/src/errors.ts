@@ -54,6 +54,10 @@ export const commonProblems = {
     status: 500,
     meaning: 'The request failed. The server log has the error under `Troupe-Request-Id`.',
   },
+  request_taken_over: {
+    status: 503,
+    meaning: 'Another server carries out the request with this Idempotency-Key. Retry it with the same key.',
+  },
   database_unavailable: { status: 503, meaning: 'The database does not respond. Retry later.' },
 } as const;
 

@@ -43,7 +43,7 @@ export type InputOf<E extends Endpoint> = Given<'params', ParamsInputOf<E>> &
 
 /** Whoever is asked to wait longer than this is told so instead. */
 const LONGEST_PAUSE_MS = 30_000;
-/** A process that died holds the key of its request for up to a minute; until then the answer is that it is under way. */
+/** Longer than the longest request with a key takes, which is 50 seconds. */
 const LONGEST_UNDER_WAY_MS = 75_000;
 /** Between two looks whether it still is. */
 const UNDER_WAY_PAUSE_MS = 5_000;

@@ -29,6 +29,7 @@ export async function audit(
     action,
     target,
     data,
+    request: caller.kind === 'system' ? undefined : caller.request,
   });
 }
 

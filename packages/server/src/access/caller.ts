@@ -1,5 +1,6 @@
 import type { Endpoint, Scope } from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
+import type { KeyedRequest } from '../store/index.ts';
 
 /** Who asks. Every read and every write is done for one of these, within its project. */
 export interface Caller {
@@ -11,6 +12,8 @@ export interface Caller {
   entityId: string | null;
   /** Null: everything. */
   scopes: readonly Scope[] | null;
+  /** What is asked, if the request carries an Idempotency-Key. */
+  request?: KeyedRequest | undefined;
 }
 
 /** Throws where the caller may not call the endpoint at all; what they may reach through it is decided by the room. */

@@ -15,8 +15,11 @@ export class Entities {
     this.#deleted = deleted;
   }
 
-  async create({ project }: Caller, person: BodyOf<typeof entityEndpoints.create>): Promise<store.EntityRow> {
-    const id = await store.addPerson(this.#db, project, person).catch((error: unknown) => {
+  async create(
+    { project }: Caller,
+    person: BodyOf<typeof entityEndpoints.create> & { id: string },
+  ): Promise<store.EntityRow> {
+    await store.addPerson(this.#db, project, person).catch((error: unknown) => {
       if (!store.isTaken(error, 'entities_external')) throw error;
       throw new Refusal(
         'conflict',
@@ -25,7 +28,7 @@ export class Entities {
         { hint: 'GET /v1/entities?externalId=… finds them.' },
       );
     });
-    return this.#find(project, id);
+    return this.#find(project, person.id);
   }
 
   async list({ project }: Caller, query: QueryOf<typeof entityEndpoints.list>) {

@@ -9,6 +9,7 @@ import {
   type KeyRow,
   listKeys,
   type NewKey,
+  replaceKeySecret,
   revokeKey,
   revokeOtherKeys,
 } from '../store/index.ts';
@@ -70,6 +71,17 @@ export class Keys {
       await audit(rows, caller, 'key.created', made!.id, { name, kind, scopes });
       return made!;
     });
+    return { ...row, key };
+  }
+
+  /** Another secret for a key whose first secret nobody has: the server died before it was sent. */
+  async reissue({ project }: Caller, id: string): Promise<KeyRow & { key: string }> {
+    const found = (await listKeys(this.#db.rows, project, { limit: 1, before: undefined, id }))[0];
+    if (!found) throw notFound('key');
+    const { key, stored } = newKey(found.kind);
+    const { prefix, hash } = stored;
+    const row = await replaceKeySecret(this.#db.rows, { project, id }, { prefix, hash });
+    if (!row) throw notFound('key');
     return { ...row, key };
   }
 

@@ -14,6 +14,7 @@ import {
   lockProject,
   markDefault,
   type ProjectRow,
+  replaceKeySecret,
   updateProject,
 } from '../store/index.ts';
 import { audit } from './audit.ts';
@@ -21,6 +22,8 @@ import type { Caller } from './caller.ts';
 import { newKey } from './keys.ts';
 import type { Secrets } from './secrets.ts';
 import { requireTokenSecret } from './tokens.ts';
+
+const FIRST_KEY = 'first';
 
 type Change = BodyOf<typeof accessEndpoints.updateProject>;
 
@@ -51,7 +54,7 @@ export class Projects {
       const made = await addProject(rows, name);
       await addKey(rows, {
         project: made.id,
-        name: 'first',
+        name: FIRST_KEY,
         ...stored,
         scopes: [],
         expiresAt: null,
@@ -65,6 +68,20 @@ export class Projects {
       throw new Refusal('conflict', 'name_taken', `Another project is called "${name}".`);
     });
     return { ...row, key };
+  }
+
+  /** Another secret for the first key of a project whose first secret nobody has: the server died before it was sent. */
+  async reissue(caller: Caller, id: string): Promise<ProjectRow & { key: string }> {
+    await this.requireOperator(caller);
+    const { key, stored } = newKey('secret');
+    const { prefix, hash } = stored;
+    const replaced = await replaceKeySecret(
+      this.#db.rows,
+      { project: id, name: FIRST_KEY },
+      { prefix, hash },
+    );
+    if (!replaced) throw notFound('project');
+    return { ...(await findProject(this.#db.rows, id)), key };
   }
 
   async list(caller: Caller, query: ListQuery): Promise<Page<ProjectRow>> {

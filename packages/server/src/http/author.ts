@@ -2,8 +2,8 @@ import type { Caller } from '../access/index.ts';
 import type { Author } from '../store/index.ts';
 
 /** The caller as the audit log names them. */
-export function authorOf({ project, kind, keyId, entityId }: Caller): Author {
-  return { project, kind, id: kind === 'user' ? entityId : keyId };
+export function authorOf({ project, kind, keyId, entityId, request }: Caller): Author {
+  return { project, kind, id: kind === 'user' ? entityId : keyId, request };
 }
 
 /** The caller in the format of `settled_by` in the ledger. */

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Endpoint } from '@troupe/protocol';
 import type { Context } from 'hono';
 import type { Caller, Encryption } from '../access/index.ts';
-import { Refusal } from '../base/index.ts';
+import { newId, Refusal } from '../base/index.ts';
 import {
   answerIdempotencyKey,
   claimIdempotencyKey,
   type Database,
+  type Effect,
   freeIdempotencyKey,
   holdIdempotencyKey,
+  type KeyedRequest,
   leaveIdempotencyKey,
 } from '../store/index.ts';
 import { answerRefusal } from './problem.ts';
@@ -21,24 +23,44 @@ export interface Attempt {
   text: string;
   db: Database;
   encryption: Encryption;
+  /** Of this process: others see by its lock whether it lives. */
+  incarnation: string;
 }
 
-/** Well before others take the request for lost, which is after a minute. */
-const HOLD_MS = 20_000;
+/** How a request is carried out. */
+export interface Carrying {
+  /** For what the request creates: the same in every attempt with the same Idempotency-Key. */
+  id: string;
+  /** Absent without an Idempotency-Key. */
+  request?: KeyedRequest;
+  /** An earlier attempt may have had its effect. */
+  isRepeat: boolean;
+  /** The effect of an earlier attempt, if it was committed together with the key. */
+  effect: Effect | null;
+}
+
+/** Well before others consider the request lost, which is after 15 seconds. */
+const HOLD_MS = 5_000;
 /** No answers: the next request with the same key is tried anew. */
 const isFailure = (status: number) => status >= 500 || status === 429;
 
+/** The attempts that this process is carrying out. */
+const ours = new Set<string>();
+
 /**
- * A POST with an Idempotency-Key is carried out once; whoever sends it again gets the first answer again, refusals
- * included. A request without an answer, because its process died, can be sent again after a minute: it may then have
- * been carried out and its answer lost, which is why what a POST makes has its own id where that matters.
+ * A POST with an Idempotency-Key has its effect once; a repeat gets the first answer, refusals included. A request without an answer, because its
+ * process died, is carried out again at once. That is safe because of the endpoint's class in repeats.ts.
  */
-export async function onlyOnce(attempt: Attempt, act: () => Promise<Response>): Promise<Response> {
-  const { endpoint, caller, context, db } = attempt;
+export async function onlyOnce(
+  attempt: Attempt,
+  act: (carrying: Carrying) => Promise<Response>,
+): Promise<Response> {
+  const { endpoint, caller, context, db, incarnation } = attempt;
   const given = endpoint.method === 'POST' ? context.req.header('idempotency-key') : undefined;
-  if (given === undefined) return act();
-  const key = keyOf(given, caller);
-  const claim = await claimIdempotencyKey(db, caller.project, key, fingerprintsOf(attempt));
+  if (given === undefined) return act({ id: newId(), isRepeat: false, effect: null });
+  const named = { project: caller.project, key: keyOf(given, caller) };
+  const holder = { holder: incarnation, isOurs: (id: string) => ours.has(id) };
+  const claim = await claimIdempotencyKey(db, named, fingerprintsOf(attempt), holder);
   switch (claim.outcome) {
     case 'answered':
       return replay(claim.status, claim.body as Kept | null);
@@ -48,70 +70,60 @@ export async function onlyOnce(attempt: Attempt, act: () => Promise<Response>): 
       });
     case 'under_way':
       throw conflict('request_under_way', 'The first request with this Idempotency-Key is still under way.', {
-        hint: 'Ask again in a moment; where the process died that had it, it can be had within a minute.',
+        hint: 'Send it again after a second. If its server died, it is then carried out by another one.',
         retryAfterSeconds: 1,
       });
-    case 'first':
-      context.set(MADE, claim.made);
-      return carryOut(attempt, key, claim.since, act);
+    case 'claimed': {
+      const { made: id, isRepeat, effect } = claim;
+      const request = { ...named, attempt: claim.attempt };
+      return carryOut(attempt, request, () => act({ id, request, isRepeat, effect }));
+    }
   }
-}
-
-const MADE = 'made';
-
-/**
- * With an Idempotency-Key, the id for what the request makes, the same whoever carries it out. A process that dies before it answers leaves
- * the key to the next one, which finds what was made instead of making another.
- */
-export function idToMake(context: Context): string | undefined {
-  return context.get(MADE) as string | undefined;
 }
 
 /** How an answer is kept: its text to the letter. */
 type Kept = { type: string; text: string };
 
-async function carryOut(attempt: Attempt, key: string, claimed: string, act: () => Promise<Response>) {
-  const { db, context, endpoint } = attempt;
-  const { project } = attempt.caller;
-  let since: string | null = claimed;
-  let holding: Promise<unknown> = Promise.resolve();
-  const hold = async () => {
-    if (since !== null) since = await holdIdempotencyKey(db, project, key, since);
-  };
-  const timer = setInterval(() => {
-    holding = holding.then(hold).catch(() => {});
-  }, HOLD_MS);
-  const settle = async (then: (since: string) => Promise<void>) => {
+async function carryOut(
+  { db, context, endpoint }: Attempt,
+  request: KeyedRequest,
+  act: () => Promise<Response>,
+) {
+  ours.add(request.attempt);
+  const timer = setInterval(() => void holdIdempotencyKey(db, request).catch(() => {}), HOLD_MS);
+  const settle = async (settling: Promise<void>) => {
     clearInterval(timer);
-    await holding;
-    // Where even this fails, the key is free within a minute.
-    if (since !== null) await then(since).catch(() => {});
+    // If even this fails, the next request finds the key without anybody who carries it out.
+    await settling.catch(() => {});
   };
-  const free = () => settle((held) => freeIdempotencyKey(db, project, key, held));
-  const leave = () => settle((held) => leaveIdempotencyKey(db, project, key, held));
-  let response: Response;
+  const free = () => settle(freeIdempotencyKey(db, request));
+  const leave = () => settle(leaveIdempotencyKey(db, request));
   try {
-    response = await act();
-  } catch (error) {
-    if (!(error instanceof Refusal)) {
-      await leave();
-      throw error;
+    let response: Response;
+    try {
+      response = await act();
+    } catch (error) {
+      if (!(error instanceof Refusal)) {
+        await leave();
+        throw error;
+      }
+      if (error.kind === 'rate_limited') {
+        await free();
+        throw error;
+      }
+      response = answerRefusal(error, context);
     }
-    if (error.kind === 'rate_limited') {
-      await free();
-      throw error;
+    if (isFailure(response.status)) {
+      await (response.status === 429 ? free() : leave());
+      return response;
     }
-    response = answerRefusal(error, context);
-  }
-  if (isFailure(response.status)) {
-    await (response.status === 429 ? free() : leave());
+    const body = endpoint.shownOnce && response.ok ? null : await keep(response.clone());
+    await settle(answerIdempotencyKey(db, request, { status: response.status, body }));
     return response;
+  } finally {
+    clearInterval(timer);
+    ours.delete(request.attempt);
   }
-  const kept = endpoint.shownOnce && response.ok ? null : await keep(response.clone());
-  await settle((held) =>
-    answerIdempotencyKey(db, project, key, held, { status: response.status, body: kept }),
-  );
-  return response;
 }
 
 async function keep(response: Response): Promise<Kept | null> {

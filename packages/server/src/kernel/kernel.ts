@@ -62,6 +62,8 @@ export class Kernel {
   readonly #probe: Probe | undefined;
   readonly #commits: Commits;
   readonly #joins: Joins;
+  /** Of a process that does not work; one that does is known by its worker's. */
+  readonly #incarnation = newId();
   readonly #ends = new Map<string, Set<(ended: Ended) => void>>();
   #worker: Worker | null = null;
   #signals: Signals | null = null;
@@ -97,7 +99,10 @@ export class Kernel {
   /** Connects for hints without working: for a process that only serves. */
   async listen(): Promise<void> {
     if (this.#signals || this.#worker) return;
-    this.#signals = new Signals(this.#db, { logger: this.#logger, lockFor: null });
+    this.#signals = new Signals(this.#db, {
+      logger: this.#logger,
+      lockFor: { incarnation: this.#incarnation, isShared: true },
+    });
     this.#signals.listen((hints) => this.#hear(hints));
     await this.#signals.connect();
   }
@@ -189,6 +194,11 @@ export class Kernel {
     if (runs.length > 0) this.hint({ runs });
     if (joins) this.#joins.soon();
     if (queued) this.#hintQueued();
+  }
+
+  /** The id under whose advisory lock this process is known to live. */
+  get incarnation(): string {
+    return this.#worker?.incarnation ?? this.#incarnation;
   }
 
   get worker(): Worker | null {

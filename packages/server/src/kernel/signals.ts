@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Json } from '@troupe/protocol';
 import { type Logger, messageOf, newId, StartupError } from '../base/index.ts';
-import { type Database, notify, openSignals } from '../store/index.ts';
+import { type Database, type LockFor, notify, openSignals } from '../store/index.ts';
 
 const BATCH_MS = 3;
 /** Postgres takes at most 8,000 bytes in one notice. */
@@ -48,12 +48,12 @@ const nothing = (): Pending => ({
 
 /**
  * The one direct connection of a process: it hears hints, sends hints, and holds the advisory lock that shows the
- * worker alive. Hints are never sent inside a write: there they would serialise all commits. A lost hint costs a poll.
+ * process alive. Hints are never sent inside a write: there they would serialise all commits. A lost hint costs a poll.
  */
 export class Signals {
   readonly #db: Database;
   readonly #logger: Logger;
-  readonly #lock: string | null;
+  readonly #lock: LockFor;
   readonly #listeners = new Set<(hints: Hints) => void>();
   readonly #onReconnect: () => void;
   #client: Awaited<ReturnType<Database['connectDirect']>> | null = null;
@@ -64,7 +64,7 @@ export class Signals {
   #flushing: Promise<void> | null = null;
   #closed = false;
 
-  constructor(db: Database, options: { logger: Logger; lockFor: string | null; onReconnect?: () => void }) {
+  constructor(db: Database, options: { logger: Logger; lockFor: LockFor; onReconnect?: () => void }) {
     this.#db = db;
     this.#logger = options.logger;
     this.#lock = options.lockFor;

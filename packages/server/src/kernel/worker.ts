@@ -126,7 +126,7 @@ export class Worker {
     });
     this.signals = new Signals(this.#db, {
       logger: this.#logger,
-      lockFor: this.incarnation,
+      lockFor: { incarnation: this.incarnation, isShared: false },
       onReconnect: () => this.#liveness.amnesty(),
     });
     this.#sweeper = new Sweeper(this.#db, {

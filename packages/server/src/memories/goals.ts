@@ -41,6 +41,13 @@ export async function createGoal(db: Database, asked: KeptAsked, given: Given): 
   return change(db, asked, { kept, write, action: 'goal.created' });
 }
 
+export async function getGoal(db: Database, asked: KeptAsked, id: string): Promise<GoalRow> {
+  const kept = await keptOf(db, asked);
+  const goal = kept && (await readGoal(db.rows, kept, id));
+  if (!goal) throw notFound('goal');
+  return goal;
+}
+
 export async function updateGoal(db: Database, asked: KeptAsked, id: string, given: Given): Promise<GoalRow> {
   const kept = await keptOf(db, asked);
   if (!kept) throw notFound('goal');

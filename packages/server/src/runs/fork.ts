@@ -1,5 +1,5 @@
 import { contentOfRole, type EditedContent, type Json } from '@troupe/protocol';
-import { inWords, notFound, Refusal } from '../base/index.ts';
+import { inWords, newId, notFound, Refusal } from '../base/index.ts';
 import * as store from '../store/index.ts';
 import type { Parts, Who } from './parts.ts';
 import { runPurged } from './run-purged.ts';
@@ -16,14 +16,19 @@ export async function forkRun(
   parts: Parts,
   who: Who,
   id: string,
-  { step, edits }: { step: number; edits: Edit[] },
+  { id: forkId = newId(), step, edits }: { id?: string; step: number; edits: Edit[] },
 ): Promise<store.RunRecord> {
   const run = await getRunToCopy(parts, who, id);
   if (step > run.step) throw noSuchStep(step, run.step);
   if (edits.length > 0) await checkEdits(parts.db, run.id, step, edits);
-  const forked = await parts.kernel.fork(run.id, step, {
-    edits: edits.map(({ sequence, content }) => ({ seq: sequence, content: content as Json })),
-  });
+  const forked = await parts.kernel.fork(
+    run.id,
+    step,
+    {
+      edits: edits.map(({ sequence, content }) => ({ seq: sequence, content: content as Json })),
+    },
+    { run: forkId, thread: newId() },
+  );
   if (forked.ok) return getRun(parts, who, forked.run);
   if (forked.code === 'run_not_found') throw notFound('run');
   if (forked.code === 'run_purged') throw runPurged();

@@ -13,18 +13,19 @@ export interface Retry {
  */
 export async function takeUpAgain(
   { db, kernel }: Parts,
-  { project }: Who,
+  { project, request }: Who & { request?: store.KeyedRequest | undefined },
   run: string,
   modelId: string | undefined,
 ): Promise<store.Retried> {
   const choice = await store.choiceOf(db, run);
   if (!choice) throw notFound('run');
-  if (choice.agentId === null || choice.isToolTask) return kernel.retry(run);
+  if (choice.agentId === null || choice.isToolTask) return kernel.retry(run, request ? { request } : null);
   const current = await currentFor(db, project, { ...choice, agentId: choice.agentId }, modelId);
   return kernel.retry(run, {
     snapshot: current.snapshotId,
     wallMs: current.wallMs,
     ...(modelId === undefined ? {} : { modelId }),
+    ...(request ? { request } : {}),
   });
 }
 

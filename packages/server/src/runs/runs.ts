@@ -100,7 +100,7 @@ export async function cancelRun(parts: Parts, who: Who, id: string): Promise<sto
 
 export async function retryRun(
   parts: Parts,
-  who: Who,
+  who: Parameters<typeof takeUpAgain>[1],
   id: string,
   { modelId }: Retry = {},
 ): Promise<store.RunRecord> {

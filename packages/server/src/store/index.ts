@@ -166,10 +166,13 @@ export {
 export {
   answerIdempotencyKey,
   claimIdempotencyKey,
+  type Effect,
   freeIdempotencyKey,
   holdIdempotencyKey,
+  type KeyedRequest,
   leaveIdempotencyKey,
   purgeIdempotencyKeys,
+  recordEffect,
 } from './queries/idempotency.ts';
 export {
   agentsOfSpace,
@@ -222,6 +225,7 @@ export {
   type KeyRow,
   listKeys,
   type NewKey,
+  replaceKeySecret,
   revokeKey,
   revokeOtherKeys,
   touchKey,
@@ -472,7 +476,7 @@ export {
   unansweredMessage,
   updateSession,
 } from './queries/sessions.ts';
-export { notify, openSignals } from './queries/signals.ts';
+export { type LockFor, notify, openSignals } from './queries/signals.ts';
 export {
   canonicalJson,
   checksumOf,

@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { Access, Encryption, type EncryptionKey } from '../../src/access/index.ts';
 import { Refusal, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { Endpoints } from '../../src/http/endpoint.ts';
-import { idToMake } from '../../src/http/idempotency.ts';
 import { answerError } from '../../src/http/problem.ts';
 import { Past } from '../../src/kernel/index.ts';
 import { purgeIdempotencyKeys } from '../../src/store/queries/idempotency.ts';
@@ -58,11 +57,11 @@ async function openOrders(act: (count: number) => Promise<void> | void = () => {
     mcp: noMcp,
   }));
   let count = 0;
-  const made: (string | undefined)[] = [];
+  const made: string[] = [];
   for (const each of [order, put]) {
-    endpoints.serve(each, async ({ body, context }) => {
+    endpoints.serve(each, async ({ body, id }) => {
       const mine = ++count;
-      made.push(idToMake(context));
+      made.push(id);
       await act(mine);
       return { count: mine, text: body.text };
     });

@@ -19,6 +19,7 @@ export {
 } from './networks.ts';
 export {
   addNetworkAgent,
+  getNetworkAgent,
   listNetworkAgents,
   listNetworkTools,
   removeNetworkAgent,

@@ -26,6 +26,14 @@ export async function addNetworkAgent(
   return required(rows, agent.key);
 }
 
+export async function getNetworkAgent(
+  db: Database,
+  project: string,
+  { network, key }: { network: string; key: string },
+): Promise<NetworkAgent> {
+  return required(await wholeNetwork(db, project, network), key);
+}
+
 export async function listNetworkAgents(db: Database, project: string, idOrName: string) {
   return { data: sortedByKey(networkAgents(await wholeNetwork(db, project, idOrName))) };
 }

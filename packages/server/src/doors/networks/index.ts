@@ -18,6 +18,6 @@ export {
   resumeBatch,
 } from './batches/index.ts';
 export { createNetworksDoor } from './door.ts';
-export { getNetworkRun, invokeNetwork, listNetworkRuns, waitForNetworkRun } from './invoke.ts';
+export { getNetworkRun, invokedRun, invokeNetwork, listNetworkRuns, waitForNetworkRun } from './invoke.ts';
 export { sealedName } from './start-item.ts';
 export { delegateTask, networkCheck, networkTask } from './tasks.ts';

@@ -12,21 +12,25 @@ export interface Parts {
   sealer: Sealer | null;
 }
 
-/**
- * Starts a run of a network, bound to the version that it starts with whatever is published later. Where a request that was lost
- * (`once`) started it already, that run is meant, whatever became of the network since.
- */
+/** Starts a run of a network, bound to the version that it starts with whatever is published later. */
 export async function invokeNetwork(
   parts: Parts,
   project: string,
   ref: string,
-  { mode, timeoutMs, ...asked }: Invocation,
-  once: { run: string } | null = null,
+  { id, mode, timeoutMs, ...asked }: Invocation & { id?: string },
 ): Promise<store.NetworkRunRecord> {
-  const { db, kernel } = parts;
-  const run = once?.run ?? newId();
-  const isThere = once !== null && (await store.findNetworkRun(db, project, run)) !== null;
-  if (!isThere) await start(parts, project, ref, { ...asked, run });
+  const run = id ?? newId();
+  await start(parts, project, ref, { ...asked, run });
+  return invokedRun(parts, project, { id: run, mode, timeoutMs });
+}
+
+/** As it is, or at its end: whatever became of the network since it was started. */
+export async function invokedRun(
+  { db, kernel }: Omit<Parts, 'sealer'>,
+  project: string,
+  { id: run, mode, timeoutMs }: Pick<Invocation, 'mode' | 'timeoutMs'> & { id: string },
+): Promise<store.NetworkRunRecord> {
+  await getNetworkRun(db, project, run);
   if (mode === 'wait') await endOf(kernel, run, timeoutMs);
   return getNetworkRun(db, project, run);
 }

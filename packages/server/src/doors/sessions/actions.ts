@@ -165,7 +165,7 @@ async function stopRuns({ db, kernel }: Parts, thread: string, by: string | null
 
 export async function retrySession(
   parts: Parts,
-  who: Who,
+  who: Parameters<typeof takeUpAgain>[1],
   address: SessionAddress,
   { modelId }: Retry = {},
 ): Promise<store.SessionRow> {
@@ -189,11 +189,11 @@ export async function forkSession(
   parts: Pick<Parts, 'db'>,
   who: Who,
   address: SessionAddress,
-  { messageId, title }: { messageId: string; title: string | null },
+  { id = newId(), messageId, title }: { id?: string; messageId: string; title: string | null },
   author: store.Author,
 ): Promise<store.SessionRow> {
   const session = await getSession(parts, who, address);
-  const ids = { id: newId(), thread: newId() };
+  const ids = { id, thread: newId() };
   if (!(await store.forkSession(parts.db, author, session.id, messageId, { ...ids, title }))) {
     throw new Refusal('not_found', 'message_not_found', 'The session has no such message.');
   }

@@ -13,7 +13,7 @@ export async function continueRun(
   parts: Pick<Parts, 'db'>,
   who: Who,
   id: string,
-  { title, user }: { title: string | null; user?: string | undefined },
+  { id: session = newId(), title, user }: { id?: string; title: string | null; user?: string | undefined },
   author: store.Author,
 ): Promise<store.SessionRow> {
   const { db } = parts;
@@ -28,7 +28,7 @@ export async function continueRun(
   }
   const owner = user === undefined ? await store.ownerOfRun(db, run.id) : null;
   const entity = owner ?? (await store.ensureEntity(db.rows, who.project, user ?? NOBODY_NAMED)).id;
-  const ids = { id: newId(), thread: newId() };
+  const ids = { id: session, thread: newId() };
   if (!(await store.continueRun(db, run.id, { ...ids, title, entity, runKey: RUN_KEY }, author))) {
     // Taken up again meanwhile, or it is the agent.
     requireEnded(await getRun(parts, who, id));

@@ -19,7 +19,7 @@ export async function triggerAgent(
   { db, kernel }: { db: Database; kernel: Kernel },
   project: string,
   agentId: string,
-  { serviceName, payload }: { serviceName: string; payload: Json },
+  { id, serviceName, payload }: { id?: string; serviceName: string; payload: Json },
   begun?: Begun,
 ): Promise<{ runId: string; agentEntityId: string; status: 'queued' }> {
   const bytes = Buffer.byteLength(JSON.stringify(payload));
@@ -38,7 +38,7 @@ export async function triggerAgent(
     thread: begun?.thread ?? newId(),
     createThread: 'run',
     run: {
-      id: begun?.run ?? newId(),
+      id: begun?.run ?? id ?? newId(),
       door: DOOR,
       agent: agentId,
       entity: current.entityId,

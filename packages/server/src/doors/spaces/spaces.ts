@@ -24,9 +24,8 @@ export function listSpaces(
 export async function createSpace(
   parts: Pick<Parts, 'db'>,
   who: Who,
-  space: NewSpace,
+  { id = newId(), ...space }: NewSpace & { id?: string },
 ): Promise<store.SpaceRow> {
-  const id = newId();
   const created = await patiently(() => store.createSpace(parts.db, who.project, { ...space, id }));
   if (!created.ok) throw noSuchMember(created.code, `members.${created.member}.`);
   return getSpace(parts, who, id);

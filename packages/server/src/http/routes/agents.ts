@@ -1,4 +1,4 @@
-import { agentEndpoints } from '@troupe/protocol';
+import { agentEndpoints, type Endpoint } from '@troupe/protocol';
 import type { Caller } from '../../access/index.ts';
 import {
   archiveAgent,
@@ -16,13 +16,16 @@ import {
   updateAgent,
 } from '../../definitions/agents/index.ts';
 import { authorOf } from '../author.ts';
-import type { Endpoints } from '../endpoint.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
 import { presentAgent, presentAgentToPerson, presentAgentVersion, presentCarried } from '../present/agent.ts';
 import { presentPage } from '../present/page.ts';
 
 export function agentRoutes(endpoints: Endpoints): void {
-  endpoints.serve(agentEndpoints.create, async ({ services, caller, body }) =>
-    presentAgent(await createAgent(services.db, authorOf(caller), body)),
+  endpoints.serve(
+    agentEndpoints.create,
+    async ({ services, caller, body }) =>
+      presentAgent(await createAgent(services.db, authorOf(caller), body)),
+    { again },
   );
   endpoints.serve(agentEndpoints.list, async ({ services, caller, query }) =>
     presentPage(await listAgents(services.db, readerOf(caller), query), presenterFor(caller)),
@@ -53,13 +56,20 @@ export function agentRoutes(endpoints: Endpoints): void {
   endpoints.serve(agentEndpoints.diff, ({ services, caller, params, query }) =>
     diffVersions(services.db, caller.project, params.agentId, query),
   );
-  endpoints.serve(agentEndpoints.rollback, async ({ services, caller, params, body }) =>
-    presentAgent(await rollBack(services.db, authorOf(caller), params.agentId, body)),
+  endpoints.serve(
+    agentEndpoints.rollback,
+    async ({ services, caller, params, body }) =>
+      presentAgent(await rollBack(services.db, authorOf(caller), params.agentId, body)),
+    { again },
   );
-  endpoints.serve(agentEndpoints.importOne, async ({ services, caller, body, context }) => {
-    const mediaType = (context.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
-    return presentAgent(await importAgent(services.db, authorOf(caller), { text: body, mediaType }));
-  });
+  endpoints.serve(
+    agentEndpoints.importOne,
+    async ({ services, caller, body, context }) => {
+      const mediaType = (context.req.header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+      return presentAgent(await importAgent(services.db, authorOf(caller), { text: body, mediaType }));
+    },
+    { again },
+  );
   endpoints.serve(agentEndpoints.exportOne, async ({ services, caller, params, query, context }) => {
     const file = await exportAgent(services.db, caller.project, params.agentId, query.format);
     return context.body(file.text, 200, {
@@ -67,6 +77,11 @@ export function agentRoutes(endpoints: Endpoints): void {
       'content-disposition': `attachment; filename="${file.fileName}"`,
     });
   });
+}
+
+/** The agent that was created or changed, as it is now. */
+async function again({ services, caller }: Call<Endpoint>, { target }: { target: string }) {
+  return presentAgent(await getAgent(services.db, readerOf(caller), target));
 }
 
 function presenterFor({ entityId }: Caller) {

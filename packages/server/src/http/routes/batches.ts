@@ -1,4 +1,4 @@
-import { batchEndpoints } from '@troupe/protocol';
+import { batchEndpoints, type Endpoint } from '@troupe/protocol';
 import { z } from 'zod';
 import { type IdRange, readPage, readPageById } from '../../base/index.ts';
 import {
@@ -12,8 +12,7 @@ import {
   resumeBatch,
 } from '../../doors/networks/index.ts';
 import { authorOf } from '../author.ts';
-import type { Endpoints } from '../endpoint.ts';
-import { idToMake } from '../idempotency.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
 import { presentBatch, presentBatchItem } from '../present/batch.ts';
 import { presentPage } from '../present/page.ts';
 
@@ -22,12 +21,18 @@ const itemPosition = z.object({ row: count, iteration: count });
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', jsonl: 'application/x-ndjson' };
 
+/** The batch that was created or resumed, as it is now. */
+async function again({ services, caller }: Call<Endpoint>, { target }: { target: string }) {
+  return presentBatch(await getBatch(services, caller.project, target));
+}
+
 export function batchRoutes(endpoints: Endpoints): void {
-  endpoints.serve(batchEndpoints.create, async ({ services, caller, params, body, context }) => {
-    const made = idToMake(context);
-    const once = made === undefined ? null : { batch: made };
-    return presentBatch(await createBatch(services, caller.project, params.network, body, once));
-  });
+  endpoints.serve(
+    batchEndpoints.create,
+    async ({ services, caller, params, body, id }) =>
+      presentBatch(await createBatch(services, caller.project, params.network, { ...body, id })),
+    { again },
+  );
   endpoints.serve(batchEndpoints.list, async ({ services, caller, params, query }) => {
     const list = (range: IdRange) => listBatches(services, caller.project, params.network, range);
     return presentPage(await readPageById(query, list), presentBatch);
@@ -61,8 +66,11 @@ export function batchRoutes(endpoints: Endpoints): void {
   endpoints.serve(batchEndpoints.cancel, async ({ services, caller, params }) =>
     presentBatch(await cancelBatch(services, caller.project, params.batchId)),
   );
-  endpoints.serve(batchEndpoints.resume, async ({ services, caller, params, body }) =>
-    presentBatch(await resumeBatch(services, caller.project, params.batchId, body)),
+  endpoints.serve(
+    batchEndpoints.resume,
+    async ({ services, caller, params, body }) =>
+      presentBatch(await resumeBatch(services, caller, params.batchId, body)),
+    { again },
   );
   endpoints.serve(batchEndpoints.remove, async ({ services, caller, params }) => {
     await deleteBatch(services.db, authorOf(caller), params.batchId);

@@ -4,8 +4,14 @@ import { presentEntity } from '../present/access.ts';
 import { presentPage } from '../present/page.ts';
 
 export function entityRoutes(endpoints: Endpoints): void {
-  endpoints.serve(entityEndpoints.create, async ({ services, caller, body }) =>
-    presentEntity(await services.access.entities.create(caller, body)),
+  endpoints.serve(
+    entityEndpoints.create,
+    async ({ services, caller, body, id }) =>
+      presentEntity(await services.access.entities.create(caller, { ...body, id })),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentEntity(await services.access.entities.get(caller, target)),
+    },
   );
   endpoints.serve(entityEndpoints.list, async ({ services, caller, query }) =>
     presentPage(await services.access.entities.list(caller, query), presentEntity),

@@ -1,5 +1,5 @@
 import { goalEndpoints } from '@troupe/protocol';
-import { createGoal, deleteGoal, listGoals, updateGoal } from '../../memories/index.ts';
+import { createGoal, deleteGoal, getGoal, listGoals, updateGoal } from '../../memories/index.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentGoal } from '../present/memory.ts';
 import { presentPage } from '../present/page.ts';
@@ -9,8 +9,14 @@ export function goalRoutes(endpoints: Endpoints): void {
   endpoints.serve(goalEndpoints.list, async ({ services, caller, params, query: { user, ...query } }) =>
     presentPage(await listGoals(services.db, keptAsked(caller, params.agentId, user), query), presentGoal),
   );
-  endpoints.serve(goalEndpoints.create, async ({ services, caller, params, query, body }) =>
-    presentGoal(await createGoal(services.db, keptAsked(caller, params.agentId, query.user), body)),
+  endpoints.serve(
+    goalEndpoints.create,
+    async ({ services, caller, params, query, body }) =>
+      presentGoal(await createGoal(services.db, keptAsked(caller, params.agentId, query.user), body)),
+    {
+      again: async ({ services, caller, params, query }, { target }) =>
+        presentGoal(await getGoal(services.db, keptAsked(caller, params.agentId, query.user), target)),
+    },
   );
   endpoints.serve(goalEndpoints.update, async ({ services, caller, params, query, body }) =>
     presentGoal(

@@ -14,8 +14,14 @@ import { presentMcpServer } from '../present/mcp-server.ts';
 import { presentPage } from '../present/page.ts';
 
 export function mcpServerRoutes(endpoints: Endpoints): void {
-  endpoints.serve(mcpServerEndpoints.create, async ({ services, caller, body }) =>
-    presentMcpServer(await createMcpServer(services.db, authorOf(caller), services.mcp, body)),
+  endpoints.serve(
+    mcpServerEndpoints.create,
+    async ({ services, caller, body }) =>
+      presentMcpServer(await createMcpServer(services.db, authorOf(caller), services.mcp, body)),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentMcpServer(await getMcpServer(services.db, caller.project, target)),
+    },
   );
   endpoints.serve(mcpServerEndpoints.list, async ({ services, caller, query }) =>
     presentPage(await listMcpServers(services.db, caller.project, query), presentMcpServer),

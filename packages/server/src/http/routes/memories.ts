@@ -13,9 +13,13 @@ export function memoryRoutes(endpoints: Endpoints): void {
       presentMemory,
     ),
   );
-  endpoints.serve(memoryEndpoints.setMany, async ({ services, caller, params, query, body }) => ({
-    count: await setMemories(services.db, keptAsked(caller, params.agentId, query.user), body.memories),
-  }));
+  endpoints.serve(
+    memoryEndpoints.setMany,
+    async ({ services, caller, params, query, body }) => ({
+      count: await setMemories(services.db, keptAsked(caller, params.agentId, query.user), body.memories),
+    }),
+    { again: async (_, { count }) => ({ count: count! }) },
+  );
   endpoints.serve(memoryEndpoints.get, async ({ services, caller, params, query }) =>
     presentMemory(await getMemory(services.db, keptAsked(caller, params.agentId, query.user), params.key)),
   );

@@ -6,8 +6,8 @@ import { presentMessage } from '../present/session.ts';
 import { traceparentIn } from '../traceparent.ts';
 
 export function messageRoutes(endpoints: Endpoints): void {
-  endpoints.serve(sessionEndpoints.postMessage, async ({ services, caller, params, body, context }) => {
-    const posting = { ...body, ...traceparentIn(context) };
+  endpoints.serve(sessionEndpoints.postMessage, async ({ services, caller, params, body, context, id }) => {
+    const posting = { id, ...body, ...traceparentIn(context) };
     const { message, run } = await postMessage(services, caller, params, posting);
     return { ...presentMessage(params.sessionId, message), run } as PostedMessage;
   });

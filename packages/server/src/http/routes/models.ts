@@ -12,8 +12,14 @@ import { presentModel } from '../present/model.ts';
 import { presentPage } from '../present/page.ts';
 
 export function modelRoutes(endpoints: Endpoints): void {
-  endpoints.serve(modelEndpoints.createModel, async ({ services, caller, params, body }) =>
-    presentModel(await createModel(services.db, authorOf(caller), params.providerId, body)),
+  endpoints.serve(
+    modelEndpoints.createModel,
+    async ({ services, caller, params, body }) =>
+      presentModel(await createModel(services.db, authorOf(caller), params.providerId, body)),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentModel(await getModel(services.db, caller.project, target)),
+    },
   );
   endpoints.serve(modelEndpoints.listModels, async ({ services, caller, query }) =>
     presentPage(await listModels(services.db, caller.project, query), presentModel),

@@ -4,6 +4,7 @@ import { type IdRange, notFound, readPageById } from '../../base/index.ts';
 import {
   checkInstruction,
   getNetworkRun,
+  invokedRun,
   invokeNetwork,
   listNetworkRuns,
   promptOf,
@@ -12,12 +13,11 @@ import {
 import { findRunLog } from '../../store/index.ts';
 import type { Call, Endpoints } from '../endpoint.ts';
 import { lastEventId, streamAnswer, wantsStream } from '../event-stream.ts';
-import { idToMake } from '../idempotency.ts';
 import { presentNetworkRun } from '../present/network-run.ts';
 import { presentPage } from '../present/page.ts';
 import { traceparentIn } from '../traceparent.ts';
 
-/** A request with a key that is not answered within a minute counts as lost: sent again, it would start another run. */
+/** A repeat is told that the request is under way for this long at most. */
 const LONGEST_ONCE_MS = 50_000;
 
 /** Running networks, and asking what they would do; editing them is in networks.ts. */
@@ -26,20 +26,17 @@ export function networkRunRoutes(endpoints: Endpoints): void {
     networkEndpoints.invoke,
     async (call) => {
       const { services, caller, params, body, context } = call;
-      const once = context.req.header('idempotency-key') !== undefined;
-      const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
       // Refused before anything is done.
       lastEventId(context);
-      // Whoever follows it waits by himself.
-      const mode = isFollowed(call) ? 'stream' : body.mode;
-      const made = idToMake(context);
       const metadata = { ...body.metadata, ...traceparentIn(context) };
-      const asked = { ...body, timeoutMs, mode, metadata };
-      const known = made === undefined ? null : { run: made };
-      const run = await invokeNetwork(services, caller.project, params.network, asked, known);
-      return presentNetworkRun(run);
+      const asked = { ...body, ...waiting(call), metadata };
+      return presentNetworkRun(await invokeNetwork(services, caller.project, params.network, asked));
     },
-    async (call, answer) => (isFollowed(call) ? followed(call, answer) : answer),
+    {
+      again: async (call) =>
+        presentNetworkRun(await invokedRun(call.services, call.caller.project, waiting(call))),
+      instead: async (call, answer) => (isFollowed(call) ? followed(call, answer) : answer),
+    },
   );
   endpoints.serve(networkEndpoints.runs, async ({ services, caller, params, query }) => {
     const list = (range: IdRange) => listNetworkRuns(services, caller.project, params.network, range);
@@ -59,6 +56,14 @@ export function networkRunRoutes(endpoints: Endpoints): void {
 }
 
 type Invoking = Call<typeof networkEndpoints.invoke>;
+
+/** The run, and for how long its end is waited for. Whoever follows it waits by himself. */
+function waiting(call: Invoking) {
+  const { id, body, context } = call;
+  const once = context.req.header('idempotency-key') !== undefined;
+  const timeoutMs = once ? Math.min(body.timeoutMs, LONGEST_ONCE_MS) : body.timeoutMs;
+  return { id, timeoutMs, mode: isFollowed(call) ? ('stream' as const) : body.mode };
+}
 
 function isFollowed({ body, context }: Invoking): boolean {
   return body.mode === 'stream' || wantsStream(context);

@@ -1,4 +1,4 @@
-import { networkEndpoints } from '@troupe/protocol';
+import { type Endpoint, networkEndpoints } from '@troupe/protocol';
 import {
   addNetworkAgent,
   applyDefinition,
@@ -7,6 +7,7 @@ import {
   getDefinition,
   getGraph,
   getNetwork,
+  getNetworkAgent,
   listNetworkAgents,
   listNetworks,
   listNetworkTools,
@@ -17,13 +18,21 @@ import {
   updateNetworkAgent,
 } from '../../definitions/networks/index.ts';
 import { authorOf } from '../author.ts';
-import type { Endpoints } from '../endpoint.ts';
+import type { Call, Endpoints } from '../endpoint.ts';
 import { presentNetwork } from '../present/network.ts';
 import { presentPage } from '../present/page.ts';
 
+/** The network that was created or changed, as it is now. */
+export async function againNetwork({ services, caller }: Call<Endpoint>, { target }: { target: string }) {
+  return presentNetwork(await getNetwork(services.db, caller.project, target));
+}
+
 export function networkRoutes(endpoints: Endpoints): void {
-  endpoints.serve(networkEndpoints.create, async ({ services, caller, body }) =>
-    presentNetwork(await createNetwork(services.db, authorOf(caller), body)),
+  endpoints.serve(
+    networkEndpoints.create,
+    async ({ services, caller, body }) =>
+      presentNetwork(await createNetwork(services.db, authorOf(caller), body)),
+    { again: againNetwork },
   );
   endpoints.serve(networkEndpoints.list, async ({ services, caller, query }) =>
     presentPage(await listNetworks(services.db, caller.project, query), presentNetwork),
@@ -51,15 +60,24 @@ export function networkRoutes(endpoints: Endpoints): void {
     });
     return { network: network && presentNetwork(network), ...applied };
   });
-  endpoints.serve(networkEndpoints.copy, async ({ services, caller, params, body }) =>
-    presentNetwork(await copyNetwork(services.db, authorOf(caller), params.network, body.name)),
+  endpoints.serve(
+    networkEndpoints.copy,
+    async ({ services, caller, params, body }) =>
+      presentNetwork(await copyNetwork(services.db, authorOf(caller), params.network, body.name)),
+    { again: againNetwork },
   );
   endpoints.serve(networkEndpoints.graph, async ({ services, caller, params }) => {
     const { network, ...graph } = await getGraph(services.db, caller.project, params.network);
     return { network: presentNetwork(network), ...graph };
   });
-  endpoints.serve(networkEndpoints.addAgent, ({ services, caller, params, body }) =>
-    addNetworkAgent(services.db, authorOf(caller), params.network, body),
+  endpoints.serve(
+    networkEndpoints.addAgent,
+    ({ services, caller, params, body }) =>
+      addNetworkAgent(services.db, authorOf(caller), params.network, body),
+    {
+      again: ({ services, caller, body }, { target }) =>
+        getNetworkAgent(services.db, caller.project, { network: target, key: body.key }),
+    },
   );
   endpoints.serve(networkEndpoints.agents, ({ services, caller, params }) =>
     listNetworkAgents(services.db, caller.project, params.network),

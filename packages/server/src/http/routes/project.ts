@@ -4,10 +4,19 @@ import { presentProject } from '../present/access.ts';
 import { presentPage } from '../present/page.ts';
 
 export function projectRoutes(endpoints: Endpoints): void {
-  endpoints.serve(accessEndpoints.createProject, async ({ caller, body, services }) => {
-    const { key, ...row } = await services.access.projects.create(caller, body.name);
-    return { ...presentProject(row), key };
-  });
+  endpoints.serve(
+    accessEndpoints.createProject,
+    async ({ caller, body, services }) => {
+      const { key, ...row } = await services.access.projects.create(caller, body.name);
+      return { ...presentProject(row), key };
+    },
+    {
+      again: async ({ caller, services }, { target }) => {
+        const { key, ...row } = await services.access.projects.reissue(caller, target);
+        return { ...presentProject(row), key };
+      },
+    },
+  );
   endpoints.serve(accessEndpoints.listProjects, async ({ caller, query, services }) =>
     presentPage(await services.access.projects.list(caller, query), presentProject),
   );

@@ -12,8 +12,14 @@ import { presentProvider } from '../present/model.ts';
 import { presentPage } from '../present/page.ts';
 
 export function providerRoutes(endpoints: Endpoints): void {
-  endpoints.serve(modelEndpoints.createProvider, async ({ services, caller, body }) =>
-    presentProvider(await createProvider(services.db, authorOf(caller), services, body), services),
+  endpoints.serve(
+    modelEndpoints.createProvider,
+    async ({ services, caller, body }) =>
+      presentProvider(await createProvider(services.db, authorOf(caller), services, body), services),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentProvider(await getProvider(services.db, caller.project, target), services),
+    },
   );
   endpoints.serve(modelEndpoints.listProviders, async ({ services, caller, query }) =>
     presentPage(await listProviders(services.db, caller.project, query), (row) =>

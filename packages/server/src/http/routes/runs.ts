@@ -1,8 +1,16 @@
 import { runEndpoints } from '@troupe/protocol';
 import { fromCursor, idPosition, notFound, Refusal, toCursor } from '../../base/index.ts';
-import { continueRun } from '../../doors/sessions/index.ts';
+import { continueRun, getSession } from '../../doors/sessions/index.ts';
 import { readTimeline } from '../../overview/index.ts';
-import { cancelRun, forkRun, getRunDetails, getRunSeen, listRuns, retryRun } from '../../runs/index.ts';
+import {
+  cancelRun,
+  forkRun,
+  getRun,
+  getRunDetails,
+  getRunSeen,
+  listRuns,
+  retryRun,
+} from '../../runs/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
 import { presentPrompt } from '../present/prompt.ts';
@@ -37,17 +45,38 @@ export function runRoutes(endpoints: Endpoints): void {
     if (asked === 'step_not_found') throw stepNotFound(step);
     return presentPrompt(asked);
   });
-  endpoints.serve(runEndpoints.cancel, async ({ services, caller, params }) =>
-    presentRun(await cancelRun(services, caller, params.runId)),
+  endpoints.serve(
+    runEndpoints.cancel,
+    async ({ services, caller, params }) => presentRun(await cancelRun(services, caller, params.runId)),
+    {
+      again: async ({ services, caller, params }) => {
+        const { run } = await getRunSeen(services, caller, params.runId);
+        return run.status === 'canceled' ? presentRun(run) : null;
+      },
+    },
   );
-  endpoints.serve(runEndpoints.retry, async ({ services, caller, params, body }) =>
-    presentRun(await retryRun(services, caller, params.runId, body)),
+  endpoints.serve(
+    runEndpoints.retry,
+    async ({ services, caller, params, body }) =>
+      presentRun(await retryRun(services, caller, params.runId, body)),
+    { again: async ({ services, caller }, { target }) => presentRun(await getRun(services, caller, target)) },
   );
-  endpoints.serve(runEndpoints.fork, async ({ services, caller, params, body }) =>
-    presentRun(await forkRun(services, caller, params.runId, body)),
+  endpoints.serve(
+    runEndpoints.fork,
+    async ({ services, caller, params, body, id }) =>
+      presentRun(await forkRun(services, caller, params.runId, { ...body, id })),
+    { again: async ({ services, caller }, { target }) => presentRun(await getRun(services, caller, target)) },
   );
-  endpoints.serve(runEndpoints.continue, async ({ services, caller, params, body }) =>
-    presentSession(await continueRun(services, caller, params.runId, body, authorOf(caller))),
+  endpoints.serve(
+    runEndpoints.continue,
+    async ({ services, caller, params, body, id }) =>
+      presentSession(await continueRun(services, caller, params.runId, { ...body, id }, authorOf(caller))),
+    {
+      again: async ({ services, caller, params }, { target: sessionId }) => {
+        const { agentId } = await getRun(services, caller, params.runId);
+        return presentSession(await getSession(services, caller, { agentId: agentId!, sessionId }));
+      },
+    },
   );
 }
 

@@ -17,8 +17,8 @@ import { presentPage } from '../present/page.ts';
 import { presentSession } from '../present/session.ts';
 
 export function sessionRoutes(endpoints: Endpoints): void {
-  endpoints.serve(sessionEndpoints.create, async ({ services, caller, params, body }) =>
-    presentSession(await createSession(services, caller, params.agentId, body)),
+  endpoints.serve(sessionEndpoints.create, async ({ services, caller, params, body, id }) =>
+    presentSession(await createSession(services, caller, params.agentId, { ...body, id })),
   );
   endpoints.serve(sessionEndpoints.list, async ({ services, caller, params, query }) => {
     const { limit, cursor, ...filter } = query;
@@ -46,10 +46,22 @@ export function sessionRoutes(endpoints: Endpoints): void {
   endpoints.serve(sessionEndpoints.cancel, async ({ services, caller, params }) =>
     presentSession(await cancelSession(services, caller, params)),
   );
-  endpoints.serve(sessionEndpoints.retry, async ({ services, caller, params, body }) =>
-    presentSession(await retrySession(services, caller, params, body)),
+  endpoints.serve(
+    sessionEndpoints.retry,
+    async ({ services, caller, params, body }) =>
+      presentSession(await retrySession(services, caller, params, body)),
+    {
+      again: async ({ services, caller, params }) =>
+        presentSession(await getSession(services, caller, params)),
+    },
   );
-  endpoints.serve(sessionEndpoints.fork, async ({ services, caller, params, body }) =>
-    presentSession(await forkSession(services, caller, params, body, authorOf(caller))),
+  endpoints.serve(
+    sessionEndpoints.fork,
+    async ({ services, caller, params, body, id }) =>
+      presentSession(await forkSession(services, caller, params, { ...body, id }, authorOf(caller))),
+    {
+      again: async ({ services, caller, params: { agentId } }, { target: sessionId }) =>
+        presentSession(await getSession(services, caller, { agentId, sessionId })),
+    },
   );
 }

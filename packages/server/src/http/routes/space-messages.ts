@@ -7,8 +7,9 @@ import { presentRun } from '../present/run.ts';
 import { presentSpaceMessage } from '../present/space.ts';
 
 export function spaceMessageRoutes(endpoints: Endpoints): void {
-  endpoints.serve(spaceEndpoints.post, async ({ services, caller, params, body }) => {
-    const { message, runs, duplicate } = await postToSpace(services, caller, params.spaceId, body);
+  endpoints.serve(spaceEndpoints.post, async ({ services, caller, params, body, id }) => {
+    const posting = { id, ...body };
+    const { message, runs, duplicate } = await postToSpace(services, caller, params.spaceId, posting);
     return { ...presentSpaceMessage(message), runs, duplicate };
   });
   endpoints.serve(spaceEndpoints.messages, async ({ services, caller, params, query }) => {

@@ -22,8 +22,14 @@ import { presentMembership, presentSpace } from '../present/space.ts';
 const memberPosition = z.object({ place: z.string().regex(/^\d{1,16}$/), entityId: z.uuid() });
 
 export function spaceRoutes(endpoints: Endpoints): void {
-  endpoints.serve(spaceEndpoints.create, async ({ services, caller, body }) =>
-    presentSpace(await createSpace(services, caller, body)),
+  endpoints.serve(
+    spaceEndpoints.create,
+    async ({ services, caller, body, id }) =>
+      presentSpace(await createSpace(services, caller, { ...body, id })),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentSpace(await getSpace(services, caller, target)),
+    },
   );
   endpoints.serve(spaceEndpoints.list, async ({ services, caller, query }) => {
     const { entityId: member } = query;

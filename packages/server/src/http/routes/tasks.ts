@@ -34,8 +34,8 @@ export function taskRoutes(endpoints: Endpoints): void {
     const list = (range: IdRange) => listTasks(services, caller, { ...filter, ...range });
     return presentPage(await readPageById({ limit, cursor }, list), presentTask);
   });
-  endpoints.serve(taskEndpoints.create, async ({ services, caller, body }) =>
-    presentTask(await getTask(services, caller, await createOutsideTask(services, caller, body))),
+  endpoints.serve(taskEndpoints.create, async ({ services, caller, body, id }) =>
+    presentTask(await getTask(services, caller, await createOutsideTask(services, caller, { id, ...body }))),
   );
   endpoints.serve(taskEndpoints.get, async ({ services, caller, params }) =>
     presentTask(await getTask(services, caller, params.taskId)),

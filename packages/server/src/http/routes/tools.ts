@@ -15,8 +15,13 @@ import { presentPage } from '../present/page.ts';
 import { presentTool } from '../present/tool.ts';
 
 export function toolRoutes(endpoints: Endpoints): void {
-  endpoints.serve(toolEndpoints.create, async ({ services, caller, body }) =>
-    presentTool(await createTool(services.db, authorOf(caller), body)),
+  endpoints.serve(
+    toolEndpoints.create,
+    async ({ services, caller, body }) => presentTool(await createTool(services.db, authorOf(caller), body)),
+    {
+      again: async ({ services, caller }, { target }) =>
+        presentTool(await getTool(services.db, caller.project, target)),
+    },
   );
   endpoints.serve(toolEndpoints.list, async ({ services, caller, query }) =>
     presentPage(await listTools(services.db, caller.project, query), presentTool),

@@ -2,6 +2,7 @@ import type { JsonObject } from '@troupe/protocol';
 import type { Rows } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import { sql } from '../kysely.ts';
+import { type KeyedRequest, recordEffect } from './idempotency.ts';
 
 export interface NewAuditEntry {
   project: string;
@@ -10,9 +11,11 @@ export interface NewAuditEntry {
   action: string;
   target: string | null;
   data: JsonObject;
+  /** The request that asks for the change, if it carries an Idempotency-Key. */
+  request?: KeyedRequest | undefined;
 }
 
-/** On the transaction of the change that it tells of, so that there is never one without the other. */
+/** In the transaction of the change, together with the key of the request: none is there without the others. */
 export async function addAuditEntry(on: Rows, entry: NewAuditEntry): Promise<void> {
   await on
     .insertInto('audit_log')
@@ -25,6 +28,13 @@ export async function addAuditEntry(on: Rows, entry: NewAuditEntry): Promise<voi
       data: toJsonText(entry.data),
     })
     .execute();
+  if (!entry.request) return;
+  const { version, count } = entry.data;
+  await recordEffect(on, entry.request, {
+    target: entry.target,
+    ...(typeof version === 'number' ? { version } : {}),
+    ...(typeof count === 'number' ? { count } : {}),
+  });
 }
 
 /** Newest first; `before` is the last id of the page before. */

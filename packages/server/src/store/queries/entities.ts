@@ -83,13 +83,12 @@ export async function listEntities(
 export async function addPerson(
   db: Database,
   project: string,
-  person: { externalId: string; displayName: string | null; metadata: JsonObject },
-): Promise<string> {
-  const id = newId();
+  person: { id: string; externalId: string; displayName: string | null; metadata: JsonObject },
+): Promise<void> {
   await db.rows
     .insertInto('entities')
     .values({
-      id,
+      id: person.id,
       project_id: project,
       type: 'human',
       external_id: person.externalId,
@@ -97,7 +96,6 @@ export async function addPerson(
       metadata: toJsonText(person.metadata),
     })
     .execute();
-  return id;
 }
 
 /** What is not given stays; null clears. */

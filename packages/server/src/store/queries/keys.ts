@@ -48,13 +48,14 @@ export function addKey(on: Rows, key: NewKey) {
 export function listKeys(
   on: Rows,
   project: string,
-  { limit, before }: { limit: number; before?: string | undefined },
+  { limit, before, id }: { limit: number; before?: string | undefined; id?: string },
 ) {
   return on
     .selectFrom('api_keys')
     .select(shown)
     .where('project_id', '=', project)
     .$if(before !== undefined, (query) => query.where('id', '<', before!))
+    .$if(id !== undefined, (query) => query.where('id', '=', id!))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
@@ -101,6 +102,24 @@ export async function revokeKey(on: Rows, project: string, id: string): Promise<
     .returning('id')
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** Gives a key another secret; undefined where there is no such key, or it was used or revoked. */
+export function replaceKeySecret(
+  on: Rows,
+  { project, id, name }: { project: string; id?: string; name?: string },
+  secret: Pick<NewKey, 'prefix' | 'hash'>,
+) {
+  return on
+    .updateTable('api_keys')
+    .set(secret)
+    .where('project_id', '=', project)
+    .$if(id !== undefined, (query) => query.where('id', '=', id!))
+    .$if(name !== undefined, (query) => query.where('name', '=', name!))
+    .where('last_used_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .returning(shown)
+    .executeTakeFirst();
 }
 
 /** Revokes the keys of this name but the one of this hash; answers their ids. */

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 import { toJsonText } from '../json.ts';
 import type { CallError, StoredCall } from './commit.ts';
+import { type KeyedRequest, requestTakenOver } from './idempotency.ts';
 
 // Actions on a run from outside its worker; see functions/kernel/.
 
@@ -123,17 +124,27 @@ export type Retried =
 
 /** What a run goes on with that is taken up again. */
 export interface RetryWith {
-  snapshot: string;
-  wallMs: number;
+  /** Absent, like what follows: what it has. */
+  snapshot?: string;
+  wallMs?: number;
   /** Absent: what it has. */
   historyLimit?: number;
   /** Where one was chosen for this run. */
   modelId?: string;
+  /** Recorded with the retry. */
+  request?: KeyedRequest;
 }
 
 export async function retry(db: Database, run: string, current: RetryWith | null = null): Promise<Retried> {
   const given = current && toJsonText({ ...current });
-  return one(db, 'retry', 'select troupe.retry($1, $2::jsonb) as answer', [run, given]);
+  const retried = await one<Retried | { ok: false; code: 'request_taken_over' }>(
+    db,
+    'retry',
+    'select troupe.retry($1, $2::jsonb) as answer',
+    [run, given],
+  );
+  if (!retried.ok && retried.code === 'request_taken_over') throw requestTakenOver();
+  return retried as Retried;
 }
 
 export type Forked =

@@ -59,12 +59,14 @@ export async function cancelBatch(parts: Parts, project: string, id: string): Pr
 /** Each item that begins again is a new attempt; what became of the one before stays in its run. */
 export async function resumeBatch(
   { db }: Pick<Parts, 'db'>,
-  project: string,
+  { project, request }: { project: string; request?: store.KeyedRequest | undefined },
   id: string,
   asked: { failed: boolean },
 ): Promise<store.BatchRecord> {
   await locked(db, project, id, async (transaction) => {
-    if ((await store.resumeBatch(transaction, id, asked)) > 0) await store.armBatch(transaction, id);
+    if ((await store.resumeBatch(transaction, id, asked)) === 0) return;
+    await store.armBatch(transaction, id);
+    if (request) await store.recordEffect(transaction, request, { target: id });
   });
   return getBatch({ db }, project, id);
 }

@@ -1,5 +1,5 @@
 import { BATCH_LIMITS, type JsonObject, type NewBatch } from '@troupe/protocol';
-import { newId, Refusal } from '../../../base/index.ts';
+import { Refusal } from '../../../base/index.ts';
 import * as store from '../../../store/index.ts';
 import { networkToRun, type Parts, refuseArchived } from '../invoke.ts';
 import { sealed } from '../start-item.ts';
@@ -10,19 +10,25 @@ import { batchSealedName, sealRows } from './sealed-rows.ts';
 /** Of a file without a single good row, so many problems are told. */
 const TOLD = 50;
 
-/**
- * All its rows, its items and the job that begins with them, or none of it. Bound to the version that there is now. Where a request that was
- * lost (`once`) made it already, that batch is meant.
- */
+/** All its rows, its items and the job that begins with them, or none of it. Bound to the version that there is now. */
 export async function createBatch(
   { db, sealer }: Omit<Parts, 'kernel'>,
   project: string,
   ref: string,
-  { rows, format, data, iterations, concurrency, version, agent, systemParams, name, metadata }: NewBatch,
-  once: { batch: string } | null = null,
+  {
+    id,
+    rows,
+    format,
+    data,
+    iterations,
+    concurrency,
+    version,
+    agent,
+    systemParams,
+    name,
+    metadata,
+  }: NewBatch & { id: string },
 ): Promise<store.BatchRecord> {
-  const made = once && (await store.readBatch(db.rows, project, once.batch));
-  if (made) return made;
   const found = await networkToRun(db, project, ref, { version, agent });
   refuseArchived(found);
   const names = await systemNamesOf(db, found);
@@ -35,7 +41,6 @@ export async function createBatch(
     return 'row' in one && problem !== null ? { problem: `${one.where}: ${problem}` } : one;
   });
   checkRows(given, iterations);
-  const id = once?.batch ?? newId();
   const batch: store.NewBatchRecord = {
     id,
     project,

@@ -1,6 +1,7 @@
 -- Queues a failed or canceled run again; it continues from its last step. p_with has the snapshot, limits and model to
--- continue with; null keeps those of the run. Doors refuse in a trigger that raises TR004, with the code as message.
--- Locks: the run, the thread.
+-- continue with; null keeps those of the run. The effect is recorded with the key of its request, { key, attempt }.
+-- Doors refuse in a trigger that raises TR004, with the code as message.
+-- Locks: the run, the key of the request, the thread.
 -- Called by: store/queries/outside.ts.
 create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
 declare
@@ -15,6 +16,15 @@ begin
   elsif r.step > 0 and not exists (select from troupe.run_steps s where s.run_id = p_run)
     and exists (select from troupe.threads t where t.id = r.thread_id and t.kind = 'run') then
     return jsonb_build_object('ok', false, 'code', 'run_purged', 'status', r.status);
+  end if;
+  if p_with ? 'request' then
+    update troupe.idempotency_keys k
+    set body = k.body || jsonb_build_object('effect', jsonb_build_object('target', p_run))
+    where k.project_id = r.project_id and k.key = p_with->'request'->>'key' and k.status is null
+      and k.body->>'attempt' = p_with->'request'->>'attempt';
+    if not found then
+      return jsonb_build_object('ok', false, 'code', 'request_taken_over', 'status', r.status);
+    end if;
   end if;
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
