@@ -12,6 +12,8 @@ export interface Options {
   work: number;
   /** Between the beginnings of two faults, on average. */
   everyMs: number;
+  /** Multiplies the time that faults last. */
+  durationScale: number;
   doors: Door[];
   faults: FaultKind[];
   report: string | null;
@@ -61,6 +63,7 @@ export function readOptions(args: string[]): Options {
     serve: number('serve'),
     work: number('work'),
     everyMs: number('every'),
+    durationScale: 1,
     pooled: values.pooled,
     doors,
     faults: faults.filter((kind) => values.pooled || kind !== 'pooler.restart'),

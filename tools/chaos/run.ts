@@ -5,7 +5,7 @@ import { waitForRest } from './checker/wait.ts';
 import { define } from './clients/definitions.ts';
 import { History } from './clients/history.ts';
 import { Inbox } from './clients/inbox.ts';
-import { startLoad } from './clients/load.ts';
+import { offlineUsers, startLoad } from './clients/load.ts';
 import { Readers } from './clients/reader.ts';
 import { Requester } from './clients/requester.ts';
 import { ModelDouble } from './doubles/model.ts';
@@ -55,16 +55,21 @@ export async function run(
     );
     const history = new History();
     const requester = new Requester(fleet.urls, fleet.key, history, random(4));
-    const definitions = await define(requester.client, {
-      models: models.url,
-      tools: tools.url,
-      receiver: receiver.url,
-      secret: receiver.secret,
-    });
+    const definitions = await define(
+      requester.client,
+      {
+        models: models.url,
+        tools: tools.url,
+        receiver: receiver.url,
+        secret: receiver.secret,
+      },
+      offlineUsers(options.concurrency),
+    );
     const planned = schedule({
       kinds: options.faults,
       lengthMs: options.minutes * 60_000,
       everyMs: options.everyMs,
+      durationScale: options.durationScale,
       random: random(5),
     });
     log(`seed ${options.seed}: ${planned.length} faults`);
@@ -73,14 +78,13 @@ export async function run(
     const readers = later(new Readers(requester, { key: fleet.key, url: fleet.urls[0]!, max: 40 }));
     const inbox = later(new Inbox(requester));
     const began = Date.now();
-    const load = startLoad(requester, definitions, readers, options);
+    const load = later(startLoad(requester, definitions, readers, options));
     const playing = nemesis.play(planned);
     await new Promise((resolve) => setTimeout(resolve, options.minutes * 60_000));
-    requester.stop();
-    await nemesis.end();
     await playing;
+    requester.stop();
     log('load and faults have ended');
-    await load.ended;
+    await ended(load.ended, () => requester.underWay, log);
     const loadMs = Date.now() - began;
     const restless = await waitForRest(fleet, history, log);
     const restMs = Date.now() - began - loadMs;
@@ -109,4 +113,14 @@ export async function run(
   } finally {
     for (const close of closing.reverse()) await close();
   }
+}
+
+/** Waits for the clients, and says now and then what they wait for. */
+async function ended(
+  load: Promise<unknown>,
+  underWay: () => string[],
+  log: (line: string) => void,
+): Promise<void> {
+  const timer = setInterval(() => log(`clients wait for: ${underWay().slice(0, 3).join('; ')}`), 15_000);
+  await load.finally(() => clearInterval(timer));
 }

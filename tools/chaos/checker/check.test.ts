@@ -46,6 +46,25 @@ const BROKEN: Record<string, [string, Break, string][]> = {
       'is failed',
     ],
     ['is gone', (evidence) => evidence.runs.delete('run-3'), 'does not exist'],
+    [
+      'responded to something else',
+      (evidence) => (evidence.runs.get('run-3')!.outcome = '{}'),
+      'responded with {}',
+    ],
+  ],
+  'each plan and each row of a batch makes one run': [
+    ['no run', (evidence) => (evidence.makers[0]!.runs = []), 'plan: 0 runs of 1'],
+    ['two runs', (evidence) => (evidence.makers[0]!.runs = ['run-4', 'run-1']), 'plan: 2 runs of 1'],
+    ['a run that does not end', (evidence) => (evidence.runs.get('run-4')!.status = 'running'), 'is running'],
+    [
+      'a row too few',
+      (evidence) => {
+        Object.assign(evidence.requests[3]!, { made: 'batch', size: 2 });
+        evidence.rows[3]!.made = 'batch';
+        evidence.makers[0]!.kind = 'batch';
+      },
+      'batch: 1 runs of 2',
+    ],
   ],
   'an idempotency key stands for one id and one row': [
     [
@@ -175,6 +194,11 @@ const BROKEN: Record<string, [string, Break, string][]> = {
   ],
   'copies are equal to the server': [
     ['lacks a document', (evidence) => evidence.copies[0]!.client.clear(), 'lacks 1'],
+    [
+      'was not told of a row',
+      (evidence) => (evidence.copies[0]!.rows = ['message-9']),
+      'the tables have 1 more',
+    ],
     ['has one too many', (evidence) => evidence.copies[0]!.server.clear(), '1 too many'],
     ['has another', (evidence) => evidence.copies[0]!.client.set('message-1', '{"a":2}'), '1 differ'],
   ],

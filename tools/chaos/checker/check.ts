@@ -1,5 +1,5 @@
 import type { Evidence, Rule, Violation } from './evidence.ts';
-import { answersOnce, spaceAnswersOnce, startedRunsEnd } from './rules/answers.ts';
+import { answersOnce, makersMakeAll, spaceAnswersOnce, startedRunsEnd } from './rules/answers.ts';
 import { copiesAreEqual } from './rules/copies.ts';
 import { effectsAreInTheLedger, idempotentEffects, onceEffects } from './rules/effects.ts';
 import { readersAreExact } from './rules/readers.ts';
@@ -12,6 +12,7 @@ export const RULES: Record<string, Rule> = {
   'each accepted message is answered exactly once or failed visibly': answersOnce,
   'each run of a space answers once': spaceAnswersOnce,
   'each run that was started ends': startedRunsEnd,
+  'each plan and each row of a batch makes one run': makersMakeAll,
   'an idempotency key stands for one id and one row': keysAreStable,
   'each request is answered': requestsAreAnswered,
   'a once effect happens at most once': onceEffects,

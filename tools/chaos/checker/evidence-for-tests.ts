@@ -27,6 +27,7 @@ export const runFact = (more: Partial<RunFact> = {}): RunFact => ({
   retried: false,
   takeovers: 0,
   error: null,
+  outcome: '{"message":"[a:m3]"}',
   cancelReason: null,
   createdAt: 1_000,
   startedAt: 1_005,
@@ -68,6 +69,7 @@ export function keptEvidence(): Evidence {
     ids: ['run-3'],
     runs: ['run-3'],
   });
+  const planned = request({ door: 'plans', made: 'plan', label: 'm4', ids: ['plan-1'], runs: [] });
   const delivery = (id: string, trigger: string, document: string, change: number, event = 'create') => ({
     id,
     trigger,
@@ -83,7 +85,7 @@ export function keptEvidence(): Evidence {
   ];
   const titleOf: Record<string, string> = { 'delivery-3': 'title 1' };
   return {
-    requests: [request(), spoken, invoked],
+    requests: [request(), spoken, invoked, planned],
     readers: [
       {
         thread: 'thread-1',
@@ -101,6 +103,7 @@ export function keptEvidence(): Evidence {
       ['run-1', runFact()],
       ['run-2', runFact({ id: 'run-2', door: 'space' })],
       ['run-3', runFact({ id: 'run-3', door: 'network' })],
+      ['run-4', runFact({ id: 'run-4', door: 'space' })],
     ]),
     calls: [
       callFact(),
@@ -115,11 +118,13 @@ export function keptEvidence(): Evidence {
       { made: 'message', label: 'm1', id: 'message-1' },
       { made: 'space_message', label: 'm2', id: 'message-2' },
       { made: 'invocation', label: 'm3', id: 'run-3' },
+      { made: 'plan', label: 'm4', id: 'plan-1' },
     ],
     answers: [
       { thread: 'thread-1', label: 'm1', run: 'run-1', sequence: 2 },
       { thread: 'space-1', label: 'm2', run: 'run-2', sequence: 2 },
     ],
+    makers: [{ kind: 'plan', label: 'm4', runs: ['run-4'] }],
     disturbed: new Set(),
     titles: new Map([['session-1', ['title 1']]]),
     received: deliveries.map(({ id, trigger, document, event }) => ({

@@ -13,6 +13,8 @@ export interface RunFact {
   /** How often another worker took it over. */
   takeovers: number;
   error: string | null;
+  /** The outcome as JSON. */
+  outcome: string;
   cancelReason: string | null;
   createdAt: number;
   startedAt: number | null;
@@ -66,6 +68,8 @@ export interface CopyFact {
   /** Documents of the client and of the server, as canonical JSON by id. */
   client: Map<string, string>;
   server: Map<string, string>;
+  /** Ids that the tables have for this user; filled in when the evidence is gathered. */
+  rows?: string[];
 }
 
 /** A row that is not in a final state when everything should be at rest, with what it waits for. */
@@ -73,6 +77,13 @@ export interface RestlessFact {
   table: string;
   id: string;
   state: string;
+}
+
+/** A batch or a plan, with the runs that it made. */
+export interface MakerFact {
+  kind: 'batch' | 'plan';
+  label: string;
+  runs: string[];
 }
 
 export interface DeliveryFact {
@@ -94,6 +105,7 @@ export interface Evidence {
   effects: Effect[];
   rows: RowFact[];
   answers: AnswerFact[];
+  makers: MakerFact[];
   /** Sessions in which a person canceled, interrupted or retried. */
   disturbed: Set<string>;
   titles: Map<string, string[]>;

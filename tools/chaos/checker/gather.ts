@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { violations } from '@troupe/testing';
 import pg from 'pg';
-import type { History } from '../clients/history.ts';
+import type { History, Request } from '../clients/history.ts';
 import type { Receiver } from '../doubles/receiver.ts';
 import type { ToolDouble } from '../doubles/tools.ts';
 import type {
@@ -9,6 +9,7 @@ import type {
   CopyFact,
   DeliveryFact,
   Evidence,
+  MakerFact,
   RestlessFact,
   RunFact,
   ThreadFact,
@@ -26,6 +27,7 @@ export async function gather(
   try {
     const { history, tools, receiver } = seen;
     const runs = await readRuns(client);
+    await fillRuns(client, history.requests);
     const all = [...runs.values()];
     const sum = (pick: (run: RunFact) => number) => all.reduce((total, run) => total + pick(run), 0);
     return {
@@ -37,12 +39,13 @@ export async function gather(
       effects: tools.effects,
       rows: await readRows(client, history.requests),
       answers: await readAnswers(client),
+      makers: await readMakers(client),
       disturbed: history.disturbed,
       titles: history.titles,
       received: receiver.received,
       forged: receiver.forged,
       deliveries: await readDeliveries(client),
-      copies: known.copies,
+      copies: await withRows(client, known.copies),
       restless: known.restless,
       usage: {
         reported: known.usage,
@@ -58,7 +61,7 @@ export async function gather(
 
 async function readRuns(client: pg.ClientBase): Promise<Map<string, RunFact>> {
   const { rows } = await client.query(
-    `select r.id, r.door, r.thread_id, r.status, r.error->>'code' as error, r.cancel_reason, r.takeovers_in_all, r.created_at, r.started_at,
+    `select r.id, r.door, r.thread_id, r.status, r.error->>'code' as error, r.outcome, r.cancel_reason, r.takeovers_in_all, r.created_at, r.started_at,
         coalesce(r.completed_at, r.canceled_at) as ended_at, r.input_tokens, r.output_tokens, r.cost,
         coalesce(s.input, 0) as step_input, coalesce(s.output, 0) as step_output, coalesce(s.cost, 0) as step_cost, s.moments,
         exists (select from troupe.events e where e.thread_id = r.thread_id and e.run_id = r.id and e.type = 'run.queued'
@@ -78,6 +81,7 @@ async function readRuns(client: pg.ClientBase): Promise<Map<string, RunFact>> {
         retried: row.retried,
         takeovers: row.takeovers_in_all,
         error: row.error,
+        outcome: JSON.stringify(row.outcome),
         cancelReason: row.cancel_reason,
         createdAt: row.created_at.getTime(),
         startedAt: time(row.started_at),
@@ -132,4 +136,40 @@ async function readDeliveries(client: pg.ClientBase): Promise<DeliveryFact[]> {
       from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id`,
   );
   return rows.map((row) => ({ ...row, change: Number(row.change) }));
+}
+
+/** Pushed messages: the answer names no run, so the run is found by the message. */
+async function fillRuns(client: pg.ClientBase, requests: Request[]): Promise<void> {
+  const { rows } = await client.query<{ id: string; message: string }>(
+    'select id, trigger_message_id as message from troupe.runs where trigger_message_id is not null and parent_run_id is null',
+  );
+  const byMessage = Map.groupBy(rows, ({ message }) => message);
+  for (const request of requests) {
+    if (request.made !== 'message' || request.runs || !request.ids[0]) continue;
+    request.runs = (byMessage.get(request.ids[0]) ?? []).map(({ id }) => id);
+  }
+}
+
+async function readMakers(client: pg.ClientBase): Promise<MakerFact[]> {
+  const { rows } = await client.query<MakerFact>(
+    `select 'batch' as kind, b.name as label, array_agg(i.run_id) filter (where i.run_id is not null) as runs
+        from troupe.network_batches b left join troupe.network_batch_items i on i.batch_id = b.id group by b.id
+      union all select 'plan', p.name, array_agg(r.id) filter (where r.id is not null) from troupe.plans p
+        left join troupe.runs r on r.trigger_type = 'plan' and r.trigger->>'planId' = p.id::text and r.parent_run_id is null group by p.id`,
+  );
+  return rows.map((row) => ({ ...row, runs: row.runs ?? [] }));
+}
+
+/** What the tables have of sessions and their messages, past the queries that pulls are made of. */
+async function withRows(client: pg.ClientBase, copies: CopyFact[]): Promise<CopyFact[]> {
+  const texts: Record<string, string> = {
+    sessions: `select s.id from troupe.sessions s join troupe.entities e on e.id = s.entity_id where e.external_id = $1`,
+    messages: `select m.id from troupe.messages m join troupe.sessions s on s.thread_id = m.thread_id
+      join troupe.entities e on e.id = s.entity_id where e.external_id = $1`,
+  };
+  for (const copy of copies) {
+    const text = texts[copy.collection];
+    if (text) copy.rows = (await client.query<{ id: string }>(text, [copy.user])).rows.map(({ id }) => id);
+  }
+  return copies;
 }

@@ -35,6 +35,10 @@ export async function readRows(client: pg.ClientBase, requests: Request[]): Prom
       'session',
       `select id, metadata->>'label' as label from troupe.sessions where metadata ? 'label' and coalesce(title, '') !~ '${UUID}'`,
     )),
+    ...(await read(
+      'space',
+      `select id, metadata->>'label' as label from troupe.spaces where metadata ? 'label'`,
+    )),
     ...(await read('fork', `select id, title as label from troupe.sessions where title ~ '${UUID}'`)),
     ...(await read(
       'invocation',

@@ -19,6 +19,7 @@ const LIMITS = {
 export async function define(
   client: Troupe,
   urls: { models: string; tools: string; receiver: string; secret: string },
+  offlineUsers: string[],
 ): Promise<Definitions> {
   const modelIds: string[] = [];
   for (const kind of ['openai_compatible', 'anthropic'] as const) {
@@ -97,6 +98,8 @@ export async function define(
     client.triggers.create({
       body: { name, collection, events, action: action(name), retry, timeoutMs: 2_000, edge: false },
     });
+  // Somebody who only pushes is known by nothing else.
+  for (const externalId of offlineUsers) await client.entities.create({ body: { externalId } });
   await rule('sessions', 'sessions', ['create', 'update']);
   await rule('messages', 'users/*/orch-chats/*/messages', ['create']);
   await rule('tasks', 'users/*/orch-chats/*/tasks', ['create', 'update']);

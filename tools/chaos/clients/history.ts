@@ -15,6 +15,7 @@ export type Door = (typeof DOORS)[number];
 export type Made =
   | 'session'
   | 'message'
+  | 'space'
   | 'space_message'
   | 'fork'
   | 'invocation'
@@ -44,6 +45,8 @@ export interface Request {
   /** The runs that the answer said will answer. */
   runs?: string[];
   policy?: string;
+  /** How many runs it stands for: the rows of a batch. */
+  size?: number;
 }
 
 /** What readers of an event stream got, in the order in which it came. */

@@ -12,6 +12,7 @@ interface Given {
   label: string;
   thread?: string;
   policy?: string;
+  size?: number;
 }
 
 /** What users of the SDK do: requests with an Idempotency-Key to any server of the fleet, sent again until there is an answer. */
@@ -20,6 +21,7 @@ export class Requester {
   readonly history: History;
   readonly random: Random;
   readonly #urls: string[];
+  readonly #underWay = new Map<object, string>();
   #stopped = false;
 
   constructor(urls: string[], key: string, history: History, random: Random) {
@@ -33,6 +35,11 @@ export class Requester {
       retries: 2,
       fetch: (input, init) => fetch(this.spread(String(input)), init),
     });
+  }
+
+  /** Requests without an answer yet, each with its last failure. */
+  get underWay(): string[] {
+    return [...this.#underWay.values()];
   }
 
   get stopped(): boolean {
@@ -79,9 +86,15 @@ export class Requester {
     const began = Date.now();
     for (;;) {
       try {
-        return await send();
+        const result = await send();
+        this.#underWay.delete(send);
+        return result;
       } catch (error) {
-        if (refusalOf(error) !== null || Date.now() - began > GIVE_UP_MS) return null;
+        this.#underWay.set(send, `${send}: ${error}`);
+        if (refusalOf(error) !== null || Date.now() - began > GIVE_UP_MS) {
+          this.#underWay.delete(send);
+          return null;
+        }
         await pause(RESEND_MS);
       }
     }
@@ -95,6 +108,7 @@ export class Requester {
     const began = Date.now();
     for (;;) {
       request.tries++;
+      this.#underWay.set(request, `${request.made} ${request.label}, try ${request.tries}`);
       try {
         const result = await send({ idempotencyKey: request.key });
         const { id, runs } = read(result);
@@ -112,15 +126,22 @@ export class Requester {
           request.settledAt ??= Date.now();
           return null;
         }
+        this.#underWay.set(request, `${request.made} ${request.label}, try ${request.tries}: ${error}`);
         if (Date.now() - began > GIVE_UP_MS) return null;
         await pause(RESEND_MS);
+      } finally {
+        if (request.settledAt !== null) this.#underWay.delete(request);
       }
     }
   }
 }
 
+/** A refusal inside of a successful answer. */
+export class RefusedError extends Error {}
+
 /** The code of an answer that sending again does not change; null if the outcome is unknown. */
 export function refusalOf(error: unknown): string | null {
+  if (error instanceof RefusedError) return error.message;
   if (!(error instanceof ApiError)) return null;
   if (error.status >= 500 || error.status === 429 || error.code === 'request_under_way') return null;
   return error.code;

@@ -3,6 +3,7 @@ import { said } from '../doubles/brain.ts';
 import type { Definitions } from './definitions.ts';
 import type { Readers } from './reader.ts';
 import { pause, type Requester } from './requester.ts';
+import type { Slots } from './slots.ts';
 
 const SCRIPTS = [
   '',
@@ -56,26 +57,6 @@ export async function talk(
       }
     }
     if (lastRun && random.chance(0.15)) await fork(requester, agentId, session.id);
-  }
-}
-
-/** At most so many turns under way. */
-export class Slots {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async take(): Promise<() => void> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    return () => {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    };
   }
 }
 

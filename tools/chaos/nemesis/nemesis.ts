@@ -18,19 +18,18 @@ export class Nemesis {
   readonly #stage: Stage;
   readonly #busy = new Map<string, Promise<void>>();
   readonly #log: (line: string) => void;
-  #stopped = false;
 
   constructor(stage: Stage, log: (line: string) => void) {
     this.#stage = stage;
     this.#log = log;
   }
 
+  /** Resolves when every fault of the schedule is over. */
   async play(planned: readonly Planned[]): Promise<void> {
     const began = performance.now();
     for (const fault of planned) {
       const left = fault.atMs - (performance.now() - began);
       if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
-      if (this.#stopped) return;
       const group = fault.kind.split('.')[0]!;
       // All that ends Postgres counts as one group: it must be up before the next.
       const lane = /^(postgres|backend|backends|connections)$/.test(group) ? 'postgres' : group;
@@ -40,16 +39,10 @@ export class Nemesis {
         before.then(() => this.#one(fault)),
       );
     }
-  }
-
-  /** Until the faults under way have been healed; no other begins. */
-  async end(): Promise<void> {
-    this.#stopped = true;
     await Promise.all(this.#busy.values());
   }
 
   async #one(fault: Planned): Promise<void> {
-    if (this.#stopped) return;
     const happened: Happened = {
       kind: fault.kind,
       beganAt: Date.now(),

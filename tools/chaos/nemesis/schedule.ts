@@ -64,11 +64,13 @@ export interface ScheduleOptions {
   lengthMs: number;
   /** Between the beginnings of two faults, on average. */
   everyMs: number;
+  /** Multiplies the time that faults last. */
+  durationScale: number;
   random: Random;
 }
 
 /** Every kind once in a random order, then every kind again, until the time is over. */
-export function schedule({ kinds, lengthMs, everyMs, random }: ScheduleOptions): Planned[] {
+export function schedule({ kinds, lengthMs, everyMs, durationScale, random }: ScheduleOptions): Planned[] {
   const planned: Planned[] = [];
   let round: FaultKind[] = [];
   if (kinds.length === 0) return planned;
@@ -79,7 +81,7 @@ export function schedule({ kinds, lengthMs, everyMs, random }: ScheduleOptions):
     planned.push({
       atMs: Math.round(at),
       kind,
-      durationMs: Math.min(random.int(from, to), lengthMs),
+      durationMs: Math.round(random.int(from, to) * durationScale),
       target: random.int(0, 1_000),
       share: Math.round(random.between(0.2, 0.8) * 100) / 100,
     });

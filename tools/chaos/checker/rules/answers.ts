@@ -43,15 +43,34 @@ export const spaceAnswersOnce: Rule = ({ requests, runs, answers }) => {
   });
 };
 
-/** An invocation, a planned run or a run of a service that was accepted has a run, which ended. */
+/** An invocation or a run of a service that was accepted has a run, which ended; an invocation with the answer to its own input. */
 export const startedRunsEnd: Rule = ({ requests, runs }) =>
   requests.flatMap(({ made, outcome, label, runs: ids }) => {
     if (outcome !== 'accepted' || (made !== 'invocation' && made !== 'service_run')) return [];
     return (ids ?? []).flatMap((id) => {
       const run = runs.get(id);
       if (!run) return [{ subject: label, message: `run ${id} was accepted and does not exist` }];
+      if (made === 'invocation' && run.status === 'completed' && !run.outcome.includes(`[a:${label}]`))
+        return [{ subject: label, message: `run ${id} responded with ${run.outcome}` }];
       if (run.status === 'completed' || run.status === 'canceled' || (run.status === 'failed' && run.error))
         return [];
       return [{ subject: label, message: `run ${id} is ${run.status}` }];
     });
   });
+
+/** A plan makes one run, a batch one for every row; each of them ends. */
+export const makersMakeAll: Rule = ({ requests, runs, makers }) => {
+  const byLabel = new Map(makers.map((maker) => [`${maker.kind} ${maker.label}`, maker]));
+  return requests.flatMap(({ made, outcome, label, size = 1 }) => {
+    if (outcome !== 'accepted' || (made !== 'plan' && made !== 'batch')) return [];
+    const ids = byLabel.get(`${made} ${label}`)?.runs ?? [];
+    if (ids.length !== size) return [{ subject: label, message: `${made}: ${ids.length} runs of ${size}` }];
+    const open = ids.filter(
+      (id) => !['completed', 'failed', 'canceled'].includes(runs.get(id)?.status ?? 'gone'),
+    );
+    return open.map((id) => ({
+      subject: label,
+      message: `${made}: run ${id} is ${runs.get(id)?.status ?? 'gone'}`,
+    }));
+  });
+};
