@@ -11,6 +11,7 @@ export const script: Script = (request) => {
   const { step } = request;
   const turn = (first: object, then: object): Turn => (step === 1 ? first : then) as Turn;
   if (agent === 'teller') return turn(call('look', { q: 'sky' }), { text: 'The sky is blue.' });
+  if (agent === 'breaker') return { error: { code: 'broken', message: 'No.', retryable: false } } as Turn;
   if (agent === 'giver')
     return turn(call('create_agent', { type: 'finder', instruction: 'Find it.' }), { text: 'Found.' });
   if (agent === 'finder') return turn(call('look', { q: 'sea' }), call('final_answer', { result: 'here' }));
@@ -64,6 +65,9 @@ export async function makeTemplate(troupe: Troupe, server: TestServer): Promise<
   await server.kernel.ended(run!.id);
   await server.kernel.ended((await session.send('And the sea?')).run!.id);
   await server.kernel.ended((await (await troupe.open(giver, { user: 'ada' })).send('Find it.')).run!.id);
+
+  const breaker = await agent('breaker');
+  await server.kernel.ended((await (await troupe.open(breaker, { user: 'ada' })).send('Go.')).run!.id);
 
   const space = await troupe.spaces.create({
     body: { name: 'hall', members: [{ user: 'ada' }, { agentId: speaker }] } as never,

@@ -72,19 +72,16 @@ export interface RunsAsked extends Omit<store.RunFilter, 'statuses' | 'since' | 
   search?: string | undefined;
 }
 
-/** `next`: before which run the next page begins; null where this is the last one. */
 export async function listRuns(
   { db }: Pick<Parts, 'db'>,
   who: Who,
   { status, since, until, search, ...filter }: RunsAsked,
-): Promise<{ runs: store.ListedRunRecord[]; next: string | null }> {
+): Promise<store.RunPage> {
   const statuses = status && { statuses: [...new Set(status.split(','))] as RunStatus[] };
   const times = { ...(since && { since: new Date(since) }), ...(until && { until: new Date(until) }) };
   const asked = { ...filter, ...statuses, ...times };
   if (search !== undefined) return store.searchRuns(db, who, asked, search);
-  const runs = await store.listRuns(db, who, { ...asked, limit: filter.limit + 1 });
-  const shown = runs.slice(0, filter.limit);
-  return { runs: shown, next: runs.length > filter.limit ? shown.at(-1)!.id : null };
+  return store.listRuns(db, who, asked);
 }
 
 export async function cancelRun(parts: Parts, who: Who, id: string): Promise<store.RunRecord> {

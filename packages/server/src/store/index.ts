@@ -440,7 +440,13 @@ export {
   purgeExpiredSessions,
   purgeSessions,
 } from './queries/retention-sessions.ts';
-export { type ListedRunRecord, listRuns, type RunFilter, searchRuns } from './queries/run-list.ts';
+export {
+  type ListedRunRecord,
+  listRuns,
+  type RunFilter,
+  type RunPage,
+  searchRuns,
+} from './queries/run-list.ts';
 export {
   choiceOf,
   endOf,
@@ -459,7 +465,13 @@ export {
 } from './queries/runs.ts';
 export { readResult, searchMessages } from './queries/search-messages.ts';
 export { deleteSecret, findSecret, listSecrets, putSecret, type SecretRow } from './queries/secrets.ts';
-export { type AllSessionsFilter, listAllSessions } from './queries/session-list.ts';
+export {
+  type AllSessionsFilter,
+  listAllSessions,
+  listSessions,
+  type SessionFilter,
+  type SessionPage,
+} from './queries/session-list.ts';
 export {
   agentStatus,
   continueRun,
@@ -468,7 +480,6 @@ export {
   findSession,
   findSessionForPost,
   forkSession,
-  listSessions,
   ownerOfRun,
   type SessionChanges,
   type SessionRow,

@@ -824,7 +824,7 @@ CREATE UNIQUE INDEX llm_models_default ON troupe.llm_models USING btree (project
 CREATE UNIQUE INDEX llm_providers_name ON troupe.llm_providers USING btree (project_id, troupe.folded(name));
 CREATE UNIQUE INDEX mcp_servers_name ON troupe.mcp_servers USING btree (project_id, troupe.folded(name));
 CREATE INDEX mcp_servers_newest ON troupe.mcp_servers USING btree (project_id, id DESC);
-CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id);
+CREATE INDEX memberships_entity ON troupe.memberships USING btree (entity_id, joined_at DESC);
 CREATE INDEX memberships_xid ON troupe.memberships USING btree (xid);
 CREATE UNIQUE INDEX messages_id ON troupe.messages USING btree (id);
 CREATE INDEX messages_tail ON troupe.messages USING btree (thread_id, seq) WHERE ((role =
@@ -863,11 +863,16 @@ CREATE UNIQUE INDEX runs_children ON troupe.runs USING btree (parent_run_id, par
 CREATE INDEX runs_ended ON troupe.runs USING btree (project_id, status, COALESCE(completed_at, canceled_at)) INCLUDE
   (id, agent_id, network_id, created_at, completed_at, canceled_at, input_tokens, output_tokens, cost) WHERE (status =
   ANY (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status]));
+CREATE INDEX runs_ended_of_agent ON troupe.runs USING btree (agent_id, id DESC) WHERE (status = ANY
+  (ARRAY['completed'::troupe.run_status, 'failed'::troupe.run_status, 'canceled'::troupe.run_status]));
 CREATE INDEX runs_held ON troupe.runs USING btree (worker_id) WHERE (status = 'running'::troupe.run_status);
 CREATE INDEX runs_lane ON troupe.runs USING btree (lane, run_at) WHERE ((status = ANY
   (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status])) AND (lane IS NOT NULL));
 CREATE INDEX runs_lane_waiting ON troupe.runs USING btree (lane) WHERE ((lane IS NOT NULL) AND (status =
   'waiting_tool'::troupe.run_status));
+CREATE INDEX runs_live_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE ((door = 'space'::text) AND
+  (status = ANY (ARRAY['queued'::troupe.run_status, 'running'::troupe.run_status, 'waiting_tool'::troupe.run_status,
+  'waiting_reply'::troupe.run_status])));
 CREATE INDEX runs_network ON troupe.runs USING btree (network_id, id DESC) WHERE (network_id IS NOT NULL);
 CREATE INDEX runs_of_agent ON troupe.runs USING btree (entity_id, id DESC) WHERE (door = 'space'::text);
 CREATE INDEX runs_of_root ON troupe.runs USING btree (root_run_id) WHERE (parent_call_id IS NOT NULL);
@@ -888,6 +893,8 @@ CREATE INDEX runs_tasks_of_root ON troupe.runs USING btree (root_run_id) WHERE (
 CREATE INDEX runs_thread ON troupe.runs USING btree (thread_id, created_at DESC);
 CREATE UNIQUE INDEX runs_trigger ON troupe.runs USING btree (entity_id, trigger_message_id) WHERE (trigger_message_id
   IS NOT NULL);
+CREATE INDEX runs_unsuccessful ON troupe.runs USING btree (project_id, id DESC) WHERE (status = ANY
+  (ARRAY['failed'::troupe.run_status, 'canceled'::troupe.run_status]));
 CREATE INDEX runs_waiting ON troupe.runs USING btree (wait_deadline) WHERE (status = ANY
   (ARRAY['waiting_tool'::troupe.run_status, 'waiting_reply'::troupe.run_status]));
 CREATE INDEX runs_xid ON troupe.runs USING btree (xid);
@@ -899,17 +906,20 @@ CREATE INDEX sessions_project ON troupe.sessions USING btree (project_id, create
 CREATE INDEX sessions_xid ON troupe.sessions USING btree (xid);
 CREATE INDEX spaces_project ON troupe.spaces USING btree (project_id, id DESC);
 CREATE INDEX spaces_xid ON troupe.spaces USING btree (xid);
-CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, id DESC);
+CREATE INDEX sub_agents_of_user ON troupe.sub_agents USING btree (user_id, status, id DESC);
+CREATE INDEX sub_agents_project ON troupe.sub_agents USING btree (project_id, status, id DESC);
 CREATE UNIQUE INDEX sub_agents_task ON troupe.sub_agents USING btree (task_id);
 CREATE INDEX sub_agents_user ON troupe.sub_agents USING btree (user_id, xid);
 CREATE INDEX sub_agents_xid ON troupe.sub_agents USING btree (xid);
 CREATE INDEX tasks_chat ON troupe.tasks USING btree (chat_id, id DESC);
+CREATE INDEX tasks_of_user ON troupe.tasks USING btree (user_id, status, id DESC);
 CREATE INDEX tasks_parent ON troupe.tasks USING btree (parent_task_id) WHERE (parent_task_id IS NOT NULL);
-CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, id DESC);
+CREATE INDEX tasks_project ON troupe.tasks USING btree (project_id, status, id DESC);
 CREATE INDEX tasks_run ON troupe.tasks USING btree (run_id);
 CREATE INDEX tasks_trigger_message ON troupe.tasks USING btree (trigger_message_id);
 CREATE INDEX tasks_user ON troupe.tasks USING btree (user_id, xid);
 CREATE INDEX tasks_xid ON troupe.tasks USING btree (xid);
+CREATE INDEX threads_failed ON troupe.threads USING btree (project_id) WHERE (failed_run_id IS NOT NULL);
 CREATE INDEX tombstones_entity ON troupe.tombstones USING btree (entity_id, collection, xid) WHERE (entity_id IS NOT
   NULL);
 CREATE INDEX tombstones_gone_at ON troupe.tombstones USING brin (gone_at) WITH (pages_per_range='16',

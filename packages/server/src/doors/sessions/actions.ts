@@ -1,4 +1,4 @@
-import { type BusyPolicy, type JsonObject, NOBODY_NAMED, type SessionStatus } from '@troupe/protocol';
+import { type BusyPolicy, type JsonObject, NOBODY_NAMED } from '@troupe/protocol';
 import { newId, notFound, Refusal } from '../../base/index.ts';
 import { agentArchived } from '../../definitions/agents/index.ts';
 import { messagesOf, type Parts, type Retry, takeUpAgain, type Who } from '../../runs/index.ts';
@@ -77,22 +77,15 @@ function sessionIdTaken(): Refusal {
   });
 }
 
-export interface SessionsAsked {
-  status?: SessionStatus | undefined;
-  tag?: string | undefined;
-  user?: string | undefined;
-  before?: string | undefined;
-  limit: number;
-}
-
 export async function listSessions(
   { db }: Pick<Parts, 'db'>,
   who: Who,
   agentId: string,
-  asked: SessionsAsked,
-): Promise<store.SessionRow[]> {
+  asked: Omit<store.SessionFilter, 'agentId'>,
+): Promise<store.SessionPage> {
   await requireAgent(db, who.project, agentId);
-  return (await store.listSessions(db, who, { ...asked, agent: agentId })).map(titled);
+  const { sessions, next } = await store.listSessions(db, who, { ...asked, agentId });
+  return { sessions: sessions.map(titled), next };
 }
 
 /** Of all agents, those that were spoken to last first. */
@@ -100,7 +93,7 @@ export async function listAllSessions(
   { db }: Pick<Parts, 'db'>,
   who: Who,
   asked: store.AllSessionsFilter,
-): Promise<{ sessions: store.SessionRow[]; next: string | null }> {
+): Promise<store.SessionPage> {
   const { sessions, next } = await store.listAllSessions(db, who, asked);
   return { sessions: sessions.map(titled), next };
 }

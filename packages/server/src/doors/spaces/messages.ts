@@ -51,6 +51,6 @@ export async function listSpaceRuns(
   const scope = { project: who.project, entityId: null };
   const statuses = status && [status];
   const listed = await store.listRuns(db, scope, { ...filter, statuses, spaceId: space });
-  const runs = listed.map(({ asked: _, ...run }) => run);
+  const runs = listed.runs.map(({ asked: _, ...run }) => run);
   return who.entityId === null ? runs : runs.map((run) => runSeenIn(run, [space.toLowerCase()]));
 }

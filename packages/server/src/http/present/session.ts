@@ -1,10 +1,15 @@
 import type { JsonObject, Message, Session } from '@troupe/protocol';
+import { type Page, toCursor } from '../../base/index.ts';
 import { answeredBy, askedIn, SUMMARY_KEY } from '../../doors/sessions/index.ts';
-import type { MessageRow, SessionRow } from '../../store/index.ts';
+import type { MessageRow, SessionPage, SessionRow } from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
 export function presentSession({ firstText: _, ...session }: SessionRow): Session {
   return isoTimes(session);
+}
+
+export function presentSessions({ sessions, next }: SessionPage): Page<Session> {
+  return { data: sessions.map(presentSession), nextCursor: next && toCursor(next) };
 }
 
 /** Without internal metadata of the server. */

@@ -1,5 +1,5 @@
 import { sessionEndpoints } from '@troupe/protocol';
-import { fromCursor, type IdRange, idPosition, readPageById, toCursor } from '../../base/index.ts';
+import { fromCursor, idPosition } from '../../base/index.ts';
 import {
   cancelSession,
   createSession,
@@ -13,25 +13,21 @@ import {
 } from '../../doors/sessions/index.ts';
 import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { presentPage } from '../present/page.ts';
-import { presentSession } from '../present/session.ts';
+import { presentSession, presentSessions } from '../present/session.ts';
 
 export function sessionRoutes(endpoints: Endpoints): void {
   endpoints.serve(sessionEndpoints.create, async ({ services, caller, params, body, id }) =>
     presentSession(await createSession(services, caller, params.agentId, { ...body, id })),
   );
   endpoints.serve(sessionEndpoints.list, async ({ services, caller, params, query }) => {
-    const { limit, cursor, ...filter } = query;
-    const list = (range: IdRange) => listSessions(services, caller, params.agentId, { ...filter, ...range });
-    return presentPage(await readPageById({ limit, cursor }, list), presentSession);
+    const { cursor, ...filter } = query;
+    const before = fromCursor(idPosition, cursor);
+    return presentSessions(await listSessions(services, caller, params.agentId, { ...filter, before }));
   });
   endpoints.serve(sessionEndpoints.listAll, async ({ services, caller, query }) => {
     const { cursor, ...filter } = query;
-    const { sessions, next } = await listAllSessions(services, caller, {
-      ...filter,
-      before: fromCursor(idPosition, cursor),
-    });
-    return { data: sessions.map(presentSession), nextCursor: next && toCursor(next) };
+    const before = fromCursor(idPosition, cursor);
+    return presentSessions(await listAllSessions(services, caller, { ...filter, before }));
   });
   endpoints.serve(sessionEndpoints.get, async ({ services, caller, params }) =>
     presentSession(await getSession(services, caller, params)),

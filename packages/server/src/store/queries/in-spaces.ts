@@ -279,7 +279,12 @@ const RUN_SEEN = `select r.id, r.status, r.trigger_type as "triggerType", r.trig
         join troupe.messages m on m.id = troupe.id_from(c.run_id || ':' || c.call_id) join troupe.spaces s on s.id = m.thread_id) as said
   from troupe.runs r`;
 
-/** Those of the same agent, the newest first. `status` null: all; `live`: that have not ended. */
+/** The predicate of the index of live runs. */
+const LIVE = `and y.status in ('queued', 'running', 'waiting_tool', 'waiting_reply')`;
+/** A filter by status reads at most this many runs of an agent. */
+const MAX_READ = 2_000;
+
+/** Runs of the same agent, newest first. `status` null: all; `live`: runs that have not ended. */
 export async function runsOfAgent(
   db: Database,
   {
@@ -289,13 +294,15 @@ export async function runsOfAgent(
     limit,
   }: { project: string; entity: string; status: string | null; limit: number },
 ): Promise<RunSeen[]> {
+  const isLive = status === 'live';
   return db.run<RunSeen & { [column: string]: unknown }>(
     {
-      name: 'runs_of_agent',
-      text: `${RUN_SEEN} where r.project_id = $1 and r.entity_id = $2 and r.door = 'space'
-          and ($3::text is null or r.status::text = $3 or $3 = 'live' and r.status in ('queued', 'running', 'waiting_tool', 'waiting_reply'))
-        order by r.id desc limit $4`,
-      values: [project, entity, status, limit],
+      name: isLive ? 'live_runs_of_agent' : 'runs_of_agent',
+      text: `${RUN_SEEN} where r.id in (select x.id from (select y.id, y.status, y.project_id from troupe.runs y
+            where y.entity_id = $2 and y.door = 'space' ${isLive ? LIVE : ''} order by y.id desc limit ${MAX_READ}) x
+          where x.project_id = $1 and ($3::text is null or x.status::text = $3) order by x.id desc limit $4)
+        order by r.id desc`,
+      values: [project, entity, isLive ? null : status, limit],
     },
     db.pool,
   );
@@ -322,6 +329,8 @@ export interface RunContext {
 
 const MOST_SPACES = 50;
 const MOST_MEMBERS = 50;
+/** An agent can be a member of any number of spaces; counting stops here. */
+const MAX_COUNTED = 1_000;
 
 /** What a run is told of its surroundings, in one statement. */
 export async function contextOfRun(
@@ -340,9 +349,11 @@ export async function contextOfRun(
               'members', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', coalesce(p.display_name, p.external_id), 'type', p.type) order by p.joined_at, p.id), '[]')
                 from (select q.*, n.joined_at from troupe.memberships n join troupe.entities q on q.id = n.entity_id where n.space_id = o.id order by n.joined_at, q.id limit ${MOST_MEMBERS}) p))
               order by o.id = r.space_id desc nulls last, o.id), '[]')
-            from (select z.* from troupe.memberships n join troupe.spaces z on z.id = n.space_id where n.entity_id = r.entity_id
-              order by z.id = r.space_id desc nulls last, n.joined_at desc, z.id limit ${MOST_SPACES}) o) as spaces,
-          (select count(*) from troupe.memberships n where n.entity_id = r.entity_id) as "spaceCount"
+            from (select z.* from (
+                (select n.space_id from troupe.memberships n where n.entity_id = r.entity_id and n.space_id = r.space_id)
+                union (select n.space_id from troupe.memberships n where n.entity_id = r.entity_id order by n.joined_at desc limit ${MOST_SPACES})) k
+              join troupe.spaces z on z.id = k.space_id order by z.id = r.space_id desc nulls last, z.id limit ${MOST_SPACES}) o) as spaces,
+          (select count(*) from (select from troupe.memberships n where n.entity_id = r.entity_id limit ${MAX_COUNTED}) c) as "spaceCount"
         from troupe.runs r join troupe.entities e on e.id = r.entity_id
           left join troupe.memberships m on m.space_id = r.space_id and m.entity_id = r.entity_id
           left join troupe.spaces s on s.id = m.space_id

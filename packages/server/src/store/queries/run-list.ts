@@ -51,19 +51,37 @@ const OPEN: Partial<Record<RunStatus, string[]>> = {
   waiting_reply: [`status in ('waiting_tool', 'waiting_reply') and status = 'waiting_reply'`],
 };
 
-/** Most runs are completed: these are found among all. All others by an index that has them only. */
-function ofStatuses(statuses: readonly RunStatus[]): string {
-  if (statuses.includes('completed'))
-    return `r.status in (${statuses.map((status) => `'${status}'`).join(', ')})`;
-  const parts = statuses.map(
-    (status) => OPEN[status] ?? [`status in ('completed', 'failed', 'canceled') and status = '${status}'`],
-  );
-  const looks = parts.flat().map((where) => `select id from troupe.runs where project_id = $1 and ${where}`);
-  return `r.id in (${looks.join(' union all ')})`;
+const ENDED = ['completed', 'failed', 'canceled'] as const;
+const list = (statuses: readonly RunStatus[]) => statuses.map((status) => `'${status}'`).join(', ');
+
+/** Open runs with these statuses, by their partial indexes. */
+function open(statuses: readonly RunStatus[]): string {
+  const looks = statuses.flatMap((status) => OPEN[status] ?? []);
+  return `r.id in (${looks.map((where) => `select id from troupe.runs where project_id = $1 and ${where}`).join(' union all ')})`;
+}
+
+/** Ended runs with these statuses. Completed ones are found among all; the others have an index of their own. */
+function ended(statuses: readonly RunStatus[]): string {
+  const all = statuses.includes('completed') ? ENDED : (['failed', 'canceled'] as const);
+  return `r.status in (${list(all)}) and r.status in (${list(statuses)})`;
+}
+
+/** How many runs of a project are read for a page if no index has the ones that a filter selects. */
+const MAX_READ = 5_000;
+
+/** The last run that is read for a page; null if that is all of them. */
+const END = (before: string | null) => `(select w.id from troupe.runs w
+  where w.project_id = $1 ${before ? `and w.id < ${before}` : ''} order by w.id desc offset ${MAX_READ - 1} limit 1)`;
+
+interface Conditions {
+  where: string;
+  values: unknown[];
+  /** An expression for the last run that is read; null if an index leads to the runs of the filter. */
+  end: string | null;
 }
 
 /** The conditions of a filter on `r`, and their values; `$1` is the project. */
-function conditionsOf({ project, entityId }: Scope, filter: RunFilter): { where: string; values: unknown[] } {
+function conditionsOf({ project, entityId }: Scope, filter: RunFilter): Conditions {
   const values: unknown[] = [project];
   const conditions = ['r.project_id = $1'];
   const add = (value: unknown, condition: (place: string) => string) => {
@@ -98,32 +116,69 @@ function conditionsOf({ project, entityId }: Scope, filter: RunFilter): { where:
     conditions.push('r.network_id is not null');
   if (filter.door === 'space' || IN_SPACES.includes(filter.triggerType ?? ''))
     conditions.push(`r.door = 'space'`);
-  if (filter.statuses) conditions.push(ofStatuses(filter.statuses));
-  return { where: conditions.join(' and '), values };
+  const { sessionId, spaceId, networkId, parentRunId, task, door, triggerType } = filter;
+  const isIndexed = [sessionId, spaceId, networkId, parentRunId, task].some((one) => one !== undefined);
+  const isSelective = [entityId ?? undefined, door, triggerType].some((one) => one !== undefined);
+  const before = filter.before === undefined ? null : `$${values.indexOf(filter.before) + 1}`;
+  const end = isSelective && !isIndexed ? END(before) : null;
+  if (end) conditions.push(`r.id >= coalesce(${end}, '${NOBODY}')`);
+  return { where: conditions.join(' and '), values, end };
 }
 
 const SKEW_MS = 60_000;
 const IN_SPACES = ['space_message', 'plan', 'service'];
 
-/** The newest first. Planned for what is asked: a plan for all filters would be one for none. */
-export async function listRuns(db: Database, scope: Scope, filter: RunFilter): Promise<ListedRunRecord[]> {
-  const { where, values } = conditionsOf(scope, filter);
-  // Which they are is found before they are furnished: joins would lead the planner away from the index.
-  return furnished(
-    db,
-    `select r.id from troupe.runs r where ${where} order by r.id desc limit $${values.length + 1}`,
-    [...values, filter.limit],
-  );
+export interface RunPage {
+  runs: ListedRunRecord[];
+  /** Before which run the next page begins; null after the last page. A page can be short, or empty, before the last. */
+  next: string | null;
 }
 
-function furnished(db: Database, ids: string, values: unknown[]): Promise<ListedRunRecord[]> {
+/** Newest first. Planned for the given filter: a plan for all filters would suit none. */
+export async function listRuns(db: Database, scope: Scope, filter: RunFilter): Promise<RunPage> {
+  const { where, values, end } = conditionsOf(scope, filter);
+  // The runs are found before they are joined: joins would lead the planner away from the index.
+  const found = await db.run<{ id: string | null; end: string | null }>(
+    {
+      name: 'find_runs',
+      text: `select f.id, x."end" from (select ${end ?? 'null'} as "end") x left join (
+          ${newest(where, filter, `$${values.length + 1}`)}) f on true order by f.id desc`,
+      values: [...values, filter.limit + 1],
+      plannedAnew: true,
+    },
+    db.pool,
+  );
+  const ids = found.flatMap(({ id }) => id ?? []);
+  const shown = ids.slice(0, filter.limit);
+  return {
+    runs: shown.length === 0 ? [] : await furnished(db, shown),
+    next: ids.length > filter.limit ? shown.at(-1)! : found[0]!.end,
+  };
+}
+
+/** Ids of the newest runs. A filter by agent or status reads one index for ended runs and those of open runs. */
+function newest(where: string, { agentId, statuses }: RunFilter, limit: string): string {
+  const last = `order by r.id desc limit ${limit}`;
+  const ids = (condition: string) =>
+    `(select r.id from troupe.runs r where ${where} and ${condition} ${last})`;
+  if (agentId === undefined && statuses === undefined) return ids('true');
+  const all = statuses ?? [...ENDED, ...(Object.keys(OPEN) as RunStatus[])];
+  const ends = all.filter((status) => !OPEN[status]);
+  const opens = all.filter((status) => OPEN[status]);
+  const parts = [
+    ...(ends.length > 0 ? [ids(ended(ends))] : []),
+    ...(opens.length > 0 ? [ids(open(opens))] : []),
+  ];
+  return `select r.id from (${parts.join(' union all ')}) r ${last}`;
+}
+
+function furnished(db: Database, ids: readonly string[]): Promise<ListedRunRecord[]> {
   const columns = RUN.replace('select ', `select ${ASKED(200)} as asked, `);
   return db.run<ListedRunRecord>(
     {
       name: 'list_runs',
-      text: `with found as materialized (${ids}) ${columns} where r.id in (select id from found) order by r.id desc`,
-      values,
-      plannedAnew: true,
+      text: `${columns} where r.id = any($1::uuid[]) order by r.id desc`,
+      values: [ids],
     },
     db.pool,
   );
@@ -143,11 +198,19 @@ export async function searchRuns(
   scope: Scope,
   filter: RunFilter,
   search: string,
-): Promise<{ runs: ListedRunRecord[]; next: string | null }> {
-  const { where, values } = conditionsOf(scope, filter);
+): Promise<RunPage> {
+  const { where: always, values, end } = conditionsOf(scope, filter);
+  const { statuses } = filter;
+  const where = statuses ? `${always} and r.status in (${list(statuses)})` : always;
   const range = idsBeginning(search);
   const [text, low, high, most] = [1, 2, 3, 4].map((place) => `$${values.length + place}`);
-  const looked = await db.run<{ id: string | null; named: boolean; last: string | null; read: number }>(
+  const looked = await db.run<{
+    id: string | null;
+    named: boolean;
+    last: string | null;
+    read: number;
+    end: string | null;
+  }>(
     {
       name: 'search_runs',
       text: `with read as materialized (select r.id, r.thread_id, r.trigger_seq, r.trigger, r.error from troupe.runs r
@@ -158,7 +221,8 @@ export async function searchRuns(
           named as (select r.id, true as named from troupe.runs r
             where ${where} and r.id >= ${low} and r.id <= ${high} order by r.id desc limit ${most}),
           found as (table said union all ${filter.before === undefined ? 'table named' : 'select * from named where false'})
-        select f.id, f.named, x.last, x.read from (select (array_agg(id order by id))[1] as last, count(*)::int as read from read) x left join found f on true
+        select f.id, f.named, x.last, x.read, x."end"
+        from (select (array_agg(id order by id))[1] as last, count(*)::int as read, ${end ?? 'null'} as "end" from read) x left join found f on true
         order by f.id desc`,
       values: [...values, search, range?.low ?? NOBODY, range?.high ?? NOBODY, filter.limit],
       plannedAnew: true,
@@ -167,12 +231,12 @@ export async function searchRuns(
   );
   const ids = looked.flatMap(({ id }) => id ?? []).slice(0, filter.limit);
   const said = looked.filter(({ named, id }) => id !== null && !named);
-  const { last, read } = looked[0]!;
+  const { last, read, end: unread } = looked[0]!;
   // Where more were found than are shown, it goes on behind the last one that is; else behind what was read.
   const shown = said.filter(({ id }) => ids.includes(id!)).at(-1)?.id ?? null;
-  const next = said.length >= filter.limit ? shown : read === SEARCHED ? last : null;
+  const next = said.length >= filter.limit ? shown : read === SEARCHED ? last : unread;
   return {
-    runs: ids.length === 0 ? [] : await furnished(db, 'select unnest($1::uuid[]) as id', [ids]),
+    runs: ids.length === 0 ? [] : await furnished(db, ids),
     next,
   };
 }

@@ -86,43 +86,6 @@ export async function findSessionForPost(
   return rows[0] ?? null;
 }
 
-export interface SessionFilter {
-  agent: string;
-  status?: SessionStatus | undefined;
-  tag?: string | undefined;
-  user?: string | undefined;
-  before?: string | undefined;
-  limit: number;
-}
-
-/** The newest first. */
-export async function listSessions(
-  db: Database,
-  scope: SessionScope,
-  filter: SessionFilter,
-): Promise<SessionRow[]> {
-  return db.run<SessionRow>(
-    {
-      name: 'list_sessions',
-      text: `${SESSION} where ${WITHIN} and s.agent_id = $3 and ($4::uuid is null or s.id < $4) and ($5::text is null or x.status = $5)
-          and ($6::text is null or $6 = any(s.tags))
-          and ($7::text is null or s.entity_id = (select e.id from troupe.entities e where e.project_id = $1 and e.external_id = $7))
-        order by s.id desc limit $8`,
-      values: [
-        scope.project,
-        scope.entityId,
-        filter.agent,
-        filter.before ?? null,
-        filter.status ?? null,
-        filter.tag ?? null,
-        filter.user ?? null,
-        filter.limit,
-      ],
-    },
-    db.pool,
-  );
-}
-
 export interface NewSession {
   id: string;
   agent: string;

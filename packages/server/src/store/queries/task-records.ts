@@ -1,4 +1,11 @@
-import type { JsonObject, SubAgentStatus, TaskStatus, ToolCallStatus } from '@troupe/protocol';
+import {
+  type JsonObject,
+  type SubAgentStatus,
+  subAgentStatus,
+  type TaskStatus,
+  type ToolCallStatus,
+  taskStatus,
+} from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
 // Reads tasks and sub-agents for callers outside a run. functions/tasks/ creates and updates them.
@@ -68,11 +75,13 @@ export interface TaskFilter {
 export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilter): Promise<TaskRecord[]> {
   // By their own indexes: a statement for all would be planned for none.
   const by = firstOf({ parent: filter.parent, chat: filter.chat, user: scope.entityId });
+  const statuses = filter.status ? [filter.status] : taskStatus.options;
+  const ofType = 'and ($5::text is null or x.type = $5)';
   const of = {
     parent: 'and t.parent_task_id = $6',
     chat: 'and t.chat_id = $7',
-    user: 'and t.user_id = $2',
-    project: '',
+    user: `and t.id in (${newest('tasks', 'user_id = $2', statuses, ofType, '$8')})`,
+    project: `and t.id in (${newest('tasks', 'project_id = $1', statuses, ofType, '$8')})`,
   }[by];
   return db.run<TaskRecord>(
     {
@@ -91,9 +100,26 @@ export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilt
         filter.chat ?? null,
         filter.limit,
       ],
+      plannedAnew: true,
     },
     db.pool,
   );
+}
+
+/** Ids of the newest rows. Each status is a range of its index, so a rare one is found without reading the others. `$3` is the cursor. */
+function newest(
+  table: 'tasks' | 'sub_agents',
+  owner: string,
+  statuses: readonly string[],
+  condition: string,
+  limit: string,
+): string {
+  const last = `order by x.id desc limit ${limit}`;
+  const ranges = statuses.map(
+    (status) => `(select x.id from troupe.${table} x
+      where x.${owner} and x.status = '${status}' and ($3::uuid is null or x.id < $3) ${condition} ${last})`,
+  );
+  return `select x.id from (${ranges.join(' union all ')}) x ${last}`;
 }
 
 /** The first that was given. */
@@ -153,13 +179,14 @@ export async function listSubAgents(
   scope: TaskScope,
   filter: SubAgentFilter,
 ): Promise<SubAgentRecord[]> {
+  const statuses = filter.status ? [filter.status] : subAgentStatus.options;
   const by = firstOf({ task: filter.task, chat: filter.chat, user: scope.entityId });
   // A chat has an index with its tasks.
   const of = {
     task: 'and a.task_id = $5',
     chat: 'and t.chat_id = $6',
-    user: 'and a.user_id = $2',
-    project: '',
+    user: `and a.id in (${newest('sub_agents', 'user_id = $2', statuses, '', '$7')})`,
+    project: `and a.id in (${newest('sub_agents', 'project_id = $1', statuses, '', '$7')})`,
   }[by];
   return db.run<SubAgentRecord>(
     {
@@ -176,6 +203,7 @@ export async function listSubAgents(
         filter.chat ?? null,
         filter.limit,
       ],
+      plannedAnew: true,
     },
     db.pool,
   );
