@@ -5,7 +5,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { nameOf, readFunctionFiles, withCallers } from '../../../../tools/schema/callers.ts';
 
-const MAX_SQL_LINES = 7_500;
+/** Functions and migrations. The dump of the schema is generated from them. */
+const MAX_SQL_LINES = 6_700;
 const root = resolve(import.meta.dirname, '../../../..');
 const files = readFunctionFiles();
 const sqlFiles = globSync('**/*.sql', {
@@ -42,12 +43,13 @@ test('every function is defined in exactly one file, which has its name', async 
   expect(definitions.map(({ name }) => name).sort()).toEqual(rows.map(({ proname }) => proname).sort());
 });
 
-test('SQL stays short: lines of at most 120 characters, 7,500 lines in all', () => {
+test('SQL stays short: lines of at most 120 characters, 6,700 written lines in all', () => {
   const long = sqlFiles.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) => ([...line].length > 120 ? [`${path}:${index + 1}`] : [])),
   );
   expect(long).toEqual([]);
-  const lines = sqlFiles.reduce((sum, { text }) => sum + text.trimEnd().split('\n').length, 0);
+  const written = sqlFiles.filter(({ path }) => !path.endsWith('store/schema.sql'));
+  const lines = written.reduce((sum, { text }) => sum + text.trimEnd().split('\n').length, 0);
   expect(lines).toBeLessThanOrEqual(MAX_SQL_LINES);
 });
 
