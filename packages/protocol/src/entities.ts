@@ -23,6 +23,17 @@ export const entity = z.object({
 });
 export type Entity = z.infer<typeof entity>;
 
+export const erasure = z.object({
+  entityId: id,
+  status: z.enum(['running', 'done']),
+  counts: z
+    .record(z.string(), z.number().int().nonnegative())
+    .describe('What was deleted or blanked, by kind: `sessions`, `messages`, `runs`, `spaceMessages`, …'),
+  requestedAt: timestamp,
+  finishedAt: timestamp.nullable(),
+});
+export type Erasure = z.infer<typeof erasure>;
+
 const entityParams = z.object({ entityId: id });
 
 export const entityEndpoints = {
@@ -103,5 +114,28 @@ export const entityEndpoints = {
     params: entityParams,
     status: 204,
     problems: ['entity_in_use', 'entity_of_agent'],
+  }),
+  erase: endpoint({
+    method: 'POST',
+    path: '/v1/entities/{entityId}/erase',
+    tag: 'entities',
+    summary: 'Erase a person with everything that belongs to them',
+    description:
+      'Deletes their sessions, runs, files, memories, goals and clients, removes them from spaces and blanks what they said there. A job does it in batches; repeating the request returns the same erasure. The audit log keeps the receipt.',
+    scope: 'admin',
+    params: entityParams,
+    status: 202,
+    response: erasure,
+    problems: ['entity_of_agent'],
+  }),
+  erasure: endpoint({
+    method: 'GET',
+    path: '/v1/entities/{entityId}/erasure',
+    tag: 'entities',
+    summary: 'The receipt of an erasure',
+    scope: 'admin',
+    params: entityParams,
+    status: 200,
+    response: erasure,
   }),
 } as const;

@@ -21,6 +21,7 @@ export {
 } from './models/index.ts';
 export {
   batchTasks,
+  eraseTasks,
   compose,
   engineParts,
   loadCodeTools,

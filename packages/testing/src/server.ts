@@ -29,6 +29,7 @@ import {
   Engine,
   type EngineOptions,
   engineParts,
+  eraseTasks,
   Followers,
   Jobs,
   listen,
@@ -143,7 +144,7 @@ export async function openServer({
   const all = [createSessionsDoor(db), ...others];
   if (works) await kernel.work({ doors: all, ...work });
   else await kernel.listen();
-  const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption) };
+  const tasks = { ...planTasks(kernel), ...batchTasks(kernel, encryption), ...eraseTasks(kernel) };
   const jobs = withJobs ? new Jobs({ db, logger, tasks, crontab: [] }) : null;
   await jobs?.start();
   const furnish = bringFirstAgents;

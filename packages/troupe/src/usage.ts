@@ -44,7 +44,8 @@ export const USAGE = `Usage: troupe <command>
          messages <space> [--search <text>]
          watch <space> [--as <user>]       the conversation as it happens; with --as, what is typed is said
   entities list [--type human | agent]      create <user> [--name <name>]
-           get <entity>     delete <entity>
+           get <entity>     delete <entity>, who has said nothing
+           erase <entity>, with everything that belongs to them      erasure <entity id>   the receipt
   runs   list [--status <status>] [--agent <agent>] [--session <id>]
          show <run>         cancel <run>                 retry <run>
          messages <run> [--of run]         of its thread, or only what it was asked and said
@@ -195,6 +196,8 @@ const SHAPES: Record<string, Shape> = {
   'entities create': { words: '<user>', options: ['name', ...ASKING] },
   'entities get': { words: '<entity>', options: ASKING },
   'entities delete': { words: '<entity>', options: ASKING },
+  'entities erase': { words: '<entity>', options: ASKING },
+  'entities erasure': { words: '<entity>', options: ASKING },
   'runs list': { words: '', options: ['status', 'agent', 'session', 'limit', ...ASKING] },
   'runs show': { words: '<run>', options: ASKING },
   'runs get': { words: '<run>', options: ASKING },

@@ -70,6 +70,11 @@ export class Access {
     this.entities = new Entities(db, () => this.#people.clear());
   }
 
+  /** A person was erased here: their token leads to somebody else. */
+  forgetPeople(): void {
+    this.#people.clear();
+  }
+
   async authenticate(headers: Headers): Promise<Caller> {
     const authorization = headers.get('authorization');
     const publicKey = headers.get('troupe-key');

@@ -4,4 +4,5 @@
  * Imports: kernel, store, base, protocol.
  * Start reading: retention.ts.
  */
+export { erasePerson, getErasure, requestErasure } from './erase.ts';
 export { getRetention, previewRetention, setAgentRetention, setRetention } from './retention.ts';

@@ -6,6 +6,7 @@
  */
 export { openOutgoing, programsOf } from './allow-lists.ts';
 export { batchTasks } from './batch-tasks.ts';
+export { eraseTasks } from './erase-tasks.ts';
 export { loadCodeTools } from './code-tools.ts';
 export { compose } from './compose.ts';
 export { planTasks } from './plan-tasks.ts';

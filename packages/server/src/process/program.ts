@@ -22,6 +22,7 @@ import { Followers } from '../sync/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
 import { openAccess } from './admission.ts';
 import { batchTasks } from './batch-tasks.ts';
+import { eraseTasks } from './erase-tasks.ts';
 import { openEncryption } from './encryption-key.ts';
 import { openEnvironmentModels } from './environment-models.ts';
 import { openFirstAgents } from './first-agents.ts';
@@ -251,7 +252,7 @@ export async function openWork(program: Program, db: Database): Promise<Kernel> 
     return working;
   };
   const openingJobs = async () => {
-    const own = { ...planTasks(working), ...batchTasks(working, encryption) };
+    const own = { ...planTasks(working), ...batchTasks(working, encryption), ...eraseTasks(working) };
     const jobs = new Jobs({ db, logger, tasks: { ...tasks, ...own }, crontab });
     await jobs.start();
     return jobs;

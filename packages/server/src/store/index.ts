@@ -132,6 +132,19 @@ export {
   listEntities,
   updateEntity,
 } from './queries/entities.ts';
+export {
+  blankMessages,
+  blankSpace,
+  type ErasureRow,
+  eraseThreads,
+  findErasure,
+  finishErasure,
+  liveRunsOfPerson,
+  requestErasure,
+  spacesOfMember,
+  spacesSpokenIn,
+  threadsOfPerson,
+} from './queries/erasures.ts';
 export { changeEnvelopes } from './queries/envelopes.ts';
 export {
   eventsAfter,

@@ -170,6 +170,16 @@ export interface Entities {
   updated_at: Timestamp<undefined>;
 }
 
+export interface Erasures {
+  entity_id: string;
+  project_id: string;
+  actor_kind: string;
+  actor_id: string | null;
+  counts: JsonColumn<undefined>;
+  requested_at: Timestamp<undefined>;
+  finished_at: Timestamp<null | undefined>;
+}
+
 export interface EventBatches {
   thread_id: string;
   last_seq: number;
@@ -914,6 +924,7 @@ export interface DB {
   doors: Doors;
   ended_runs: EndedRuns;
   entities: Entities;
+  erasures: Erasures;
   event_batches: EventBatches;
   events: Events;
   file_totals: FileTotals;

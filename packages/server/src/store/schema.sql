@@ -157,6 +157,13 @@ create table troupe.entities (
   constraint entities_type_check CHECK ((type = ANY (ARRAY['human'::text, 'agent'::text])))
 );
 
+create table troupe.erasures (
+  entity_id uuid not null, project_id uuid not null, actor_kind text not null, actor_id text,
+  counts jsonb not null default '{}'::jsonb, requested_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint erasures_pkey PRIMARY KEY (entity_id)
+);
+
 create table troupe.event_batches (
   thread_id uuid not null, last_seq bigint not null, message_seq bigint, run_id uuid,
   created_at timestamp with time zone not null default now(), entries json not null,
@@ -687,6 +694,8 @@ alter table troupe.compiled_snapshots add constraint compiled_snapshots_project_
 alter table troupe.entities add constraint entities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES troupe.agents(id);
 alter table troupe.entities add constraint entities_project_id_fkey FOREIGN KEY (project_id) REFERENCES
   troupe.projects(id);
+alter table troupe.erasures add constraint erasures_project_id_fkey FOREIGN KEY (project_id) REFERENCES
+  troupe.projects(id) ON DELETE CASCADE;
 alter table troupe.folded_messages add constraint folded_messages_space_id_fkey FOREIGN KEY (space_id) REFERENCES
   troupe.spaces(id) ON DELETE CASCADE;
 alter table troupe.goals add constraint goals_entity_id_fkey FOREIGN KEY (entity_id) REFERENCES troupe.entities(id);

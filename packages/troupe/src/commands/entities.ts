@@ -20,6 +20,12 @@ export const entities: Record<string, Command> = {
   async get(given) {
     show(given, await given.troupe.entities.get({ params: { entityId: await idOf(given) } }));
   },
+  async erase(given) {
+    show(given, await given.troupe.entities.erase({ params: { entityId: await idOf(given) } }));
+  },
+  async erasure(given) {
+    show(given, await given.troupe.entities.erasure({ params: { entityId: given.words[0]! } }));
+  },
   async delete(given) {
     const entityId = await idOf(given);
     await given.troupe.entities.remove({ params: { entityId } });

@@ -3,6 +3,7 @@ import type {
   AuditEntry,
   Client,
   Entity,
+  Erasure,
   JsonObject,
   OutgoingRules,
   Project,
@@ -10,7 +11,15 @@ import type {
   Secret,
   TokenRules,
 } from '@troupe/protocol';
-import type { AuditRow, ClientRow, EntityRow, KeyRow, ProjectRow, SecretRow } from '../../store/index.ts';
+import type {
+  AuditRow,
+  ClientRow,
+  EntityRow,
+  ErasureRow,
+  KeyRow,
+  ProjectRow,
+  SecretRow,
+} from '../../store/index.ts';
 import { isoTimes } from './iso-times.ts';
 
 export function presentProject(row: ProjectRow): Project {
@@ -53,6 +62,10 @@ export function presentAuditEntry(row: AuditRow): AuditEntry {
     data: row.data as JsonObject,
     createdAt: row.created_at,
   });
+}
+
+export function presentErasure({ projectId: _, ...row }: ErasureRow): Erasure {
+  return isoTimes({ ...row, status: row.finishedAt === null ? ('running' as const) : ('done' as const) });
 }
 
 export function presentClient(row: ClientRow): Client {

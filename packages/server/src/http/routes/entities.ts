@@ -1,6 +1,8 @@
 import { entityEndpoints } from '@troupe/protocol';
+import { getErasure, requestErasure } from '../../lifecycle/index.ts';
+import { authorOf } from '../author.ts';
 import type { Endpoints } from '../endpoint.ts';
-import { presentEntity } from '../present/access.ts';
+import { presentEntity, presentErasure } from '../present/access.ts';
 import { presentPage } from '../present/page.ts';
 
 export function entityRoutes(endpoints: Endpoints): void {
@@ -29,4 +31,12 @@ export function entityRoutes(endpoints: Endpoints): void {
     await services.access.entities.remove(caller, params.entityId);
     return undefined;
   });
+  endpoints.serve(entityEndpoints.erase, async ({ services, caller, params }) => {
+    const erasure = await requestErasure(services.db, authorOf(caller), params.entityId);
+    services.access.forgetPeople();
+    return presentErasure(erasure);
+  });
+  endpoints.serve(entityEndpoints.erasure, async ({ services, caller, params }) =>
+    presentErasure(await getErasure(services.db, caller.project, params.entityId)),
+  );
 }

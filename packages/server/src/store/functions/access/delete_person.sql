@@ -1,7 +1,7 @@
 -- Deletes a person who has no messages, sessions, memberships or owned runs. Returns null, or the code of the refusal.
 -- The lock on the entity blocks new memberships and sessions, and without a membership nobody posts to a space.
 -- Locks: the entity.
--- Called by: store/queries/entities.ts.
+-- Called by: store/queries/entities.ts, store/queries/erasures.ts.
 create or replace function troupe.delete_person(p_project uuid, p_entity uuid) returns text language plpgsql as $$
 declare
   v_type text;
