@@ -8,6 +8,11 @@ export const runsClaimed = new Counter(
   'Runs that this worker took: from the queue, or as they started here.',
   ['from'],
 );
+export const claimErrors = new Counter(
+  'troupe_claim_errors_total',
+  'Errors while claiming: of the statement, by kind, or of a single run.',
+  ['kind'],
+);
 export const runsEnded = new Counter(
   'troupe_runs_ended_total',
   'Runs that ended in this worker, by the status they ended with.',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AgentSnapshot } from '@troupe/protocol';
+import type { AgentSnapshot, RunError } from '@troupe/protocol';
 import { type Logger, messageOf, newId } from '../base/index.ts';
 import {
   type ClaimedRun,
@@ -8,6 +8,8 @@ import {
   disown,
   heldBy,
   isConnectionError,
+  isContention,
+  isDiskFull,
   type Resync,
   resync,
   saveDoors,
@@ -19,7 +21,7 @@ import type { Door } from './door.ts';
 import { DoorTools } from './door-tools.ts';
 import { Liveness } from './liveness.ts';
 import { type Ended, type GoneHow, type LoopDependencies, RunLoop } from './loop.ts';
-import { runsClaimed, runsEnded } from './meters.ts';
+import { claimErrors, runsClaimed, runsEnded } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
 import { type Hints, Signals } from './signals.ts';
@@ -58,6 +60,11 @@ export interface WorkerOptions {
 const POLL_MS = 250;
 const MOST_PER_CLAIM = 32;
 const CHECK_HELD_MS = 1_000;
+/** The pause after a failed claim, doubled with each further failure. */
+const CLAIM_PAUSE_MS = 100;
+const MAX_CLAIM_PAUSE_MS = 2_000;
+const CLAIM_FAILED =
+  'The messages and tool calls of this run could not be loaded. Start a new session, or fork one from an earlier run. The database reported:';
 const STRANGER_MS = 900;
 
 /** Takes runs from the queue and works on them, as many at once as it has places for. */
@@ -83,6 +90,8 @@ export class Worker {
   /** Runs that the database says are held here and nobody works on, and since when. */
   #strangers = new Map<string, { epoch: number; since: number }>();
   #claiming: Promise<void> | null = null;
+  /** In a row. */
+  #failedClaims = 0;
   #hinted = false;
   #pollTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
@@ -258,10 +267,12 @@ export class Worker {
     if (this.#claiming || this.#stopped || this.#free() <= 0) return;
     clearTimeout(this.#pollTimer);
     this.#claiming = this.#claim()
-      .catch((error) => {
-        this.#logger.debug({ error: messageOf(error) }, 'claim failed');
-        return delay(100);
-      })
+      .then(
+        () => {
+          this.#failedClaims = 0;
+        },
+        (error) => this.#claimFailed(error),
+      )
       .then(() => {
         this.#claiming = null;
         if (this.#stopped) return;
@@ -269,6 +280,15 @@ export class Worker {
         if (this.#hinted && this.#free() > 0) this.#claimSoon();
         else this.#pollTimer = setTimeout(() => this.wake(), POLL_MS);
       });
+  }
+
+  /** Counts and logs an error of the claim statement, and waits before the next one. */
+  async #claimFailed(error: unknown): Promise<void> {
+    const kind = isConnectionError(error) ? 'connection' : isContention(error) ? 'contention' : 'statement';
+    claimErrors.add(1, kind);
+    // A lost connection is logged by the heartbeat, and contention passes.
+    this.#logger[kind === 'statement' ? 'error' : 'debug']({ error: messageOf(error) }, 'claim failed');
+    await delay(Math.min(CLAIM_PAUSE_MS * 2 ** this.#failedClaims++, MAX_CLAIM_PAUSE_MS));
   }
 
   async #claim(): Promise<void> {
@@ -292,7 +312,7 @@ export class Worker {
         'after',
         runs.map((run) => run.id),
       );
-    if (runs.length === limit) {
+    if (runs.length === limit || runs.some(({ more }) => more)) {
       this.#hinted = true;
       this.#missed = true;
     }
@@ -302,24 +322,53 @@ export class Worker {
     for (const run of runs) this.#takeOrFail(run, snapshots.get(run.snapshotId));
   }
 
-  /** A run whose snapshot is gone ends, with a reason that can be read; it would be taken again and again otherwise. */
+  /** A run that this worker cannot work on fails with a reason. Otherwise it would be claimed again and again. */
   #takeOrFail(run: ClaimedRun, snapshot: AgentSnapshot | undefined): void {
-    if (snapshot) {
-      this.#take(run, snapshot);
-      return;
+    const { unclaimable } = run;
+    if (unclaimable) {
+      claimErrors.add(1, 'run');
+      this.#logger.error({ run: run.id, error: unclaimable }, 'a run could not be claimed');
+      // The next check of the runs that this worker holds returns it to the queue.
+      if (!isContention(unclaimable) && !isDiskFull(unclaimable)) {
+        const reason = `${unclaimable.message} (${unclaimable.code})`;
+        void this.#fail(run, { code: 'claim_failed', message: `${CLAIM_FAILED} ${reason}.` });
+      }
+    } else if (!snapshot) {
+      this.#logger.error(
+        { run: run.id, snapshot: run.snapshotId },
+        'a run names a snapshot that is not there',
+      );
+      const message = 'What this run was to execute is no longer there.';
+      void this.#fail(run, { code: 'snapshot_missing', message });
+    } else {
+      try {
+        this.#take(run, snapshot);
+      } catch (error) {
+        claimErrors.add(1, 'run');
+        this.#logger.error({ run: run.id, error: messageOf(error) }, 'a run could not be taken');
+        this.#loops.delete(run.id);
+        void this.#fail(run, { code: 'claim_failed', message: `${CLAIM_FAILED} ${messageOf(error)}` });
+      }
     }
-    const error = { code: 'snapshot_missing', message: 'What this run was to execute is no longer there.' };
-    this.#logger.error({ run: run.id, snapshot: run.snapshotId }, 'a run names a snapshot that is not there');
+  }
+
+  async #fail(run: ClaimedRun, error: RunError): Promise<void> {
     const item = {
       ...{ run: run.id, worker: this.incarnation, epoch: run.epoch, version: run.version },
       ...{ thread: run.threadId, known: run.lastSeq, steers: run.steers },
       ...{ close: true, target: 'failed' as const, error },
       targetEvents: [...(this.#doors[run.door]?.failEvents ?? []), 'run.failed'].map((type) => ({
         type,
-        data: error,
+        data: { code: error.code, message: error.message },
       })),
     };
-    void this.#options.commits.commit.submit(item).catch(() => {});
+    // If the commit fails, the next check of the runs that this worker holds returns the run to the queue.
+    const verdict = await this.#options.commits.commit.submit(item).catch(() => null);
+    if (!verdict?.ok) return;
+    runsEnded.add(1, 'failed');
+    this.#options.onEnded?.(run, { status: 'failed', outcome: null, error });
+    this.#options.onTouched?.(run, []);
+    if (verdict.promoted) this.wake();
   }
 
   #take(run: ClaimedRun, snapshot: AgentSnapshot): void {

@@ -31,6 +31,10 @@ export function isContention(error: unknown): boolean {
   return code === '40001' || code === '40P01' || code === '55P03';
 }
 
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === '53100';
+}
+
 /** A call that was to be written as ended is not this worker's to end: it was handed over, and the answer to that got lost. */
 export function isNotOpen(error: unknown): boolean {
   return codeOf(error) === 'TR003';

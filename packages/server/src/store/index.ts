@@ -5,7 +5,7 @@
  */
 export { Database, type Rows } from './database.ts';
 export { type EmbeddedPostgres, findBinaries, startEmbedded } from './embedded/index.ts';
-export { isConnectionError, isContention, isNotOpen, isPointedAt, isTaken } from './errors.ts';
+export { isConnectionError, isContention, isDiskFull, isNotOpen, isPointedAt, isTaken } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, withMigrationLock } from './migrate.ts';
 export { type AgentVersionRow, listAgentVersions, readAgentVersion } from './queries/agent-versions.ts';
@@ -274,6 +274,7 @@ export {
 } from './queries/memories.ts';
 export {
   findMessage,
+  HEARD_KEY,
   lastMessageSequence,
   listMessages,
   type MessageRange,

@@ -648,6 +648,7 @@ export interface Runs {
   task_id: string | null;
   xid: Generated<number>;
   watchers: string[] | null;
+  queued_from: number | null;
 }
 
 export interface Secrets {

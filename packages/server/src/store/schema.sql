@@ -484,7 +484,7 @@ create table troupe.runs (
   updated_at timestamp with time zone not null default now(), takeovers_in_all integer not null default 0,
   owner_id uuid, space_id uuid, active_space_id uuid, origin_id uuid, network_id uuid, network_version integer,
   sealed jsonb, parent_call_id text, lives integer not null default 1, code_tools text[], task_id uuid,
-  xid bigint not null default troupe.stamp(), watchers uuid[],
+  xid bigint not null default troupe.stamp(), watchers uuid[], queued_from bigint,
   constraint runs_pkey PRIMARY KEY (id)
 ) with (fillfactor=60);
 

@@ -128,7 +128,7 @@ it('compacts inside a long run, between its steps, and keeps the question', asyn
 
   // A later run loads the question, the newest summary and what came after it, and nothing of the rest.
   const { rows } = await fixture.db.pool.query<{ loaded: number; all: number }>(
-    `select jsonb_array_length(troupe.tail(id, last_message_seq, 5000)) as loaded, last_message_seq::int as all
+    `select jsonb_array_length(troupe.tail(id, null, last_message_seq, 5000)) as loaded, last_message_seq::int as all
       from troupe.threads where id = $1`,
     [session.threadId],
   );

@@ -211,12 +211,21 @@ export class Invariants {
       });
   }
 
-  /** What a model is shown is what is on disk, without a hole; and every call in it has its result, unless the run was canceled. */
+  /**
+   * What a model is shown is what is on disk, without a hole but for the triggers of later runs; and every call in it has its result,
+   * unless the run was canceled.
+   */
   thinks(held: Held): void {
     const { messages } = this.#store.threads.get(held.thread)!;
     const open = new Set<string>();
+    const triggers = new Map([...this.#store.runs.values()].map((run) => [run.triggerMessage, run.id]));
+    const { triggerSeq } = this.#store.runs.get(held.run)!;
+    const isLater = ({ id, seq }: { id: string; seq: number }) =>
+      triggers.has(id) && triggers.get(id) !== held.run && seq > (triggerSeq ?? seq);
+    let place = 0;
     held.transcript.forEach((message, index) => {
-      const stored = messages[index];
+      while (messages[place] && messages[place]!.id !== message.id && isLater(messages[place]!)) place++;
+      const stored = messages[place++];
       if (stored?.id !== message.id || stored.seq !== message.seq)
         throw new Violation('the transcript is not what is on disk', {
           run: held.run,

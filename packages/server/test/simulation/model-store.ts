@@ -8,6 +8,7 @@ import type {
   Committed,
   NewEvent,
   NewMessage,
+  StoredMessage,
 } from '../../src/store/queries/commit.ts';
 import type {
   Absorbed,
@@ -162,7 +163,21 @@ export class ModelStore {
         ...(acting ? [] : [{ type: 'step.started' }]),
       ],
     );
-    return toClaimed(run, this.threads.get(run.thread)!, this.now());
+    const thread = this.threads.get(run.thread)!;
+    const waiting = new Set(
+      [...this.runs.values()]
+        .filter((other) => other.thread === run.thread && other.status === 'queued' && !other.ready)
+        .map(({ triggerSeq }) => triggerSeq),
+    );
+    const isLater = ({ seq }: StoredMessage) => seq > (run.triggerSeq ?? seq) && waiting.has(seq);
+    return toClaimed(run, thread, this.now(), (message) => !isLater(message));
+  }
+
+  /** Without the triggers of other runs. */
+  #heardBy(run: RunRecord, messages: StoredMessage[]): StoredMessage[] {
+    return messages.filter(
+      ({ id, runId }) => runId !== null || !this.#startedBy(run.entity ?? undefined, id),
+    );
   }
 
   protected laneHasPlace({ lane, laneLimit }: RunRecord): boolean {
@@ -261,7 +276,7 @@ export class ModelStore {
       seq,
       version: run.version,
       ...(looked || seq > item.known ? { steers: run.steers, openCalls: run.openCalls } : {}),
-      ...(seq > item.known ? { foreign: thread.messages.slice(item.known, seq) } : {}),
+      ...(seq > item.known ? { foreign: this.#heardBy(run, thread.messages.slice(item.known, seq)) } : {}),
       ...(promoted ? { promoted } : {}),
       ...(mode === 'go' && item.park ? { ready: ready.length > 0 ? ready : null } : {}),
     };
@@ -310,7 +325,7 @@ export class ModelStore {
   resync(id: string, known: number): Resync {
     const run = this.runs.get(id)!;
     return {
-      messages: this.threads.get(run.thread)!.messages.slice(known),
+      messages: this.#heardBy(run, this.threads.get(run.thread)!.messages.slice(known)),
       openCalls: run.openCalls,
       steers: run.steers,
       ready: [...run.calls.values()].filter(isReady).map(storedCall),

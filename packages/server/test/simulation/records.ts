@@ -136,8 +136,20 @@ export function storedCall(call: CallRecord): StoredCall {
   return stored;
 }
 
+/** Settled calls are handed over without arguments and results. */
+function withoutSettled(call: StoredCall): StoredCall {
+  if (call.status === 'requested' || call.status === 'running') return call;
+  const { args: _, output: __, error: ___, ...rest } = call;
+  return rest as StoredCall;
+}
+
 /** A run as it is handed to a worker. */
-export function toClaimed(run: RunRecord, thread: ThreadRecord, now: number): ClaimedRun {
+export function toClaimed(
+  run: RunRecord,
+  thread: ThreadRecord,
+  now: number,
+  isNeeded: (message: StoredMessage) => boolean,
+): ClaimedRun {
   return {
     id: run.id,
     projectId: PROJECT,
@@ -172,8 +184,8 @@ export function toClaimed(run: RunRecord, thread: ThreadRecord, now: number): Cl
     budgetIds: null,
     spaceId: null,
     metadata: {},
-    messages: [...thread.messages],
+    messages: thread.messages.filter(isNeeded),
     lastSeq: thread.lastMessageSeq,
-    calls: [...run.calls.values()].map(storedCall),
+    calls: [...run.calls.values()].map(storedCall).map(withoutSettled),
   };
 }

@@ -2,7 +2,7 @@ import type { AgentSnapshot, SnapshotModel } from '@troupe/protocol';
 import { mostOutput, type RunView } from '../../kernel/index.ts';
 import type { StoredMessage } from '../../store/index.ts';
 import { DEFAULT_RATIO, limitIn, ratioAfter } from './calibration.ts';
-import { type Coverage, isSummary, newestSummary } from './summary.ts';
+import { type Coverage, isSummary, newestSummary, unloaded } from './summary.ts';
 import { contextTokens, estimateTokens, fixedTokens, messageBytes, messageTokens } from './tokens.ts';
 
 // Decides which part of a conversation a model sees. Everything is shown while it fits. Above the threshold, large tool results
@@ -155,7 +155,9 @@ export function windowFor(
   const kept = [...stays]
     .filter((one) => one.seq <= last && !covers(one) && !isSummary(one))
     .map(({ seq }) => seq);
-  return { ...window, due: { summary, leaving, isOversized, coverage: { upTo: last, kept }, ratio, limit } };
+  const later = unloaded(transcript, run, last);
+  const coverage = { upTo: last, kept, ...(later.length > 0 ? { later } : {}) };
+  return { ...window, due: { summary, leaving, isOversized, coverage, ratio, limit } };
 }
 
 /** The tokens that a summary of this agent's conversations may have. */

@@ -45,7 +45,12 @@ export interface RunRow {
 export interface ClaimedRun extends RunRow {
   messages: StoredMessage[];
   lastSeq: number;
+  /** Calls that are settled have neither arguments nor results. */
   calls: StoredCall[];
+  /** The run could not be loaded: `code` is the SQLSTATE. Messages and calls are empty. */
+  unclaimable?: { code: string; message: string };
+  /** Other runs may be due that were not claimed. */
+  more?: true;
 }
 
 /** Only runs whose code tools are all among those of the worker. */
@@ -77,7 +82,8 @@ export async function resync(db: Database, run: string, known: number): Promise<
   const rows = await db.run<{ resync: Resync }>({
     name: 'resync',
     text: `select jsonb_build_object('openCalls', r.open_calls, 'steers', r.steers,
-        'messages', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = r.thread_id and m.seq > $2),
+        'messages', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]') from troupe.messages m where m.thread_id = r.thread_id and m.seq > $2
+          and (m.run_id is not null or (select b.id from troupe.runs b where b.entity_id = r.entity_id and b.trigger_message_id = m.id) is null)),
         'ready', (select coalesce(jsonb_agg(troupe.call_json(c) order by c.position), '[]') from troupe.tool_calls c
           where c.run_id = r.id and c.status = 'requested' and c.waits_for is null)) as resync
       from troupe.runs r where r.id = $1`,

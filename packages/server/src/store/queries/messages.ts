@@ -27,6 +27,8 @@ export const SENDER = `coalesce(m.sender_id, case when m.role in ('assistant', '
  * model; nobody else reads it, so it is left out here.
  */
 export const REASONING_KEY = 'troupe:reasoning';
+/** Metadata key of the first message of a step: the last message that steers the run which its model had read. */
+export const HEARD_KEY = 'troupe:heard';
 
 export const MESSAGE = `select m.id, m.thread_id as "threadId", m.seq as sequence, m.role, m.content, m.tool_call_id as "toolCallId", ${SENDER} as "senderId",
   m.run_id as "runId", m.step, m.metadata - '${REASONING_KEY}' as metadata, m.created_at as "createdAt" from troupe.messages m`;

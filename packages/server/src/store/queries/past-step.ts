@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import type { RunRow } from './claim.ts';
 import type { StoredMessage } from './commit.ts';
+import { HEARD_KEY } from './messages.ts';
 
 /** A run as it was when one of its steps was taken. */
 export interface PastStep {
@@ -22,6 +23,9 @@ export interface PastStep {
   /** Something was said to the run at about the moment at which the model was asked. */
   isDoubtful: boolean;
 }
+
+/** As in `troupe.tail`. */
+const MAX_BYTES = 24 * 1024 * 1024;
 
 // As `troupe.claim` gives it.
 const RUN = `r.id, r.project_id as "projectId", r.door, r.agent_id as "agentId", r.entity_id as "entityId", r.snapshot_id as "snapshotId", r.thread_id as "threadId",
@@ -53,19 +57,26 @@ export async function findPastStep(
   if (!row) return null;
   const { historyLimit, lifeBegan, provider, model, agentKey, budgeted, startedAt, ...found } = row;
   const at = startedAt as Date | null;
-  // Of what was said since only as much as may have been known, however long the thread has become.
+  // Of what was said since only as much as may have been known, however long the thread has become, and no more than a claim loads.
+  // Messages of runs that had not started then are left out.
   const messages = await db.run<StoredMessage & { at: Date }>(
     {
       name: 'past_transcript',
       text: `with own as (select min(x.seq) filter (where x.step >= $5) as answer, max(x.seq) filter (where x.step < $5) as known
-          from troupe.messages x where x.thread_id = $1 and x.run_id = $4 and x.step is not null)
+          from troupe.messages x where x.thread_id = $1 and x.run_id = $4 and x.step is not null),
+        read as (select m.*, sum(pg_column_size(m.content)) over (order by m.seq desc) as stored
+          from troupe.messages m join troupe.threads t on t.id = m.thread_id cross join own o
+          where m.thread_id = $1 and m.seq > coalesce($2::bigint, t.last_message_seq) - $3
+            and case when o.answer is not null then m.seq <= o.answer
+              else $6::timestamptz is null or m.created_at <= $6 or m.run_id = $4 or m.seq <= greatest($2, o.known) end
+            and not (m.seq > $2 and m.run_id is null and exists (select from troupe.runs w where w.entity_id = $7
+              and w.trigger_message_id = m.id and (w.started_at is null or w.started_at > $6)))),
+        -- A concatenation is not compressed, so that this is the size in memory.
+        sized as (select r.*, sum(pg_column_size(r.content || '{}')) over (order by r.seq desc) as bytes from read r
+          where r.stored <= $8 or r.run_id = $4 or r.seq = $2)
         select m.id, m.seq, m.role, m.content, m.tool_call_id as "callId", m.sender_id as sender, m.run_id as "runId", m.step, m.metadata, m.created_at as at
-        from troupe.messages m join troupe.threads t on t.id = m.thread_id cross join own o
-        where m.thread_id = $1 and m.seq > coalesce($2::bigint, t.last_message_seq) - $3
-          and case when o.answer is not null then m.seq <= o.answer
-            else $6::timestamptz is null or m.created_at <= $6 or m.run_id = $4 or m.seq <= greatest($2, o.known) end
-        order by m.seq`,
-      values: [found.threadId, found.triggerSeq, historyLimit, run, step, at],
+        from sized m where m.bytes <= $8 or m.run_id = $4 or m.seq = $2 order by m.seq`,
+      values: [found.threadId, found.triggerSeq, historyLimit, run, step, at, found.entityId, MAX_BYTES],
     },
     db.pool,
   );
@@ -74,13 +85,15 @@ export async function findPastStep(
   // What lies before a message that the run itself had written came to it with the commit of that.
   const known = Math.max(found.triggerSeq ?? 0, ...before.map(({ seq }) => seq));
   // And what lies behind its answer it cannot have read, whatever the clocks say.
-  const answer =
-    messages.find((message) => isOwn(message) && message.step! >= step)?.seq ?? Number.MAX_SAFE_INTEGER;
-  const transcript = messages.filter((message) =>
-    isOwn(message)
-      ? message.step! < step
-      : message.seq <= known || (message.seq < answer && (at === null || message.at <= at)),
-  );
+  const first = messages.find((message) => isOwn(message) && message.step! >= step);
+  const answer = first?.seq ?? Number.MAX_SAFE_INTEGER;
+  const heard = first?.step === step ? (first.metadata?.[HEARD_KEY] as number | undefined) : undefined;
+  const transcript = messages.filter((message) => {
+    if (isOwn(message)) return message.step! < step;
+    if (message.seq <= known) return true;
+    if (heard !== undefined && message.runId === run) return message.seq <= heard;
+    return message.seq < answer && (at === null || message.at <= at);
+  });
   return {
     run: found as unknown as RunRow,
     taken: at && {
@@ -94,6 +107,7 @@ export async function findPastStep(
     transcript: transcript.map(({ at: _, ...message }) => message),
     isDoubtful:
       at !== null &&
+      heard === undefined &&
       transcript.some((message) => !isOwn(message) && message.runId === run && message.seq > known),
   };
 }

@@ -183,7 +183,9 @@ begin
           where x.id = p_run[i])
         || jsonb_build_object('foreign', (select coalesce(jsonb_agg(troupe.message_json(m) order by m.seq), '[]')
           from troupe.messages m
-          where m.thread_id = p_thread[i] and m.seq > p_known[i] and m.seq <= r.base)));
+          where m.thread_id = p_thread[i] and m.seq > p_known[i] and m.seq <= r.base  -- without triggers of other runs
+            and (m.run_id is not null or (select b.id from troupe.runs x, troupe.runs b where x.id = p_run[i]
+              and b.entity_id = x.entity_id and b.trigger_message_id = m.id) is null))));
     end loop;
   end if;
   return jsonb_build_array(placed, bases, more);

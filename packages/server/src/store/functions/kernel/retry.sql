@@ -1,7 +1,7 @@
 -- Queues a failed or canceled run again; it continues from its last step. p_with has the snapshot, limits and model to
 -- continue with; null keeps those of the run. The effect is recorded with the key of its request, { key, attempt }.
 -- Doors refuse in a trigger that raises TR004, with the code as message.
--- Locks: the run, the key of the request, the thread.
+-- Locks: the run, the key of the request, the thread, the runs that wait for their turn in it (skipping locked ones).
 -- Called by: store/queries/outside.ts.
 create or replace function troupe.retry(p_run uuid, p_with jsonb default null) returns jsonb language plpgsql as $$
 declare
@@ -28,8 +28,11 @@ begin
   end if;
   select t.active_run_id into active from troupe.threads t where t.id = r.thread_id for no key update;
   is_ready := not r.serial or active is null;
+  -- A row of waiting triggers may include one that was answered.
+  update troupe.runs x set queued_from = null where x.id in (select y.id from troupe.runs y
+    where y.thread_id = r.thread_id and y.status = 'queued' and not y.ready for no key update skip locked);
   update troupe.runs x set status = 'queued', ready = is_ready, run_at = now(), attempt = 0, model_index = 0,
-    takeovers = 0, error = null, outcome = null,
+    takeovers = 0, error = null, outcome = null, queued_from = null,
     cancel_reason = null, completed_at = null, canceled_at = null, deadline_at = null, updated_at = now(),
     snapshot_id = coalesce((p_with->>'snapshot')::uuid, x.snapshot_id), wall_ms = coalesce((p_with->>'wallMs')::bigint,
       x.wall_ms),

@@ -121,7 +121,7 @@ begin
       insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
         root_run_id, trigger_type, trigger_message_id, trigger_seq, trigger, chain_depth, serial, ready, lane,
         lane_limit, run_at, wall_ms, history_limit, budget_ids, metadata, network_id, network_version, sealed,
-        code_tools, status, epoch, worker_id, started_at, deadline_at)
+        code_tools, status, epoch, worker_id, started_at, deadline_at, queued_from)
       select x.id, x.project, run->>'door', a.agent, a.entity, s.id, x.thread, a.parent,
         coalesce((run->>'root')::uuid, x.id), run->>'triggerType', (x.v->'message'->>'id')::uuid, x.seq,
         coalesce(run->'trigger', '{}'), coalesce((run->>'chainDepth')::int, 0), x.serial, x.ready, run->>'lane',
@@ -132,7 +132,9 @@ begin
         nullif(run->'network'->'sealed', 'null'), s.code_tools,
         case when x.worker is null then 'queued' else 'running' end::troupe.run_status, (x.worker is not null)::int,
         x.worker, case when x.worker is not null then now() end,
-        case when x.worker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end
+        case when x.worker is not null then now() + make_interval(secs => (run->>'wallMs')::float8 / 1000) end,
+        case when not x.ready and x.said then (select coalesce(b.queued_from, b.trigger_seq) from troupe.runs b
+          where b.thread_id = x.thread and b.status = 'queued' and not b.ready and b.trigger_seq = x.message_base) end
       from x cross join lateral (select (run->>'agent')::uuid as agent, (run->>'entity')::uuid as entity,
           (run->>'parent')::uuid as parent) a
         join troupe.projects p on p.id = x.project
@@ -161,8 +163,8 @@ begin
     select x.o, jsonb_build_object('ok', true, 'run', x.id, 'thread', x.thread, 'seq', x.seq, 'ready', x.ready,
         'duplicate', x.events = 0, 'createdAt', now())
       || case when x.worker is null then '{}' else jsonb_build_object('lastSeq', x.message_base + x.said::int,
-        'claimed', case when not x.fresh or not x.said then troupe.tail(
-          x.thread, coalesce(x.seq, x.message_base), coalesce((x.run->>'historyLimit')::int, 50)) end) end as verdict,
+        'claimed', case when not x.fresh or not x.said then troupe.tail(x.thread, x.id,
+          coalesce(x.seq, x.message_base), coalesce((x.run->>'historyLimit')::int, 50)) end) end as verdict,
       (select count(*) from ran) + (select count(*) from created) as written,
       (select count(x.run) + count(*) filter (where x.fresh) from x) as expected
     from x loop
