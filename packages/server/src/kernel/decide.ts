@@ -1,5 +1,6 @@
 import type { RunError } from '@troupe/protocol';
 import type { CallChange, NewCall, NewEvent, NewMessage, StoredCall } from '../store/index.ts';
+import { heardNote } from './heard.ts';
 import { keptWith } from './reasoning.ts';
 import type {
   Commit,
@@ -277,6 +278,10 @@ function answered(state: RunState, input: RunInput & { type: 'answered' }): Deci
       data: { id: call.id, status: 'failed', code: call.error!.code },
     });
   }
+
+  const [first] = messages;
+  if (first && settlement.heard !== undefined)
+    messages[0] = { ...first, metadata: { ...first.metadata, ...heardNote(settlement.heard) } };
 
   const shared: Commit = {
     name: 'answer',

@@ -4,6 +4,7 @@
  * Start reading: state.ts (what a run can be in), decide.ts (what to do next), loop.ts (who does it), worker.ts (who takes runs).
  */
 export type { Context, Door, LivePiece, Meaning, MeantCall, RunView } from './door.ts';
+export { inOrderHeard } from './heard.ts';
 export { Kernel, type KernelOptions, type WorkOptions } from './kernel.ts';
 export type { Ended } from './loop.ts';
 export { Past, type PastRequest } from './past.ts';

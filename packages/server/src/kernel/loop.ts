@@ -18,6 +18,7 @@ import { decide, initialState } from './decide.ts';
 import type { Door, LivePiece, Meaning, RunView } from './door.ts';
 import { withCalledWith } from './edited.ts';
 import { doneBefore, type Held, lostVerdict, remember, toItem } from './fence.ts';
+import { lastSteer } from './heard.ts';
 import { toolCalls } from './meters.ts';
 import type { ModelDelta, Models, Tools } from './ports.ts';
 import type { Probe } from './probe.ts';
@@ -332,8 +333,11 @@ export class RunLoop {
       this.#calls.set(call.id, call);
       this.#note(call);
     }
+    // Nothing is committed while a model is asked, so the transcript is as it was then.
+    const heard = lastSteer(this.#held.transcript, this.run.id);
     return {
       messages: meaning.messages,
+      ...(heard === null ? {} : { heard }),
       events: meaning.events ?? [],
       calls,
       end: meaning.end ?? true,

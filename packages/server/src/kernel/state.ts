@@ -91,6 +91,8 @@ export interface Settlement {
   calls: ResolvedCall[];
   /** Kept with the first call, for the model that takes the next step. */
   reasoning?: KeptReasoning;
+  /** The last message that steers the run which the model had read. Absent: there is none. */
+  heard?: number;
   /** With no calls: whether the run is over. */
   end: boolean;
   /** With no calls: why the run fails here. */

@@ -1,3 +1,4 @@
+import { inOrderHeard } from '../../kernel/index.ts';
 import type { RunRow, StoredMessage } from '../../store/index.ts';
 
 /**
@@ -24,7 +25,8 @@ export interface Turn {
 /**
  * The conversation as one turn after the other, and the turn of the run. The log has messages in the order in which
  * they came: one that arrived while another was being answered stands before that answer, and a model that read it there
- * would answer both at once, or think that it had. Messages whose turn has yet to come are left out.
+ * would answer both at once, or think that it had. Messages whose turn has yet to come are left out. Messages that steer a run
+ * stand where its model first read them.
  */
 export function turnsFor(
   { id: run, triggerSeq }: Pick<RunRow, 'id' | 'triggerSeq'>,
@@ -44,19 +46,6 @@ export function turnsFor(
   const own = all.find((turn) => turn.run === run) ?? { run, messages: [], answered: false };
   const place = all.indexOf(own);
   const earlier = all.filter((turn, index) => turn !== own && (turn.answered || index < place || place < 0));
-  return { earlier, own: { ...own, messages: unheardLast(own.messages) } };
-}
-
-/**
- * A run that has answered and goes on does so because somebody spoke while it was answering: what they said comes last,
- * where the log has it before the answer that did not hear it.
- */
-function unheardLast(messages: StoredMessage[]): StoredMessage[] {
-  const last = messages.at(-1);
-  if (last?.role !== 'assistant') return messages;
-  const answer = messages.findIndex(({ role, step }) => role === 'assistant' && step === last.step);
-  let from = answer;
-  // The first message is the one that is being answered.
-  while (from > 1 && messages[from - 1]!.role === 'user') from--;
-  return [...messages.slice(0, from), ...messages.slice(answer), ...messages.slice(from, answer)];
+  const inOrder = (turn: Turn) => ({ ...turn, messages: inOrderHeard(turn.messages, turn.run) });
+  return { earlier: earlier.map(inOrder), own: inOrder(own) };
 }
