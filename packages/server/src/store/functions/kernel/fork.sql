@@ -1,6 +1,6 @@
 -- Copies a thread up to and including a step of a run, and starts a run that continues from there. p_edits is [{ seq,
 -- content }] and replaces messages of the copy.
--- Locks: table runs (row exclusive), the thread of the source.
+-- Locks: table runs (row exclusive), the thread of the source, its file totals (shared).
 -- Called by: store/queries/outside.ts.
 create or replace function troupe.fork(p_source uuid, p_step int, p_thread uuid, p_run uuid, p_snapshot uuid,
   p_edits jsonb) returns jsonb language plpgsql
@@ -55,7 +55,18 @@ begin
       when m.seq >= edited then m.metadata - 'troupe:reasoning' else m.metadata end, m.created_at
   from troupe.messages m left join jsonb_array_elements(p_edits) e(v) on (e.v->>'seq')::bigint = m.seq
   where m.thread_id = r.thread_id and m.seq <= upto;
-  perform troupe.copy_files(r.thread_id, p_thread);
+  -- The row is created first, so that a first write waits as well.
+  insert into troupe.file_totals (thread_id) values (r.thread_id) on conflict do nothing;
+  perform 1 from troupe.file_totals t where t.thread_id = r.thread_id for share;
+  insert into troupe.files (thread_id, path, content, type, created_at, updated_at) select p_thread, f.path, f.content,
+    f.type, f.created_at, f.updated_at from troupe.files f where f.thread_id = r.thread_id;
+  insert into troupe.file_totals (thread_id, files, bytes)
+    select p_thread, t.files, t.bytes from troupe.file_totals t where t.thread_id = r.thread_id;
+  insert into troupe.todo_lists (thread_id, items, updated_at)
+    select p_thread, l.items, l.updated_at from troupe.todo_lists l where l.thread_id = r.thread_id;
+  insert into troupe.findings (thread_id, project_id, run_id, call_id, question, claim, source, quote, confidence,
+    created_at) select p_thread, f.project_id, f.run_id, f.call_id, f.question, f.claim, f.source, f.quote,
+    f.confidence, f.created_at from troupe.findings f where f.thread_id = r.thread_id order by f.seq;
   insert into troupe.runs (id, project_id, door, agent_id, entity_id, snapshot_id, thread_id, parent_run_id,
     root_run_id, trigger_type, trigger_seq, trigger,
     chain_depth, step, wall_ms, history_limit, budget_ids, metadata, owner_id, code_tools)

@@ -29,8 +29,8 @@ begin
       'error', c.error, 'settledBy', c.settled_by);
   elsif c.deadline <= now() then
     perform troupe.pass(r);
-    return jsonb_build_object('ok', false, 'code', 'call_not_open', 'status', 'expired', 'output', null,
-      'error', troupe.expired(), 'settledBy', null);
+    return '{"ok": false, "code": "call_not_open", "status": "expired", "output": null, "settledBy": null,
+      "error": {"code": "expired", "message": "Nobody settled this call before its deadline."}}';
   end if;
   perform 1 from troupe.threads t where t.id = r.thread_id for no key update;
   if target = 'proceed' then

@@ -4,8 +4,10 @@
 -- Called by: troupe.post_to_space.
 create or replace function troupe.mentions(p_text text, p_name text, p_names text[]) returns boolean
 language sql immutable strict as $$
-  select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || troupe.pattern_of(x.own) || '(?![[:alnum:]_])'
-    || coalesce((select string_agg('(?!' || troupe.pattern_of(substr(n, length(x.own) + 1)) || '(?![[:alnum:]_]))', '')
+  -- Characters that mean something in a regular expression are escaped.
+  select troupe.folded(p_text) ~ ('(^|[^[:alnum:]_])@' || regexp_replace(x.own, x.special, '\\\1', 'g')
+    || '(?![[:alnum:]_])' || coalesce((select string_agg('(?!' || regexp_replace(substr(n, length(x.own) + 1),
+      x.special, '\\\1', 'g') || '(?![[:alnum:]_]))', '')
       from unnest(p_names) n where n <> x.own and starts_with(n, x.own)), ''))
-  from (select troupe.folded(p_name) as own) x
+  from (select troupe.folded(p_name) as own, '([^[:alnum:][:space:]])' as special) x
 $$;

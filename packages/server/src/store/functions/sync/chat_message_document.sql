@@ -24,5 +24,7 @@ create or replace function troupe.chat_message_document(m troupe.messages, p tro
     || case when m.role = 'tool_call'
       then troupe.field('arguments', m.content->'arguments') || troupe.field('tool', m.content->'tool') else '{}' end
     || case when m.role = 'tool_result' then troupe.field('error', m.content->'error') else '{}' end
-    || jsonb_build_object('metadata', troupe.own_metadata(m.metadata))
+    -- Without the keys that the program writes.
+    || jsonb_build_object('metadata', (select coalesce(jsonb_object_agg(x.key, x.value), '{}')
+      from jsonb_each(m.metadata) x where x.key not like 'troupe:%' and x.key <> 'runContext'))
 $$;

@@ -7,7 +7,10 @@ declare
   r troupe.messages; place troupe.place; before jsonb; after jsonb; whose uuid; at text;
 begin
   if tg_op = 'DELETE' then r := old; else r := new; end if;
-  if not troupe.is_thread_captured(r.thread_id, '{messages,sub_agent_messages}') then
+  -- The second condition covers a thread that this transaction deletes.
+  if not exists (select from troupe.threads h join troupe.triggers t on t.project_id = h.project_id
+      where h.id = r.thread_id and t.enabled and t.collections && '{messages,sub_agent_messages}')
+    and exists (select from troupe.threads h where h.id = r.thread_id) then
     return null;
   end if;
   place := troupe.place_of_thread(r.thread_id);
