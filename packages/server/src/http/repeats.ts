@@ -31,6 +31,7 @@ export const repeats: Record<PostName, Repeat> = {
   'clients.register': 'converging',
   'clients.seen': 'converging',
   'entities.create': 'derived',
+  'entities.erase': 'converging',
   'goals.create': 'recorded',
   'inbox.decide': 'converging',
   'inbox.results': 'converging',
