@@ -3,9 +3,9 @@ import type { Collection } from '@troupe/protocol';
 import { Refusal } from '../base/index.ts';
 import type { Position, SyncScope } from '../store/index.ts';
 
-/** Ids of documents: one id, or two. */
+/** Ids of documents: one id, or two. The position of a scan of messages: a thread and a number. */
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const KEY = new RegExp(`^(${UUID}(:${UUID})?)?$`);
+const KEY = new RegExp(`^(${UUID}(:(${UUID}|[0-9]{1,18}))?)?$`);
 
 /** Before everything. */
 export const START: Position = { xid: -1, id: '', scans: true };

@@ -45,7 +45,7 @@ export async function pullChanges(
     // The scan reads as of the horizon at which the deletions ended: later ones are among the changes after it.
     if (after.gone) after = isLast ? { xid: below, id: '', scans: true } : { ...rows.at(-1)!, gone: true };
     else if (after.scans)
-      after = isLast ? { xid: floor, id: '' } : { xid: floor, id: rows.at(-1)!.id, scans: true };
+      after = isLast ? { xid: floor, id: '' } : { xid: floor, id: rows.at(-1)!.place, scans: true };
     else after = isLast ? { xid: below, id: '' } : rows.at(-1)!;
     if ((isLast && !continues) || documents.size >= limit) {
       return { documents: [...documents.values()], checkpoint: toCheckpoint(order, after), restarted };

@@ -1,4 +1,5 @@
 import type { Collection } from '@troupe/protocol';
+import { MESSAGE_COLUMNS, MESSAGE_PLACES, MESSAGE_TABLES } from './message-documents.ts';
 
 // Where the documents of a collection are found: those that are there, and those that are gone. Each source gives (xid, id, k1, k2, gone); k1 and
 // k2 lead back to the row. $1 project, $2 person, $3 the transaction to begin at, $6 chat. In a space, what was there before somebody joined became theirs with that:
@@ -29,8 +30,35 @@ const subAgentCalls = (
   from troupe.sub_agents a join troupe.runs r on r.task_id = a.task_id join troupe.tool_calls c on c.run_id = r.id
   where a.project_id = $1 ${whose} and ${chat('a.chat_id')} and c.xid >= $3`;
 
-/** `document`: made of the row that `p` leads to. `scan`: what there is in a project, by an index on the id, where a table has it. */
-export const LIVE: Record<Collection, { candidates: Sources; document: string; scan?: string }> = {
+// The position of a scan of messages: `thread:seq`, of the last message that was read.
+const THREAD = `coalesce(nullif(split_part($4, ':', 1), ''), '00000000-0000-0000-0000-000000000000')::uuid`;
+const SEQ = `coalesce(nullif(split_part($4, ':', 2), ''), '0')::bigint`;
+
+/**
+ * Messages of `threads` (id, joined), which come in the order of their ids. A page reads the messages that it has, by the primary key, and the
+ * threads: ordered by the id of the message, each page would sort all messages that are left.
+ */
+const messagesOf = (
+  threads: string,
+) => `select m.xid, m.id::text as id, m.id as k1, t.id::text as k2, false as gone, t.id || ':' || m.seq as place
+  from (${threads} order by 1) t cross join lateral (select m.xid, m.id, m.seq from troupe.messages m
+      where m.thread_id = t.id and m.seq > case when t.id = ${THREAD} then ${SEQ} else 0 end
+        and greatest(m.xid, t.joined) < (select f.below from floor f) order by m.seq limit $5) m
+  where ($1::uuid, $2::uuid, $3::bigint, $6::uuid) is not null is not null order by t.id, m.seq limit $5`;
+
+/**
+ * `document`: made of the row that `p` leads to. `joined`: made of columns instead, by `toMessageDocument`. `scan`: all documents in an order of its own, with `place` as the
+ * position.
+ */
+export const LIVE: Record<
+  Collection,
+  {
+    candidates: Sources;
+    document: string;
+    joined?: { before: string; tables: string; columns: string };
+    scan?: Sources & { order: string };
+  }
+> = {
   tasks: {
     candidates: owned('tasks', 't', 'user_id', 't.chat_id'),
     document: '(select troupe.task_document(x) from troupe.tasks x where x.id = p.k1)',
@@ -54,20 +82,25 @@ export const LIVE: Record<Collection, { candidates: Sources; document: string; s
   },
   messages: {
     candidates: {
-      project: `select m.xid, m.id::text as id, m.id as k1, null::text as k2, false as gone from troupe.messages m join troupe.threads t on t.id = m.thread_id
+      project: `select m.xid, m.id::text as id, m.id as k1, m.thread_id::text as k2, false as gone from troupe.messages m join troupe.threads t on t.id = m.thread_id
         where t.project_id = $1 and t.kind in ('session', 'space') and m.xid >= $3
           and ($6::uuid is null or m.thread_id = $6 or m.thread_id = (select s.thread_id from troupe.sessions s where s.id = $6))`,
-      person: `select m.xid, m.id::text as id, m.id as k1, null::text as k2, false as gone from troupe.sessions s join troupe.messages m on m.thread_id = s.thread_id
+      person: `select m.xid, m.id::text as id, m.id as k1, m.thread_id::text as k2, false as gone from troupe.sessions s join troupe.messages m on m.thread_id = s.thread_id
           where s.project_id = $1 and s.entity_id = $2 and m.xid >= $3 and ${chat('s.id')}
-        union all select greatest(m.xid, x.joined_xid), m.id::text, m.id, null, false from mine x join troupe.messages m on m.thread_id = x.space_id
+        union all select greatest(m.xid, x.joined_xid), m.id::text, m.id, m.thread_id::text, false from mine x join troupe.messages m on m.thread_id = x.space_id
           where m.xid >= $3 or x.joined_xid >= $3`,
     },
-    document: '(select troupe.message_document(x) from troupe.messages x where x.id = p.k1)',
-    scan: `select m.xid, m.id::text as id, m.id as k1, null::text as k2, false as gone from troupe.messages m join troupe.threads t on t.id = m.thread_id
-      where t.project_id = $1 and t.kind in ('session', 'space') and m.id > coalesce(nullif(split_part($4, ':', 1), ''), '00000000-0000-0000-0000-000000000000')::uuid
-        and m.xid < (select f.below from floor f) and ($2::uuid, $3::bigint) is not null is not null
-        and ($6::uuid is null or m.thread_id = $6 or m.thread_id = (select s.thread_id from troupe.sessions s where s.id = $6))
-      order by m.id limit $5`,
+    document: 'null',
+    joined: { before: MESSAGE_PLACES, tables: MESSAGE_TABLES, columns: MESSAGE_COLUMNS },
+    scan: {
+      project:
+        messagesOf(`select t.id, -1 as joined from troupe.threads t where t.project_id = $1 and t.kind in ('session', 'space') and t.id >= ${THREAD}
+        and ($6::uuid is null or t.id = $6 or t.id = (select s.thread_id from troupe.sessions s where s.id = $6))`),
+      person:
+        messagesOf(`select s.thread_id as id, -1 as joined from troupe.sessions s where s.project_id = $1 and s.entity_id = $2 and s.thread_id >= ${THREAD} and ${chat('s.id')}
+        union all select x.space_id, x.joined_xid from mine x where x.space_id >= ${THREAD}`),
+      order: 'p.k2 collate "C", x.seq',
+    },
   },
   spaces: {
     candidates: {

@@ -1,5 +1,6 @@
 import type { BusyPolicy, Collection } from '@troupe/protocol';
 import type { Database } from '../database.ts';
+import { type MessageColumns, toMessageDocument } from './message-documents.ts';
 import { BELOW, NEXT } from './stamps.ts';
 import { GONE, LIVE } from './sync-sources.ts';
 
@@ -26,6 +27,8 @@ export interface Position {
 }
 
 export interface Changed extends Position {
+  /** The position of a scan after it. */
+  place: string;
   /** Null: it is gone, or this reader may not see it any more. */
   document: Record<string, unknown> | null;
 }
@@ -62,8 +65,8 @@ function pageOf(
     ? GONE[collection][whose]
     : `${candidates[whose]} union all ${GONE[collection][whose]}`;
   if (scans)
-    return whose === 'project' && scan
-      ? scan
+    return scan
+      ? scan[whose]
       : `select c.* from (${candidates[whose]}) c where c.id collate "C" > $4 and c.xid < (select f.below from floor f) and (${TYPED})
           order by c.id collate "C" limit $5`;
   return `select distinct on (c.xid, c.id collate "C") c.* from (${sources}) c
@@ -86,10 +89,14 @@ export async function changesAfter(
   const floor = scans
     ? `floor as materialized (select case when $7::bigint < 0 then h.below else $7 end as below from horizon h),`
     : '';
-  const order = scans ? 'p.id collate "C"' : 'p.xid, p.id collate "C"';
+  const { document, joined, scan } = LIVE[collection];
+  const order = scans ? (scan?.order ?? 'p.id collate "C"') : 'p.xid, p.id collate "C"';
+  // A position of the order by id, from an earlier release: the scan begins again.
+  const from = scans && scan && !id.includes(':') ? '' : id;
   const rows = await db.run<{
     xid: number;
     id: string;
+    place: string;
     document: Changed['document'];
     below: number;
     generation: string;
@@ -98,17 +105,19 @@ export async function changesAfter(
     {
       name: `${scans ? 'scan' : gone ? 'gone' : 'changes'}_${collection}_${whose}`,
       text: `with ${whose === 'person' ? MEMBER : ''} ${HORIZON}, ${floor}
-        page as materialized (${pageOf(collection, whose, { scans, gone })})
-        select p.xid, p.id, case when not p.gone then ${LIVE[collection].document} end as document, h.below, h.generation, h.purged
-        from horizon h left join page p on true order by ${order}`,
+        page as materialized (${pageOf(collection, whose, { scans, gone })}) ${joined ? `, ${joined.before}` : ''}
+        select p.xid, p.id, ${scans && scan ? 'p.place' : 'p.id'} as place, ${joined?.columns ?? `case when not p.gone then ${document} end as document`}, h.below, h.generation, h.purged
+        from horizon h left join page p on true ${joined?.tables ?? ''} order by ${order}`,
       // How far back it goes decides whether the end of the table is read or what the person has: 5 ms against 150 with 200 sessions.
-      plannedAnew: true,
-      values: [project, entityId, scans ? -1 : xid, id, limit, chat, ...(scans ? [xid] : [])],
+      ...(scans ? {} : { plannedAnew: true as const }),
+      values: [project, entityId, scans ? -1 : xid, from, limit, chat, ...(scans ? [xid] : [])],
     },
     db.pool,
   );
   const { below, generation, purged } = rows[0]!;
-  return { below, generation, purged, rows: rows.filter((row) => row.id !== null) };
+  const found = rows.filter((row) => row.id !== null);
+  if (joined) for (const row of found) row.document = toMessageDocument(row as unknown as MessageColumns);
+  return { below, generation, purged, rows: found };
 }
 
 export interface Looked {

@@ -2,7 +2,7 @@
 -- Locks: none.
 -- Called by: troupe.bury_messages, troupe.bury_runs, troupe.bury_tool_calls, troupe.capture_messages,
 --   troupe.capture_runs, troupe.capture_tool_calls, troupe.message_document, troupe.message_path,
---   troupe.tool_call_document, troupe.tool_call_path, store/queries/sync.ts.
+--   troupe.tool_call_document, troupe.tool_call_path, store/queries/message-documents.ts, store/queries/sync.ts.
 create or replace function troupe.place_of_thread(p_thread uuid) returns troupe.place language sql stable as $$
   select x.* from (
     select 'messages', s.project_id, s.entity_id, s.id, null::uuid from troupe.sessions s where s.thread_id = p_thread
