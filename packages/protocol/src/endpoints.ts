@@ -5,6 +5,7 @@ import { capabilityEndpoints } from './capabilities.ts';
 import { clientEndpoints } from './clients.ts';
 import type { Endpoint } from './endpoint.ts';
 import { entityEndpoints } from './entities.ts';
+import { exportEndpoints } from './exports.ts';
 import { fileEndpoints } from './files.ts';
 import { findingEndpoints } from './findings.ts';
 import { goalEndpoints } from './goals.ts';
@@ -34,6 +35,7 @@ export const endpoints = {
   capabilities: capabilityEndpoints,
   clients: clientEndpoints,
   entities: entityEndpoints,
+  exports: exportEndpoints,
   files: fileEndpoints,
   findings: findingEndpoints,
   goals: goalEndpoints,

@@ -15,6 +15,7 @@ export * from './endpoints.ts';
 export * from './entities.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export * from './exports.ts';
 export * from './files.ts';
 export * from './findings.ts';
 export * from './goals.ts';

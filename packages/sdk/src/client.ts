@@ -50,6 +50,7 @@ export class Troupe {
   readonly capabilities: Group<typeof endpoints.capabilities>;
   readonly clients: Group<typeof endpoints.clients>;
   readonly entities: Group<typeof endpoints.entities>;
+  readonly exports: Group<typeof endpoints.exports>;
   readonly files: Group<typeof endpoints.files>;
   readonly findings: Group<typeof endpoints.findings>;
   readonly goals: Group<typeof endpoints.goals>;
@@ -83,6 +84,7 @@ export class Troupe {
     this.capabilities = groupOf(transport, endpoints.capabilities);
     this.clients = groupOf(transport, endpoints.clients);
     this.entities = groupOf(transport, endpoints.entities);
+    this.exports = groupOf(transport, endpoints.exports);
     this.files = groupOf(transport, endpoints.files);
     this.findings = groupOf(transport, endpoints.findings);
     this.goals = groupOf(transport, endpoints.goals);
@@ -131,6 +133,11 @@ export class Troupe {
 
   run(runId: string): Run {
     return new Run(this.#transport, runId);
+  }
+
+  /** The export of the project as a stream of lines. `exports.project` has all of it as one text. */
+  async exportProject(): Promise<ReadableStream<Uint8Array>> {
+    return (await this.#transport.send(endpoints.exports.project, {}, {})).body!;
   }
 
   /** Which lists have changed, for those that stay up to date: `for await (const item of troupe.changes({ signal }))`. */

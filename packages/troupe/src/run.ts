@@ -6,6 +6,7 @@ import { capabilities } from './commands/capabilities.ts';
 import { chat } from './commands/chat.ts';
 import type { Command } from './commands/command.ts';
 import { entities } from './commands/entities.ts';
+import { exportTo } from './commands/export.ts';
 import { inbox } from './commands/inbox.ts';
 import { keys } from './commands/keys.ts';
 import { mcp } from './commands/mcp.ts';
@@ -71,13 +72,15 @@ export async function run(args: string[], terminal: Terminal): Promise<number> {
     const { command, action, rest } = commandIn(words);
     checkShape(`${command} ${action}`.trim(), rest, options);
     if (isProcess(command)) return await startProcess(command, options);
+    if (command === 'import')
+      return await startProcess('import', options, { file: rest[0]!, name: options.name });
     if (command === 'secrets' && action === 'reencrypt') return await startProcess('reencrypt', options);
     const { TROUPE_URL, TROUPE_KEY } = terminal.env;
     const url = options.url ?? TROUPE_URL;
     if (options.key) key = { from: '--key', value: options.key };
     else if (TROUPE_KEY) key = { from: 'TROUPE_KEY', value: TROUPE_KEY };
     const troupe = new Troupe({ ...(url ? { baseUrl: url } : {}), ...(key ? { key: key.value } : {}) });
-    const act = command === 'chat' ? chat : NOUNS[command]![action]!;
+    const act = command === 'chat' ? chat : command === 'export' ? exportTo : NOUNS[command]![action]!;
     return (await act({ troupe, terminal, words: rest, options })) ?? 0;
   } catch (error) {
     return tell(error, terminal, {

@@ -7,6 +7,7 @@ export const USAGE = `Usage: troupe <command>
   dev                       HTTP and a worker in one process; brings a PostgreSQL where DATABASE_URL is not set
   serve | work | migrate    the parts by themselves; DATABASE_URL says where
        --tools <module,…>   dev, serve, work: functions of yours for agents to use; default TROUPE_TOOLS
+  import <file> [--name <name>]   makes a project of an export, in the database of DATABASE_URL
   secrets reencrypt         after a change of TROUPE_ENCRYPTION_KEY: puts every secret under the new one
 
   chat <agent> [message]    talk to an agent; without a message, line by line
@@ -96,6 +97,7 @@ export const USAGE = `Usage: troupe <command>
           set project | agent | space | session [which] --tokens <number> | --cost <number>
                 [--on-exhausted stop | fallback | wait]   which: a name or an id; none of the project
           delete project | agent | space | session [which] --unit tokens | cost
+  export <file>             writes the project to a file, as troupe import takes it
   retention get              how long data is kept        preview    what a purge would delete now
             set <kind>=<days>… [--agent <agent>]   replaces the rules; "set none" removes them; kinds: sessions, runs,
                 results (steps of runs; answers stay), events, files, deliveries, audit
@@ -141,6 +143,8 @@ const SHAPES: Record<string, Shape> = {
   serve: { words: '', options: ['tools'] },
   work: { words: '', options: ['tools'] },
   migrate: { words: '', options: [] },
+  import: { words: '<file>', options: ['name'] },
+  export: { words: '<file>', options: ASKING },
   'secrets reencrypt': { words: '', options: [] },
   chat: { words: '<agent> [message]', options: ['session', 'model', ...ASKING] },
   'agents list': { words: '', options: ['status', 'limit', ...ASKING] },

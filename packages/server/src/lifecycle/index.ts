@@ -5,4 +5,6 @@
  * Start reading: retention.ts.
  */
 export { erasePerson, getErasure, requestErasure } from './erase.ts';
+export { exportPerson, exportProject, exportSession, toBody } from './export.ts';
+export { importProject } from './import.ts';
 export { getRetention, previewRetention, setAgentRetention, setRetention } from './retention.ts';

@@ -15,6 +15,7 @@ import { Life } from './life.ts';
 import { migrateDatabase } from './migrate.ts';
 import type { Program, StartedParts } from './program.ts';
 import { ProviderRows } from './provider-rows.ts';
+import { importFile } from './import.ts';
 import { reencrypt } from './reencrypt.ts';
 import { serve } from './serve.ts';
 import { stopOnFailures, stopOnSignals } from './shutdown.ts';
@@ -23,9 +24,9 @@ import { secretsOf, toolParts } from './tool-parts.ts';
 import { version } from './version.ts';
 import { work } from './work.ts';
 
-const commands = { dev, serve, work, migrate: migrateDatabase, reencrypt };
+const commands = { dev, serve, work, migrate: migrateDatabase, reencrypt, import: importFile };
 /** They do something once and end. */
-const ENDING = new Set<string>(['migrate', 'reencrypt']);
+const ENDING = new Set<string>(['migrate', 'reencrypt', 'import']);
 export type Command = keyof typeof commands;
 
 export function isCommand(name: string): name is Command {
@@ -39,21 +40,30 @@ export function isCommand(name: string): name is Command {
  */
 export async function compose(
   command: Command,
-  { json = false, tools }: { json?: boolean; tools?: string[] | undefined } = {},
+  {
+    json = false,
+    tools,
+    importing,
+  }: { json?: boolean; tools?: string[] | undefined; importing?: Program['importing'] } = {},
 ): Promise<void> {
   try {
     const settings = readConfig();
     const config = { ...settings, tools: tools ?? settings.tools };
     const forPerson = command === 'dev' && process.stdout.isTTY;
     const logger = createLogger(config.logLevel, json ? process.stderr : forPerson ? terminal : undefined);
-    await run(command, config, logger, json);
+    await run(command, config, logger, { json, importing });
   } catch (error) {
     tell(error);
     process.exitCode = 1;
   }
 }
 
-async function run(command: Command, config: Config, logger: Logger, json: boolean): Promise<void> {
+async function run(
+  command: Command,
+  config: Config,
+  logger: Logger,
+  { json, importing }: { json: boolean; importing: Program['importing'] },
+): Promise<void> {
   const life = new Life(logger);
   const exit = (code: number) => process.exit(code);
   stopOnFailures(life, logger, exit);
@@ -94,6 +104,7 @@ async function run(command: Command, config: Config, logger: Logger, json: boole
     logger,
     life,
     json,
+    importing,
     doors: (db, encryption) => [
       createSessionsDoor(db),
       createSpacesDoor(db),

@@ -41,6 +41,8 @@ export interface Program {
   life: Life;
   /** A program reads our standard output. */
   json?: boolean;
+  /** For `import`: the file of an export, and the name of the project if it is to have another. */
+  importing?: { file: string; name?: string | undefined } | undefined;
   doors(db: Database, encryption: Encryption): Door[];
   models: Models;
   providers: ProviderRows;

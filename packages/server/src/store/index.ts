@@ -166,6 +166,24 @@ export {
   refusalOf,
   writeFile,
 } from './queries/files.ts';
+export {
+  type ExportTable,
+  exportRows,
+  leftOut,
+  PERSON_TABLES,
+  PROJECT_TABLES,
+  SESSION_TABLES,
+  schemaVersion,
+} from './queries/exports.ts';
+export {
+  beginImport,
+  completeRows,
+  endImport,
+  findImport,
+  importRows,
+  isImported,
+  isLate,
+} from './queries/imports.ts';
 export { addFinding, listFindings } from './queries/findings.ts';
 export {
   deleteGoals,

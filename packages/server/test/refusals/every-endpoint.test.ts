@@ -175,8 +175,14 @@ test('HEAD is GET without a body, and opens no stream; OPTIONS tells methods and
     if (endpoint.method !== 'GET') continue;
     const headers = { accept: 'text/event-stream', origin: 'https://example.com' };
     const head = await fixture.request(path, { method: 'HEAD', headers });
-    // A key is nobody, and the run is of a session.
-    const status = ['/v1/me', '/v1/networks/{network}/runs/{runId}'].includes(endpoint.path) ? 404 : 200;
+    // A key is nobody, the run is of a session, and nobody was erased.
+    const absent = [
+      '/v1/me',
+      '/v1/me/export',
+      '/v1/networks/{network}/runs/{runId}',
+      '/v1/entities/{entityId}/erasure',
+    ];
+    const status = absent.includes(endpoint.path) ? 404 : 200;
     expect([what, head.status, await head.text()]).toEqual([what, status, '']);
     expect([...head.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   }

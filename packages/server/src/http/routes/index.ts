@@ -6,6 +6,7 @@ import { capabilityRoutes } from './capabilities.ts';
 import { clientRoutes } from './clients.ts';
 import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
+import { exportRoutes } from './exports.ts';
 import { fileRoutes } from './files.ts';
 import { goalRoutes } from './goals.ts';
 import { inboxRoutes } from './inbox.ts';
@@ -42,6 +43,7 @@ export const routes: ((endpoints: Endpoints) => void)[] = [
   clientRoutes,
   entityRoutes,
   eventRoutes,
+  exportRoutes,
   fileRoutes,
   goalRoutes,
   inboxRoutes,
