@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Json } from '@troupe/protocol';
-import type { RunnerOptions, WorkerEvents } from 'graphile-worker';
+import type { Runner as GraphileRunner, RunnerOptions, WorkerEvents } from 'graphile-worker';
 import { Counter, type Logger, messageOf } from '../base/index.ts';
 import { type Database, holdJobLocks } from '../store/index.ts';
 import { graphile } from './graphile.ts';
@@ -58,8 +58,10 @@ export async function openRunner(setup: RunnerSetup): Promise<Runner> {
     name = workerPool.id;
   });
   const failing = watchFailing(events);
+  let started: GraphileRunner | null = null;
   try {
     const runner = await graphile().run(optionsOf(setup, jobs.pool, events));
+    started = runner;
     await holdJobLocks(keeper, [name, ...setup.others]);
     const ended = runner.promise.then(
       () => 'it stopped by itself',
@@ -76,6 +78,8 @@ export async function openRunner(setup: RunnerSetup): Promise<Runner> {
       },
     };
   } catch (error) {
+    // Otherwise it polls without a database for as long as the process lives. A job that it has begun ends in the background.
+    void started?.stop().catch(() => {});
     await jobs.end(0);
     await keeper.end().catch(() => {});
     throw error;

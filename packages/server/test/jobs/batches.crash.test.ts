@@ -6,8 +6,8 @@ import type { Batch } from '@troupe/protocol';
 import { openServer, until, violations } from '@troupe/testing';
 import { expect, inject, test } from 'vitest';
 import { releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
-import { compiled, publish } from '../networks/published-network.ts';
 import { after } from '../after.ts';
+import { compiled, publish } from '../networks/published-network.ts';
 import { end } from './fixture.ts';
 
 const script = fileURLToPath(new URL('batches-process.ts', import.meta.url));

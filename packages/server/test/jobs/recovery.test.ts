@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../src/base/logger.ts';
 import { addJob, releaseJobsOfTheGone } from '../../src/store/queries/jobs.ts';
 import { after } from '../after.ts';
+import { openProxy } from '../faults/proxy.ts';
 import { allGone, connect, done, end, freshDatabase, jobsProcess, note, startJobs } from './fixture.ts';
 
 const isBack = (lines: string[]) => lines.some((line) => line.includes('carried out again'));
@@ -50,6 +51,35 @@ test('after all its connections were cut, jobs go on, and the one under way is n
   finish();
   await allGone(db);
   expect(begun).toEqual(['only once']);
+});
+
+test('a runner that loses its connection while it starts is stopped', async () => {
+  const direct = await freshDatabase();
+  const proxy = await openProxy(direct.url);
+  after(async () => proxy.close());
+  const { lines, logger } = listen();
+  await startJobs(connect(proxy.via(direct.url)), { note }, logger);
+  // The next three runners ask for their tasks, and get no answer, when the connection with their lock breaks.
+  const blocker = await direct.pool.connect();
+  await blocker.query('begin; lock table graphile_worker._private_tasks in access exclusive mode');
+  proxy.loseAnswersTo((text) => text.includes('troupe.jobs:') && proxy.lost < 3);
+  const cut = () =>
+    direct.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name like 'troupe/test/jobs%'`,
+    );
+  await cut();
+  await until('three have lost it', () => proxy.lost === 3);
+  await cut();
+  await blocker.query('rollback');
+  blocker.release();
+  await addJob(direct, 'note', 'now');
+  await until('jobs are back', async () => isBack(lines) && (await done(direct)).includes('now'));
+  lines.length = 0;
+  // Longer than the pause of a runner between two looks for jobs.
+  await addJob(direct, 'note', 'later', { runAt: new Date(Date.now() + 2_500) });
+  await until('the job was done', async () => (await done(direct)).includes('later'));
+  expect(lines.filter((line) => line.includes('No tasks found'))).toEqual([]);
 });
 
 test('after a restart of Postgres jobs go on, and the one that ended meanwhile is marked as done', async () => {
