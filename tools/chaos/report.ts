@@ -47,6 +47,7 @@ export function report(outcome: Outcome): string {
       ? `Processes that ended by themselves: ${counted(exits.map((exit) => exit.replace(/-\d+/, '')))}.`
       : 'No process ended by itself.',
     failures(outcome),
+    slowest(outcome),
     '## Promises',
     table(
       ['Promise', 'Violations'],
@@ -119,6 +120,18 @@ function failures({ evidence }: Outcome): string {
     outcome === 'refused' && code ? [code] : [],
   );
   return `Runs that failed, by code: ${counted(codes)}. Requests that were refused, by code: ${counted(refusals)}.`;
+}
+
+/** The requests that took longest to be accepted, with what happened to their tries. */
+function slowest({ evidence }: Outcome): string {
+  const took = ({ sentAt, settledAt }: { sentAt: number; settledAt: number | null }) =>
+    (settledAt ?? 0) - sentAt;
+  const list = evidence.requests.toSorted((one, two) => took(two) - took(one)).slice(0, 3);
+  const lines = list.map(
+    (request) =>
+      `- ${request.made} ${milliseconds(took(request))}: ${request.failures.join(', ') || 'one try'}`,
+  );
+  return ['The slowest requests:', '', ...lines].join('\n');
 }
 
 function counted(words: string[]): string {

@@ -237,6 +237,12 @@ describe('the checker of chaos', () => {
     expect(check(evidence)).toEqual([]);
   });
 
+  it('accepts a once call that a person completed although it never ran', () => {
+    const evidence = keptEvidence();
+    evidence.calls.push(callFact({ call: 'call-3', key: 'effect-3', byPerson: true }));
+    expect(check(evidence)).toEqual([]);
+  });
+
   it('accepts a webhook that comes again late', () => {
     const evidence = keptEvidence();
     evidence.received.push(evidence.received[1]!);

@@ -12,6 +12,7 @@ export const request = (more: Partial<Request> = {}): Request => ({
   outcome: 'accepted',
   code: null,
   tries: 1,
+  failures: [],
   sentAt: 1_000,
   settledAt: 1_010,
   thread: 'thread-1',
@@ -49,6 +50,7 @@ export const callFact = (more: Partial<CallFact> = {}): CallFact => ({
   effect: 'once',
   status: 'completed',
   attempt: 1,
+  byPerson: false,
   key: 'effect-1',
   ...more,
 });

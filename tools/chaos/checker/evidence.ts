@@ -36,6 +36,8 @@ export interface CallFact {
   effect: 'pure' | 'idempotent' | 'once';
   status: string;
   attempt: number;
+  /** A person said how a call in doubt ended; it may never have run. */
+  byPerson: boolean;
   /** The key that its requests carry. */
   key: string;
 }

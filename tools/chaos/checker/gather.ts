@@ -100,15 +100,16 @@ async function readRuns(client: pg.ClientBase): Promise<Map<string, RunFact>> {
 
 async function readCalls(client: pg.ClientBase): Promise<CallFact[]> {
   const { rows } = await client.query(
-    'select run_id, call_id, tool, effect, status, attempt from troupe.tool_calls',
+    `select run_id, call_id, tool, effect, status, attempt, output = '"seen"' as by_person from troupe.tool_calls`,
   );
-  return rows.map(({ run_id: run, call_id: call, tool, effect, status, attempt }) => ({
+  return rows.map(({ run_id: run, call_id: call, tool, effect, status, attempt, by_person }) => ({
     run,
     call,
     tool,
     effect,
     status,
     attempt,
+    byPerson: by_person === true,
     key: `${run}-${createHash('sha256').update(call).digest('hex').slice(0, 32)}`,
   }));
 }

@@ -38,6 +38,8 @@ export interface Request {
   code: string | null;
   /** How often it was sent by the client's own loop; the SDK's retries are not counted. */
   tries: number;
+  /** How its tries failed, and after how long. */
+  failures: string[];
   sentAt: number;
   settledAt: number | null;
   /** Where a message was posted. */

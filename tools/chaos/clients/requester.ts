@@ -71,6 +71,7 @@ export class Requester {
       outcome: null,
       code: null,
       tries: 0,
+      failures: [],
       sentAt: Date.now(),
       settledAt: null,
     };
@@ -109,6 +110,7 @@ export class Requester {
     for (;;) {
       request.tries++;
       this.#underWay.set(request, `${request.made} ${request.label}, try ${request.tries}`);
+      const tried = Date.now();
       try {
         const result = await send({ idempotencyKey: request.key });
         const { id, runs } = read(result);
@@ -119,6 +121,8 @@ export class Requester {
         return result;
       } catch (error) {
         const code = refusalOf(error);
+        const kind = error instanceof ApiError ? error.code : String((error as Error).name);
+        request.failures.push(`${kind} after ${Date.now() - tried} ms`);
         if (code !== null) {
           // A replay of an accepted request must not be refused; the checker sees both.
           request.code = code;

@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { migrate, silentLogger } from '@troupe/server';
 import { migrateJobs } from '@troupe/server/parts';
 import { until } from '@troupe/testing';
+import { openGuardian } from './guard.ts';
 import { PREFIX, Register, removeLeftovers, removeRun } from './leftovers.ts';
 import { Link } from './link.ts';
 import { Member } from './member.ts';
@@ -127,17 +127,6 @@ export class Fleet {
     removeRun(this.directory);
     this.#guardian.kill('SIGKILL');
   }
-}
-
-function openGuardian(directory: string): ChildProcess {
-  const program = fileURLToPath(new URL('./guardian.ts', import.meta.url));
-  const guardian = spawn(process.execPath, [program, directory], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-    env: { PATH: process.env.PATH },
-  });
-  guardian.unref();
-  return guardian;
 }
 
 export async function statusOf(url: string): Promise<number | null> {

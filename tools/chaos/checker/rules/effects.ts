@@ -6,12 +6,12 @@ const HTTP_TOOLS = new Set(['once', 'idem', 'approved']);
 /** A `once` call reaches its tool at most once, and exactly once if it is completed. */
 export const onceEffects: Rule = ({ calls, effects }) => {
   const byKey = Map.groupBy(effects, ({ key }) => key);
-  return calls.flatMap(({ run, call, tool, effect, status, key }) => {
+  return calls.flatMap(({ run, call, tool, effect, status, byPerson, key }) => {
     if (effect !== 'once') return [];
     const times = byKey.get(key)?.length ?? 0;
     const subject = `${run} ${call}`;
     if (times > 1) return [{ subject, message: `${tool} ran ${times} times (${status})` }];
-    if (times === 0 && status === 'completed' && HTTP_TOOLS.has(tool))
+    if (times === 0 && status === 'completed' && !byPerson && HTTP_TOOLS.has(tool))
       return [{ subject, message: `${tool} is completed and never ran` }];
     return [];
   });
