@@ -15,7 +15,7 @@ export interface Comparison {
   executions: Execution[];
 }
 
-/** Uses a server with a history of an eighth of these runs, then with all of them, and compares the pages that each statement reads. */
+/** Uses a server with a history of a third of these runs, then with all of them, and compares the pages that each statement reads. */
 export async function compare(postgresUrl: string, { runs }: { runs: number }): Promise<Comparison> {
   const database = await createDatabase(postgresUrl);
   const plans = new CapturedPlans();
@@ -43,8 +43,8 @@ export async function compare(postgresUrl: string, { runs }: { runs: number }): 
       await use(troupe, server, ids);
       return plans.take();
     };
-    const before = await measure(1, Math.ceil(copies / 8));
-    const after = await measure(Math.ceil(copies / 8), copies);
+    const before = await measure(1, Math.ceil(copies / 3));
+    const after = await measure(Math.ceil(copies / 3), copies);
     const slowest = after.toSorted((one, two) => two.pages - one.pages).slice(0, 10);
     return { sizes, grown: growing(before, after), slowest, executions: after };
   } finally {

@@ -37,6 +37,8 @@ const VALUES: Record<string, string> = {
   'trigger_deliveries.change_id': 't.change_id + n * 1000000::bigint',
   'trigger_deliveries.document_id': 'md5(t.document_id || n)',
   'idempotency_keys.key': `t.key || '-' || n`,
+  // Older ones would be purged before they are measured.
+  'idempotency_keys.created_at': 't.created_at',
 };
 
 /** A copy of an identifier. It keeps the order in time: copy n is n minutes older than its original. */
