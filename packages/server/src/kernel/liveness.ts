@@ -72,12 +72,16 @@ export class Liveness {
 
   #schedule(): void {
     if (this.#stopped) return;
+    const now = performance.now();
+    // If a worker is due to be judged before the next beat, that beat comes early. The time after which it is judged stays the same.
+    const due = this.#watch.nextDue(now);
+    const pause = due === null ? BEAT_MS : Math.min(BEAT_MS, Math.ceil(due - now));
     this.#timer = setTimeout(() => {
       this.#beating = this.#beat().finally(() => {
         this.#beating = null;
         this.#schedule();
       });
-    }, BEAT_MS);
+    }, pause);
   }
 
   async #beat(): Promise<void> {

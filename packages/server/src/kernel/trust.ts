@@ -101,6 +101,15 @@ export class Watch {
       if (!present.has(incarnation)) this.#seen.delete(incarnation);
   }
 
+  /** When the next worker will have been silent for long enough to be judged, if its counter does not change; null: none is watched. */
+  nextDue(now: number): number | null {
+    const due = [...this.#seen.values()]
+      .flatMap(({ since }) => [since + GONE_MS, since + HUNG_MS])
+      .map((time) => Math.max(time, this.#judgeFrom))
+      .filter((time) => time > now);
+    return due.length === 0 ? null : Math.min(...due);
+  }
+
   silent(now: number): Silent[] {
     if (now < this.#judgeFrom) return [];
     return [...this.#seen]

@@ -93,11 +93,18 @@ begin
       begin
         runs := runs || troupe.take(array[one], p_worker, p_start_events, null);
       exception when others then
-        runs := runs || troupe.take(array[one], p_worker, p_start_events,
-          jsonb_build_object('code', sqlstate, 'message', sqlerrm));
+        begin
+          runs := runs || troupe.take(array[one], p_worker, p_start_events,
+            jsonb_build_object('code', sqlstate, 'message', sqlerrm));
+        exception when others then
+          raise warning 'run % cannot be claimed: %', one, sqlerrm;
+          update troupe.runs r set run_at = now() + interval '1 minute' where r.id = one;
+        end;
       end;
     end loop;
-    runs[1] := runs[1] || '{"more": true}';
+    if cardinality(runs) > 0 then
+      runs[1] := runs[1] || '{"more": true}';
+    end if;
   end;
   return query select unnest(runs);
 end $$;
