@@ -43,6 +43,9 @@ export type InputOf<E extends Endpoint> = Given<'params', ParamsInputOf<E>> &
 
 /** Whoever is asked to wait longer than this is told so instead. */
 const LONGEST_PAUSE_MS = 30_000;
+/** The longest pause while a server cannot be reached, for so many tries: about half a minute. */
+const MAX_RESTART_PAUSE_MS = 2_000;
+const RESTART_TRIES = 20;
 /** Longer than the longest request with a key takes, which is 50 seconds. */
 const LONGEST_UNDER_WAY_MS = 75_000;
 /** Between two looks whether it still is. */
@@ -233,7 +236,10 @@ function isUnderWay(error: unknown): error is ApiError {
 /** Longer with every try, never the same for two, and no less than what the server asks for. */
 export function pauseBefore(attempt: number, error?: unknown): number {
   const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-  const own = Math.min(200 * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
+  // A server that is started again must not wait for its clients as long as they waited for it.
+  const isRestart = error instanceof ConnectionError && attempt < RESTART_TRIES;
+  const most = isRestart ? MAX_RESTART_PAUSE_MS : LONGEST_PAUSE_MS;
+  const own = Math.min(200 * 2 ** attempt, most) * (0.5 + Math.random() / 2);
   return Math.max(asked, own);
 }
 

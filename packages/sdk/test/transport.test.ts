@@ -1,5 +1,5 @@
 import { openServer, type TestServer, until } from '@troupe/testing';
-import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import {
   ApiError,
   ConflictError,
@@ -12,6 +12,7 @@ import {
   TroupeClientError,
   type TroupeOptions,
 } from '../src/index.ts';
+import { pauseBefore } from '../src/transport.ts';
 import { openProxy, type Passing, type Way } from './proxy.ts';
 
 let server: TestServer;
@@ -216,4 +217,19 @@ it('an answer that is shown once is not had by sending again', async () => {
   await expect(troupe.access.createKey({ body: { name: 'once' } })).rejects.toSatisfy(
     (error) => error instanceof ConflictError && error.code === 'answer_not_kept',
   );
+});
+
+describe('the pause before another try', () => {
+  it('is at most 2 s for the first half minute in which a server cannot be reached', () => {
+    const unreachable = new ConnectionError('connect ECONNREFUSED');
+    const pauses = Array.from({ length: 20 }, (_, attempt) => pauseBefore(attempt, unreachable));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(2_000);
+    expect(pauses.reduce((sum, one) => sum + one)).toBeGreaterThan(15_000);
+    expect(pauseBefore(20, unreachable)).toBeGreaterThanOrEqual(15_000);
+  });
+
+  it('grows to half a minute while a server answers with errors', () => {
+    expect(pauseBefore(0)).toBeLessThanOrEqual(200);
+    expect(pauseBefore(10)).toBeGreaterThanOrEqual(15_000);
+  });
 });
