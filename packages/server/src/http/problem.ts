@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type Logger, messageOf, Refusal, type RefusalKind, RetryableError } from '../base/index.ts';
-import { isConnectionError } from '../store/index.ts';
+import { isConnectionError, isPoolClosed } from '../store/index.ts';
 import { requestIdOf } from './every-answer.ts';
 
 /** RFC 9457, with a `code` that never changes: programs read the code, people the detail. */
@@ -82,7 +82,8 @@ export function answerError(error: unknown, context: Context, logger: Logger): R
     const detail = [error.message, error.hint].filter(Boolean).join(' ');
     return answerProblem(context, { status: 503, code: error.code, detail, retryAfterSeconds: seconds });
   }
-  if (isConnectionError(error)) {
+  // A request that outlasts the drain of its process: another process can answer it.
+  if (isConnectionError(error) || isPoolClosed(error)) {
     const id = requestIdOf(context);
     logger.warn({ path: context.req.path, id, error: messageOf(error) }, 'a request found no database');
     const detail = 'The database does not answer. Nothing is known to have changed; try again.';

@@ -25,6 +25,11 @@ export function isConnectionError(error: unknown): boolean {
   return /terminated|timeout|not queryable|Client has encountered|socket|Query read/i.test(messageOf(error));
 }
 
+/** This process has closed its pools: it is about to end. Not a connection error, since sending the statement again cannot help. */
+export function isPoolClosed(error: unknown): boolean {
+  return /after calling end on the pool/.test(messageOf(error));
+}
+
 /** Deadlock, serialization failure, lock timeout: nothing was written, the same statement may be sent again. */
 export function isContention(error: unknown): boolean {
   const code = codeOf(error);

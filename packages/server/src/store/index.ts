@@ -5,7 +5,15 @@
  */
 export { Database, type Rows } from './database.ts';
 export { type EmbeddedPostgres, findBinaries, startEmbedded } from './embedded/index.ts';
-export { isConnectionError, isContention, isDiskFull, isNotOpen, isPointedAt, isTaken } from './errors.ts';
+export {
+  isConnectionError,
+  isContention,
+  isDiskFull,
+  isNotOpen,
+  isPointedAt,
+  isPoolClosed,
+  isTaken,
+} from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, withMigrationLock } from './migrate.ts';
 export { type AgentVersionRow, listAgentVersions, readAgentVersion } from './queries/agent-versions.ts';
@@ -132,6 +140,7 @@ export {
   listEntities,
   updateEntity,
 } from './queries/entities.ts';
+export { changeEnvelopes } from './queries/envelopes.ts';
 export {
   blankMessages,
   blankSpace,
@@ -145,7 +154,6 @@ export {
   spacesSpokenIn,
   threadsOfPerson,
 } from './queries/erasures.ts';
-export { changeEnvelopes } from './queries/envelopes.ts';
 export {
   eventsAfter,
   eventsBefore,
@@ -157,16 +165,6 @@ export {
   type ThreadLog,
 } from './queries/events.ts';
 export {
-  changeFiles,
-  deleteFiles,
-  type FileRow,
-  fileTotals,
-  listFiles,
-  readFile,
-  refusalOf,
-  writeFile,
-} from './queries/files.ts';
-export {
   type ExportTable,
   exportRows,
   leftOut,
@@ -176,14 +174,15 @@ export {
   schemaVersion,
 } from './queries/exports.ts';
 export {
-  beginImport,
-  completeRows,
-  endImport,
-  findImport,
-  importRows,
-  isImported,
-  isLate,
-} from './queries/imports.ts';
+  changeFiles,
+  deleteFiles,
+  type FileRow,
+  fileTotals,
+  listFiles,
+  readFile,
+  refusalOf,
+  writeFile,
+} from './queries/files.ts';
 export { addFinding, listFindings } from './queries/findings.ts';
 export {
   deleteGoals,
@@ -205,6 +204,15 @@ export {
   purgeIdempotencyKeys,
   recordEffect,
 } from './queries/idempotency.ts';
+export {
+  beginImport,
+  completeRows,
+  endImport,
+  findImport,
+  importRows,
+  isImported,
+  isLate,
+} from './queries/imports.ts';
 export {
   agentsOfSpace,
   contextOfRun,

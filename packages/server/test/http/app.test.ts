@@ -1,6 +1,7 @@
 import { stopwatch } from '@troupe/testing';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { createLogger, RetryableError, silentLogger } from '../../src/base/index.ts';
 import { createApp, type Phase } from '../../src/http/index.ts';
@@ -103,6 +104,20 @@ test('errors of routes are problems; what is not meant for the caller stays in t
     code: 'conflict',
     detail: 'It is already there.',
   });
+});
+
+test('a request that outlasts its process may be sent again', async () => {
+  const pool = new pg.Pool();
+  await pool.end();
+  const app = new Hono();
+  app.get('*', async () => {
+    await pool.query('select 1');
+    throw new Error('the pool has answered');
+  });
+  app.onError((error, context) => answerError(error, context, silentLogger));
+  const response = await app.request('/');
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await response.json()).toMatchObject({ code: 'database_unavailable' });
 });
 
 test('the log has an error under the number that the answer carries', async () => {
