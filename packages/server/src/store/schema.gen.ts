@@ -99,6 +99,12 @@ export interface Captured {
   collections: string[];
 }
 
+export interface ChangeDocuments {
+  change_id: number;
+  before: JsonColumn<null | undefined>;
+  after: JsonColumn<null | undefined>;
+}
+
 export interface Changes {
   id: Generated<number>;
   project_id: string;
@@ -917,6 +923,7 @@ export interface DB {
   budget_leases: BudgetLeases;
   budgets: Budgets;
   captured: Captured;
+  change_documents: ChangeDocuments;
   changes: Changes;
   clients: Clients;
   code_tools: CodeTools;

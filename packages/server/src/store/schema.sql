@@ -100,6 +100,11 @@ create table troupe.captured (
   constraint captured_pkey PRIMARY KEY (trigger_name)
 );
 
+create table troupe.change_documents (
+  change_id bigint not null, before jsonb, after jsonb,
+  constraint change_documents_pkey PRIMARY KEY (change_id)
+);
+
 create table troupe.changes (
   id bigint not null generated always as identity, project_id uuid not null, collection text not null,
   path text not null, document_id text not null, user_id uuid, chat_id uuid, event text not null, before jsonb,
@@ -943,6 +948,7 @@ CREATE UNIQUE INDEX tools_name ON troupe.tools USING btree (project_id, lower(na
 CREATE UNIQUE INDEX tools_name_of_agent ON troupe.tools USING btree (agent_id, lower(name)) WHERE (agent_id IS NOT
   NULL);
 CREATE INDEX tools_newest ON troupe.tools USING btree (project_id, id DESC);
+CREATE INDEX trigger_deliveries_change ON troupe.trigger_deliveries USING btree (change_id);
 CREATE INDEX trigger_deliveries_chat ON troupe.trigger_deliveries USING btree (chat_id) WHERE (chat_id IS NOT NULL);
 CREATE INDEX trigger_deliveries_dead ON troupe.trigger_deliveries USING btree (trigger_id) WHERE (status =
   'dead'::text);

@@ -257,7 +257,8 @@ test('what was deleted is told, and then forgotten: no delivery keeps what it sa
   );
   expect(await eraseLateDeliveries(fixture.sync.server.db)).toBe(3);
   const { rows } = await fixture.pool.query(
-    `select from troupe.trigger_deliveries d where d::text ~ 'whisper' union all select from troupe.trigger_attempts a where a::text ~ 'whisper'`,
+    `select from troupe.trigger_deliveries d where d::text ~ 'whisper' union all select from troupe.trigger_attempts a where a::text ~ 'whisper'
+      union all select from troupe.change_documents c where c::text ~ 'whisper'`,
   );
   expect(rows).toEqual([]);
 });

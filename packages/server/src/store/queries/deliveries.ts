@@ -83,14 +83,18 @@ export async function judgeChanges(db: Database, { changes, deliveries, errors }
           where t.id = e.trigger and t.version = e.version and t.condition_error->>'message' is distinct from e.message),
         -- What was deleted since is told, and then forgotten.
         known as (select g.*, exists (select from troupe.tombstones x where x.collection in ('sessions', 'spaces') and x.id = g.chat_id::text) as erased from gone g),
+        wanted as (select d.*, c.erased from jsonb_to_recordset($2::jsonb) d (id uuid, change bigint, trigger uuid, version int, own boolean, error jsonb)
+          join known c on c.id = d.change join troupe.triggers t on t.id = d.trigger),
+        stored as (
+          insert into troupe.change_documents (change_id, before, after) select c.id, c.before, c.after from known c
+          where exists (select from wanted w where w.change = c.id and (w.error is null or not c.erased)) on conflict do nothing),
         made as (
           insert into troupe.trigger_deliveries (id, project_id, trigger_id, version, action_version, change_id, event, path, document_id, user_id, chat_id, erased,
-            before, after, depth, own, changed_at, status, next_attempt_at, error, ended_at)
+            depth, own, changed_at, status, next_attempt_at, error, ended_at)
           select d.id, c.project_id, d.trigger, d.version, d.version, c.id, c.event, c.path, c.document_id, c.user_id, c.chat_id, c.erased,
-            case when d.error is null or not c.erased then c.before end, case when d.error is null or not c.erased then c.after end, c.depth, d.own, c.created_at, case when d.error is null then 'pending' else 'dead' end, case when d.error is null then now() end, d.error,
+            c.depth, d.own, c.created_at, case when d.error is null then 'pending' else 'dead' end, case when d.error is null then now() end, d.error,
             case when d.error is not null then now() end
-          from jsonb_to_recordset($2::jsonb) d (id uuid, change bigint, trigger uuid, version int, own boolean, error jsonb)
-            join known c on c.id = d.change join troupe.triggers t on t.id = d.trigger
+          from wanted d join known c on c.id = d.change
           on conflict do nothing returning 1)
         select count(*) as made from made`,
       values: [changes, toJsonText(deliveries), toJsonText(errors)],
@@ -284,12 +288,12 @@ export interface DeliveryWhole extends DeliveryRow {
 
 export async function readDelivery(on: Rows, project: string, id: string): Promise<DeliveryWhole | null> {
   const { rows } =
-    await sql<DeliveryWhole>`select ${SHOWN()}, d.before, d.after as document, coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt,
+    await sql<DeliveryWhole>`select ${SHOWN()}, coalesce(d.before, c.before) as before, coalesce(d.after, c.after) as document, coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt,
       'startedAt', a.started_at, 'durationMs', a.duration_ms, 'request', a.request, 'response', a.response, 'error', a.error) order by a.attempt)
       from troupe.trigger_attempts a where a.delivery_id = d.id), '[]') as log
-    from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id where d.project_id = ${project} and d.id = ${id}`.execute(
-      on,
-    );
+    from troupe.trigger_deliveries d join troupe.triggers t on t.id = d.trigger_id left join troupe.change_documents c on c.change_id = d.change_id
+      and not (d.erased and d.ended_at is not null)
+    where d.project_id = ${project} and d.id = ${id}`.execute(on);
   return rows[0] ?? null;
 }
 
@@ -312,17 +316,26 @@ export async function redeliver(
 
 /** Erases the documents of deleted chats in deliveries that were created while the chat was deleted. */
 export async function eraseLateDeliveries(db: Database, limit = 1_000): Promise<number> {
-  const rows = await db.run<{ id: string }>(
+  const rows = await db.run<{ id: string; change: number }>(
     {
       name: 'erase_late_deliveries',
       text: `with late as materialized (select d.id from troupe.tombstones x join troupe.trigger_deliveries d on d.chat_id = x.id::uuid
             where x.collection in ('sessions', 'spaces') and x.gone_at > now() - interval '1 day' and not d.erased limit $1 for update of d skip locked),
         erased as (
           update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end, after = case when d.ended_at is null then d.after end
-          from late where d.id = late.id returning d.id),
+          from late where d.id = late.id returning d.id, d.change_id),
         silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body')
-        select id from erased`,
+        select id, change_id as change from erased`,
       values: [limit],
+    },
+    db.pool,
+  );
+  await db.run(
+    {
+      name: 'erase_late_documents',
+      text: `delete from troupe.change_documents c where c.change_id = any ($1::bigint[])
+        and not exists (select from troupe.trigger_deliveries d where d.change_id = c.change_id and d.ended_at is null)`,
+      values: [rows.map(({ change }) => change)],
     },
     db.pool,
   );

@@ -217,7 +217,9 @@ const REST: [what: string, text: string][] = [
     'deliveries',
     `with erased as (update troupe.trigger_deliveries d set erased = true, before = case when d.ended_at is null then d.before end,
         after = case when d.ended_at is null then d.after end where d.project_id = $1 and d.user_id = $2 and not d.erased returning d.id),
-      silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body')
+      silent as (update troupe.trigger_attempts a set response = a.response - 'body' from erased where a.delivery_id = erased.id and a.response ? 'body'),
+      documents as (delete from troupe.change_documents c using troupe.trigger_deliveries d where d.project_id = $1 and d.user_id = $2 and c.change_id = d.change_id
+        and not exists (select from troupe.trigger_deliveries x where x.change_id = c.change_id and x.ended_at is null))
       select from erased`,
   ],
   ['tasks', 'update troupe.tasks x set user_id = null where x.project_id = $1 and x.user_id = $2'],

@@ -37,8 +37,10 @@ begin
     where d.id = free.id and v.trigger_id = d.trigger_id and v.version = d.action_version
       -- Another process may have claimed it between the read and the lock.
       and (d.status = 'pending' or d.lease_until <= now())
-    returning d.*),
+    returning d as d),
   noted as (
-    insert into troupe.trigger_attempts (delivery_id, attempt) select t.id, t.attempts from taken t)
-  select * from taken;
+    insert into troupe.trigger_attempts (delivery_id, attempt) select (t.d).id, (t.d).attempts from taken t)
+  select (jsonb_populate_record(t.d, jsonb_build_object('before', coalesce((t.d).before, c.before),
+      'after', coalesce((t.d).after, c.after)))).*
+    from taken t left join troupe.change_documents c on c.change_id = (t.d).change_id;
 end $$;

@@ -1,6 +1,6 @@
 -- Records the outcome of an attempt. Disables the rule after p_most dead deliveries in a row, or if the receiver
 -- answered 410. After its lease expired, an attempt can only report success.
--- Locks: the rule, then the delivery, in the order of a rule's deletion.
+-- Locks: the rule, then the delivery, in the order of a rule's deletion; then the documents of an erased change.
 -- Called by: store/queries/deliveries.ts.
 create or replace function troupe.end_attempt(p_delivery uuid, p_attempt int, p_outcome jsonb, p_most int) returns jsonb
   language plpgsql as $$
@@ -34,6 +34,12 @@ begin
     error = case when v_status = 'delivered' then null else coalesce(p_outcome->'error', x.error) end,
     result = coalesce(p_outcome->'result', x.result)
     where x.id = p_delivery;
+  if d.erased and v_status <> 'pending' then
+    -- Of deliveries that end at the same time, the last one deletes the documents.
+    perform from troupe.change_documents c where c.change_id = d.change_id for update;
+    delete from troupe.change_documents c where c.change_id = d.change_id and not exists (
+      select from troupe.trigger_deliveries x where x.change_id = d.change_id and x.ended_at is null);
+  end if;
   if (p_outcome->>'putOff')::boolean then
     delete from troupe.trigger_attempts a where a.delivery_id = p_delivery and a.attempt = p_attempt;
   elsif v_status = 'delivered' and t.dead_in_row > 0 then
