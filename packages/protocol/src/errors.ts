@@ -58,6 +58,12 @@ export const commonProblems = {
     status: 503,
     meaning: 'Another server carries out the request with this Idempotency-Key. Retry it with the same key.',
   },
+  storage_full: { status: 507, meaning: 'The disk of the database is full. Nothing was changed.' },
+  database_read_only: { status: 503, meaning: 'The database does not accept writes. Nothing was changed.' },
+  database_overloaded: {
+    status: 503,
+    meaning: 'The database is out of memory or at another limit. Nothing was changed. Retry later.',
+  },
   database_unavailable: { status: 503, meaning: 'The database does not respond. Retry later.' },
 } as const;
 

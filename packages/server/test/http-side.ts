@@ -43,7 +43,7 @@ export async function openHttpSide(
   const services = await openServices(program, db, kernel);
   const app = createApp({
     logger,
-    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
     services: () => services,
   });
   return { services, app };

@@ -183,7 +183,7 @@ export async function openServer({
   };
   const app = createApp({
     logger,
-    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
     services: () => services,
     ...(console ? { console } : {}),
   });

@@ -11,6 +11,8 @@ export interface Config {
   databaseUrl: string | null;
   /** Reaches Postgres without a transaction pooler in between. */
   databaseDirectUrl: string | null;
+  /** For how long a start waits for a database that does not answer; null: until it answers. */
+  databaseWaitSeconds: number | null;
   /** Pages of these origins may call the API from a browser. */
   origins: string[];
   /** Hosts, addresses and ranges beyond the internet that the requests of the first project may reach. */
@@ -72,6 +74,7 @@ export function readConfig(variables: Record<string, string | undefined> = proce
     home: resolve(data.TROUPE_HOME),
     databaseUrl: data.DATABASE_URL ?? null,
     databaseDirectUrl: data.DATABASE_DIRECT_URL ?? data.DATABASE_URL ?? null,
+    databaseWaitSeconds: data.TROUPE_DATABASE_WAIT_SECONDS ?? null,
     origins: data.TROUPE_ORIGINS,
     outgoingAllow: data.TROUPE_OUTGOING_ALLOW,
     mcpCommands: data.TROUPE_MCP_COMMANDS,

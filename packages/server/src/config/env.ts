@@ -98,6 +98,7 @@ export const environment = z.object({
   TROUPE_TOMBSTONE_DAYS: variable(wholeNumber(1, 36_500).default(30)),
   DATABASE_URL: variable(postgresUrl.optional()),
   DATABASE_DIRECT_URL: variable(postgresUrl.optional()),
+  TROUPE_DATABASE_WAIT_SECONDS: variable(wholeNumber(0, 31_536_000).optional()),
   OPENAI_API_KEY: variable(apiKey.optional()),
   ANTHROPIC_API_KEY: variable(apiKey.optional()),
   OPENAI_BASE_URL: variable(webAddress.optional()),

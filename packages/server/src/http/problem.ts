@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type Logger, messageOf, Refusal, type RefusalKind, RetryableError } from '../base/index.ts';
-import { isConnectionError, isPoolClosed } from '../store/index.ts';
+import { isConnectionError, isOverload, isPoolClosed, shortageIn } from '../store/index.ts';
 import { requestIdOf } from './every-answer.ts';
 
 /** RFC 9457, with a `code` that never changes: programs read the code, people the detail. */
@@ -44,6 +44,7 @@ const titles: Partial<Record<number, string>> = {
   431: 'Headers too large',
   500: 'Internal error',
   503: 'Not available',
+  507: 'Out of storage',
 };
 
 export function problemText({ status, code, detail, issues }: Problem): string {
@@ -70,6 +71,13 @@ export function answerRefusal(refusal: Refusal, context: Context): Response {
   return answerProblem(context, { status: statuses[kind], code, detail, issues, retryAfterSeconds });
 }
 
+const SHORTAGES = {
+  storage_full: 'The disk of the database is full. Nothing was changed; free space, or try again later.',
+  database_read_only: 'The database takes no writes: it is read-only. Nothing was changed; try again later.',
+  database_overloaded:
+    'The database is out of memory or at another limit. Nothing was changed; try again later.',
+};
+
 /** What a route threw. Only errors meant for the caller are told; everything else is logged under a number. */
 export function answerError(error: unknown, context: Context, logger: Logger): Response {
   if (error instanceof HTTPException) {
@@ -92,6 +100,18 @@ export function answerError(error: unknown, context: Context, logger: Logger): R
       code: 'database_unavailable',
       detail,
       retryAfterSeconds: 1,
+    });
+  }
+  const shortage = shortageIn(error) ?? (isOverload(error) ? 'database_overloaded' : null);
+  if (shortage) {
+    const id = requestIdOf(context);
+    logger.error({ path: context.req.path, id, error: messageOf(error) }, 'the database takes no writes');
+    const status = shortage === 'storage_full' ? 507 : 503;
+    return answerProblem(context, {
+      status,
+      code: shortage,
+      detail: SHORTAGES[shortage],
+      retryAfterSeconds: 5,
     });
   }
   const id = requestIdOf(context);

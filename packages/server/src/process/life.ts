@@ -25,13 +25,25 @@ export class Life {
   readonly #opened: Opened[] = [];
   #phase: Phase = 'starting';
   #stopping: Promise<void> | null = null;
+  #isWaiting = false;
+  readonly #stopped = new AbortController();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   get phase(): Phase {
-    return this.#phase;
+    return this.#isWaiting && this.#phase === 'starting' ? 'waiting' : this.#phase;
+  }
+
+  /** Aborted when the process is told to stop. */
+  get signal(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** The start cannot go on before the database answers, or can again. */
+  waiting(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting;
   }
 
   /** Opens a part. It is closed by `stop`, even where that comes while it is still being opened. */
@@ -63,6 +75,7 @@ export class Life {
 
   stop(): Promise<void> {
     this.#phase = 'draining';
+    this.#stopped.abort(new Stopped());
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }

@@ -16,7 +16,7 @@ import {
 import { type CronEntry, Jobs, migrateJobs, type Task } from '../jobs/index.ts';
 import { type Door, Kernel, type Models, Past, type Tools } from '../kernel/index.ts';
 import type { Outgoing } from '../outgoing/index.ts';
-import { Database, migrate, ping } from '../store/index.ts';
+import { Database, findShortage, migrate } from '../store/index.ts';
 import { Stream } from '../stream/index.ts';
 import { Followers } from '../sync/index.ts';
 import type { CodeFunctions } from '../tools/index.ts';
@@ -31,6 +31,7 @@ import { planTasks } from './plan-tasks.ts';
 import type { ProviderRows } from './provider-rows.ts';
 import { openTelemetry } from './telemetry.ts';
 import { openTriggers } from './triggers.ts';
+import { whenReachable } from './when-reachable.ts';
 
 /** What main.ts composed: the same for every process. */
 export interface Program {
@@ -129,7 +130,7 @@ function healthOf({ version, life }: Program, database: () => Database | null) {
   const checkDatabase = async () => {
     const db = database();
     if (!db) throw new Error('not connected yet');
-    await ping(db);
+    return findShortage(db);
   };
   return { version, phase: () => life.phase, checkDatabase };
 }
@@ -150,16 +151,14 @@ function openListener(
 export async function openDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
   await migrateAll(program, address);
   const db = await connectDatabase(program, address);
-  await openFirstAgents(program, db);
+  await whenReachable(program, () => openFirstAgents(program, db));
   return db;
 }
 
 /** The database as it is. */
-export function connectDatabase(
-  { life, logger, name, place }: Program,
-  address: DatabaseAddress,
-): Promise<Database> {
-  return life.open(
+export async function connectDatabase(program: Program, address: DatabaseAddress): Promise<Database> {
+  const { life, logger, name, place } = program;
+  const db = await life.open(
     'database',
     async () => {
       place.database = new Database({ ...address, applicationName: `troupe/${name}`, logger });
@@ -168,22 +167,19 @@ export function connectDatabase(
     (db) =>
       Promise.race([db.close(), new Promise<void>((done) => setTimeout(done, CONNECTION_GRACE_MS).unref())]),
   );
+  await whenReachable(program, () => db.checkPooler());
+  return db;
 }
 
-export async function migrateAll(
-  { life, logger }: Program,
-  { directUrl }: DatabaseAddress,
-): Promise<string[]> {
-  return life.open(
-    'work',
-    async () => {
-      const applied = await migrate(directUrl);
-      await migrateJobs(directUrl, logger);
-      if (applied.length > 0) logger.info({ applied }, 'migrated the database');
-      return applied;
-    },
-    async () => {},
-  );
+export async function migrateAll(program: Program, { directUrl }: DatabaseAddress): Promise<string[]> {
+  const { life, logger } = program;
+  const migrating = async () => {
+    const applied = await migrate(directUrl);
+    await migrateJobs(directUrl, logger);
+    if (applied.length > 0) logger.info({ applied }, 'migrated the database');
+    return applied;
+  };
+  return whenReachable(program, () => life.open('work', migrating, async () => {}));
 }
 
 /** For a process that starts runs and hears of them, but works on none. */

@@ -1,7 +1,10 @@
+import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { type Logger, once } from '../base/index.ts';
+import { type DatabaseShortage, shortageIn } from './errors.ts';
 import { type Kysely, kysely } from './kysely.ts';
 import { PatientPool } from './patient-pool.ts';
+import { tracksNames } from './pooler.ts';
 import type { DB } from './schema.gen.ts';
 
 export interface DatabaseOptions {
@@ -49,6 +52,9 @@ export class Database {
   readonly kernel: pg.Pool;
   readonly liveness: pg.Pool;
   readonly #options: DatabaseOptions;
+  /** Whether the shared pool may name statements. A pooler that hands names on to whichever session it takes may not be given any. */
+  #namesStatements = true;
+  #shortage: { code: DatabaseShortage; at: number } | null = null;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -98,7 +104,14 @@ export class Database {
     const pool = new pg.Pool({ idleTimeoutMillis: 60_000, ...config });
     pool.on('error', (error) => this.#options.logger.debug({ error: error.message }, 'idle connection lost'));
     // Also while it is lent: what is sent over it then fails, and says so; nobody else would hear of it, and the process would end by it.
-    pool.on('connect', (client) => void client.on('error', () => {}));
+    pool.on('connect', (client) => {
+      client.on('error', () => {});
+      // Every error that PostgreSQL answers with, whoever asked.
+      (client as unknown as { connection: EventEmitter }).connection.on('errorMessage', (error) => {
+        const code = shortageIn(error);
+        if (code) this.#shortage = { code, at: performance.now() };
+      });
+    });
     return pool;
   }
 
@@ -119,6 +132,17 @@ export class Database {
     });
   }
 
+  /** The last error that says that no writes are taken, and how long ago it was; null where there was none. */
+  get shortage(): { code: DatabaseShortage; agoMs: number } | null {
+    const last = this.#shortage;
+    return last && { code: last.code, agoMs: performance.now() - last.at };
+  }
+
+  /** Writes are taken again. */
+  forgetShortage(): void {
+    this.#shortage = null;
+  }
+
   /** How many connections there are, how many are unused, and how many callers wait for one. */
   usage(): { pool: string; total: number; idle: number; waiting: number }[] {
     const pools = { shared: this.pool, kernel: this.kernel, liveness: this.liveness };
@@ -133,7 +157,18 @@ export class Database {
   async run<Row extends pg.QueryResultRow>(statement: Statement, pool: pg.Pool = this.kernel): Promise<Row[]> {
     this.#options.onStatement?.(statement.name);
     const { name, text, values, plannedAnew } = statement;
-    return (await pool.query<Row>(plannedAnew ? { text, values } : { name, text, values })).rows;
+    const isNamed = !plannedAnew && (this.#namesStatements || pool !== this.pool);
+    return (await pool.query<Row>(isNamed ? { name, text, values } : { text, values })).rows;
+  }
+
+  /** Finds out whether statements can be named on the way to the shared pool's sessions. To be called before the first one. */
+  async checkPooler(): Promise<void> {
+    const { url, directUrl, logger } = this.#options;
+    if (directUrl === undefined || directUrl === url) return;
+    this.#namesStatements = await tracksNames(this.pool);
+    if (this.#namesStatements) return;
+    const hint = 'PgBouncer tracks them from 1.21 on, with max_prepared_statements above 0';
+    logger.warn({ hint }, 'the pooler does not track prepared statements; working without them');
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,21 @@ export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === '53100';
 }
 
+/** Why the database answers and takes no writes: its disk is full, or it is read-only, as a standby is. */
+export type DatabaseShortage = 'storage_full' | 'database_read_only';
+
+export function shortageIn(error: unknown): DatabaseShortage | null {
+  const code = codeOf(error);
+  if (code === '53100') return 'storage_full';
+  return code === '25006' ? 'database_read_only' : null;
+}
+
+/** Out of memory, or past another limit of PostgreSQL: nothing was written. */
+export function isOverload(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '53000' || code === '53200' || code === '53400';
+}
+
 /** A call that was to be written as ended is not this worker's to end: it was handed over, and the answer to that got lost. */
 export function isNotOpen(error: unknown): boolean {
   return codeOf(error) === 'TR003';

@@ -6,13 +6,16 @@
 export { Database, type Rows } from './database.ts';
 export { type EmbeddedPostgres, findBinaries, startEmbedded } from './embedded/index.ts';
 export {
+  type DatabaseShortage,
   isConnectionError,
   isContention,
   isDiskFull,
   isNotOpen,
+  isOverload,
   isPointedAt,
   isPoolClosed,
   isTaken,
+  shortageIn,
 } from './errors.ts';
 export { toJsonText } from './json.ts';
 export { migrate, withMigrationLock } from './migrate.ts';
@@ -388,7 +391,7 @@ export {
 } from './queries/outside.ts';
 export { type Overview, readOverview } from './queries/overview.ts';
 export { findKeptPrompt, findPastStep, type PastStep } from './queries/past-step.ts';
-export { ping, readClock } from './queries/ping.ts';
+export { findShortage, readClock } from './queries/ping.ts';
 export {
   cancelPlan,
   type DuePlan,

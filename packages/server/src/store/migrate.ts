@@ -124,8 +124,27 @@ async function connect(url: string): Promise<pg.Client> {
     return client;
   } catch (error) {
     await client.end().catch(() => {});
-    throw unreachable(url, error);
+    throw refused(url, error) ?? unreachable(url, error);
   }
+}
+
+/** What waiting does not mend: PostgreSQL answers, and lets nobody in with this address. */
+function refused(url: string, cause: unknown): StartupError | null {
+  const code = (cause as { code?: string }).code ?? '';
+  const { username, pathname } = URL.canParse(url) ? new URL(url) : { username: '', pathname: '' };
+  const told = { details: { sqlState: code }, cause };
+  if (code === '3D000') {
+    return new StartupError('database_not_found', `PostgreSQL refuses the address: ${messageOf(cause)}.`, {
+      hint: `Create the database (createdb ${decodeURIComponent(pathname.slice(1))}), or correct DATABASE_URL.`,
+      ...told,
+    });
+  }
+  if (!code.startsWith('28')) return null;
+  const user = decodeURIComponent(username);
+  return new StartupError('database_refused', `PostgreSQL refuses the user "${user}": ${messageOf(cause)}.`, {
+    hint: 'Correct user and password in DATABASE_URL (and DATABASE_DIRECT_URL), or pg_hba.conf.',
+    ...told,
+  });
 }
 
 function explained(url: string, error: unknown): unknown {

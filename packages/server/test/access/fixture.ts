@@ -59,7 +59,7 @@ export async function openAccess({
   after(() => followers.close());
   const app: Hono = createApp({
     logger: silentLogger,
-    health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+    health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
     services: () => ({
       server: { version: '0', mode: 'serve' as const },
       past: new Past(db, []),

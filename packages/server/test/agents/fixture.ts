@@ -75,7 +75,7 @@ export class AgentsFixture {
         },
       },
     } as unknown as Services;
-    const health = { version: '0', phase: () => 'ready' as const, checkDatabase: async () => {} };
+    const health = { version: '0', phase: () => 'ready' as const, checkDatabase: async () => null };
     const app = createApp({ logger: silentLogger, health, services: () => services });
     const http = await listen(app, { host: '127.0.0.1', port: 0 });
     return new AgentsFixture({ db, here, there, statements, services }, http, database.drop);

@@ -7,7 +7,7 @@ import { createLogger, RetryableError, silentLogger } from '../../src/base/index
 import { createApp, type Phase } from '../../src/http/index.ts';
 import { answerError } from '../../src/http/problem.ts';
 
-function appIn(phase: Phase, checkDatabase: () => Promise<void> = async () => {}): Hono {
+function appIn(phase: Phase, checkDatabase: () => Promise<null> = async () => null): Hono {
   return createApp({
     logger: silentLogger,
     services: () => null,
@@ -127,7 +127,7 @@ test('the log has an error under the number that the answer carries', async () =
     services: () => {
       throw new Error('password is hunter2');
     },
-    health: { version: '1.2.3', phase: () => 'ready', checkDatabase: async () => {} },
+    health: { version: '1.2.3', phase: () => 'ready', checkDatabase: async () => null },
   });
   const response = await app.request('/v1/agents');
   const number = response.headers.get('troupe-request-id')!;

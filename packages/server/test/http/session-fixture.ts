@@ -97,7 +97,7 @@ export class SessionFixture {
     const fixture: { opened?: SessionFixture } = {};
     const app = createApp({
       logger: silentLogger,
-      health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+      health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
       // As much of it as these routes use.
       services: () =>
         ({

@@ -36,7 +36,7 @@ beforeAll(() =>
       DATABASE_URL: url,
       TROUPE_BOOTSTRAP_KEY: KEY,
       TROUPE_ENCRYPTION_KEY: `v1:${randomBytes(32).toString('base64')}`,
-      TROUPE_LOG_LEVEL: 'error',
+      LOG_LEVEL: 'error',
     };
     pool = new pg.Pool({ connectionString: url, max: 3 });
     pool.on('error', () => {});

@@ -142,7 +142,10 @@ test('a database that cannot be used is told in a sentence', async () => {
   ];
   await Promise.all(
     cases.map(async ([DATABASE_URL, message]) => {
-      const refused = new Troupe('serve', { DATABASE_URL, PORT: '0' });
+      // Only for a database that does not answer would it wait.
+      const isAway = new URL(DATABASE_URL).port === String(nowhere);
+      const wait = isAway ? { TROUPE_DATABASE_WAIT_SECONDS: '0' } : {};
+      const refused = new Troupe('serve', { DATABASE_URL, PORT: '0', ...wait });
       expect(await refused.exit).toBe(1);
       expect(refused.errors).toMatch(message);
       expect(refused.errors).toMatch(/^error: /);

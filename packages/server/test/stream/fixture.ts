@@ -49,7 +49,7 @@ export class StreamFixture extends KernelFixture implements AsyncDisposable {
     });
     const app = createApp({
       logger: silentLogger,
-      health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+      health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
       // As much of it as streams use.
       services: () =>
         ({ db, kernel, stream, access: { authenticate: async () => fixture.caller } }) as unknown as Services,

@@ -16,7 +16,7 @@ await kernel.listen();
 const stream = new Stream({ db, logger: silentLogger, line: kernel });
 const app = createApp({
   logger: silentLogger,
-  health: { version: '0', phase: () => 'ready', checkDatabase: async () => {} },
+  health: { version: '0', phase: () => 'ready', checkDatabase: async () => null },
   // As much of it as streams use.
   services: () =>
     ({
