@@ -50,6 +50,13 @@ function allowedTexts(checks: string[]): string[] | null {
 
 const IN_SCHEMA = (column: string) => `${column} = 'troupe'::regnamespace`;
 const BY_NAME = (name: string) => `order by ${name} collate "C"`;
+/** Whether the default of a column calls the function `p`. */
+const IN_DEFAULTS = `exists (select from pg_depend d
+  where d.classid = 'pg_attrdef'::regclass and d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)`;
+const functionsWhere = (
+  condition: string,
+) => `select rtrim(pg_get_functiondef(p.oid), E'\\n') as text from pg_proc p
+  where ${IN_SCHEMA('p.pronamespace')} and p.prokind in ('f', 'p') and ${condition} ${BY_NAME('p.oid::regprocedure::text')}`;
 
 const QUERIES: [Statement['kind'], string][] = [
   [
@@ -69,6 +76,8 @@ const QUERIES: [Statement['kind'], string][] = [
       from pg_class c join pg_sequence s on s.seqrelid = c.oid where ${IN_SCHEMA('c.relnamespace')}
         and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i') ${BY_NAME('c.relname')}`,
   ],
+  // Tables need these.
+  ['function', functionsWhere(IN_DEFAULTS)],
   [
     'table',
     `select format(E'create %stable %s (\\n%s\\n)%s', case c.relpersistence when 'u' then 'unlogged ' else '' end, c.oid::regclass,
@@ -106,11 +115,7 @@ const QUERIES: [Statement['kind'], string][] = [
     `select format(E'create view %s as\\n%s', c.oid::regclass, rtrim(pg_get_viewdef(c.oid), ';')) as text
       from pg_class c where ${IN_SCHEMA('c.relnamespace')} and c.relkind = 'v' order by c.oid`,
   ],
-  [
-    'function',
-    `select rtrim(pg_get_functiondef(p.oid), E'\\n') as text from pg_proc p
-      where ${IN_SCHEMA('p.pronamespace')} and p.prokind in ('f', 'p') ${BY_NAME('p.oid::regprocedure::text')}`,
-  ],
+  ['function', functionsWhere(`not ${IN_DEFAULTS}`)],
   // After the functions, which an index may be made with.
   [
     'index',
