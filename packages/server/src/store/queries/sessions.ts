@@ -120,7 +120,7 @@ export async function createSession(db: Database, project: string, session: NewS
         session.modelId,
         session.policy,
         toJsonText(session.metadata),
-        session.expiresAt ?? null,
+        session.expiresAt ? new Date(session.expiresAt) : null,
       ],
     },
     db.pool,
@@ -148,7 +148,7 @@ export async function updateSession(
       ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
       ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
       ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata ?? {}) } : {}),
-      ...(changes.expiresAt !== undefined ? { expires_at: changes.expiresAt } : {}),
+      ...(changes.expiresAt !== undefined ? { expires_at: changes.expiresAt && new Date(changes.expiresAt) } : {}),
       updated_at: new Date(),
     })
     .where('id', '=', id)
