@@ -148,7 +148,9 @@ export async function updateSession(
       ...(changes.modelId !== undefined ? { model_id: changes.modelId } : {}),
       ...(changes.policy !== undefined ? { policy: changes.policy } : {}),
       ...(changes.metadata !== undefined ? { metadata: toJsonText(changes.metadata ?? {}) } : {}),
-      ...(changes.expiresAt !== undefined ? { expires_at: changes.expiresAt && new Date(changes.expiresAt) } : {}),
+      ...(changes.expiresAt !== undefined
+        ? { expires_at: changes.expiresAt && new Date(changes.expiresAt) }
+        : {}),
       updated_at: new Date(),
     })
     .where('id', '=', id)
