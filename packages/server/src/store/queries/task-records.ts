@@ -1,11 +1,4 @@
-import {
-  type JsonObject,
-  type SubAgentStatus,
-  subAgentStatus,
-  type TaskStatus,
-  type ToolCallStatus,
-  taskStatus,
-} from '@troupe/protocol';
+import type { JsonObject, SubAgentStatus, TaskStatus, ToolCallStatus } from '@troupe/protocol';
 import type { Database } from '../database.ts';
 
 // Reads tasks and sub-agents for callers outside a run. functions/tasks/ creates and updates them.
@@ -75,7 +68,7 @@ export interface TaskFilter {
 export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilter): Promise<TaskRecord[]> {
   // By their own indexes: a statement for all would be planned for none.
   const by = firstOf({ parent: filter.parent, chat: filter.chat, user: scope.entityId });
-  const statuses = filter.status ? [filter.status] : taskStatus.options;
+  const statuses = filter.status ? [filter.status] : TASK_STATUSES;
   const ofType = 'and ($5::text is null or x.type = $5)';
   const of = {
     parent: 'and t.parent_task_id = $6',
@@ -105,6 +98,22 @@ export async function listTasks(db: Database, scope: TaskScope, filter: TaskFilt
     db.pool,
   );
 }
+
+// By name, since the contract is a large import for an idle worker.
+const TASK_STATUSES = Object.keys({
+  pending: 0,
+  running: 0,
+  waiting: 0,
+  success: 0,
+  failed: 0,
+  canceled: 0,
+} satisfies Record<TaskStatus, 0>);
+const SUB_AGENT_STATUSES = Object.keys({
+  active: 0,
+  waiting_for_user: 0,
+  completed: 0,
+  failed: 0,
+} satisfies Record<SubAgentStatus, 0>);
 
 /** Ids of the newest rows. Each status is a range of its index, so a rare one is found without reading the others. `$3` is the cursor. */
 function newest(
@@ -179,7 +188,7 @@ export async function listSubAgents(
   scope: TaskScope,
   filter: SubAgentFilter,
 ): Promise<SubAgentRecord[]> {
-  const statuses = filter.status ? [filter.status] : subAgentStatus.options;
+  const statuses = filter.status ? [filter.status] : SUB_AGENT_STATUSES;
   const by = firstOf({ task: filter.task, chat: filter.chat, user: scope.entityId });
   // A chat has an index with its tasks.
   const of = {
