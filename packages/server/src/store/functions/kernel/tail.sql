@@ -29,8 +29,10 @@ begin
     waiting := waiting || int8range(top, last, '[]');
   end loop;
   wanted := wanted - coalesce((select range_agg(w) from unnest(waiting) w), '{}');
-  for m in select x.* from unnest(wanted) w(r), troupe.messages x where x.thread_id = p_thread
-      and x.seq >= lower(w.r) and x.seq < coalesce(upper(w.r), 9223372036854775807) order by x.seq desc loop
+  -- Lateral and in order, so that each range is one range of the index, not a filter over the whole thread.
+  for m in select x.* from unnest(wanted) w(r) cross join lateral (
+      select y.* from troupe.messages y where y.thread_id = p_thread and y.seq >= lower(w.r)
+        and y.seq < coalesce(upper(w.r), 9223372036854775807) order by y.seq offset 0) x order by x.seq desc loop
     own := m.seq = p_trigger or coalesce(m.run_id = p_run, false);
     continue when not own and (bytes > 25165824 or cardinality(kept) > 2 * p_limit);
     one := troupe.message_json(m);
